@@ -1,0 +1,34 @@
+# make run   sets everything up and opens the lab
+# make test  sets everything up and runs every check, browser tests in a real Chromium included
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+
+.PHONY: run test lint browser screenshots
+run: $(VENV)/.run
+	$(VENV)/bin/python -m viz.server
+
+test: lint browser
+	$(VENV)/bin/python -m pytest
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+browser: $(VENV)/.dev
+	sh tests/browser/install.sh $(VENV)/bin/python
+
+screenshots: browser
+	$(VENV)/bin/python -m tests.browser.screenshots docs
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; PYTHON=... names another one." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: requirements.txt | $(VENV)/bin/python
+	$(PIP) install --quiet -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.run
+	$(PIP) install --quiet -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,26 @@
+"""The frame around all pages: page configuration, stylesheet, navigation, sidebar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from viz import controls, state, theme
+from viz.components.theme_watch import theme_watch
+
+HERE = Path(__file__).parent
+
+st.set_page_config(page_title="Attention Lab", page_icon=str(HERE / "viz" / "mark.svg"), layout="wide")
+mode = state.theme_mode()
+st.html(theme.stylesheet(mode))
+st.logo(str(HERE / "viz" / "mark.svg"), size="large")  # the stylesheet sets the name beside it
+page = st.navigation(
+    [st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True)]
+)
+with st.sidebar:
+    below = st.container()
+page.run()
+with below:
+    controls.sidebar()
+    theme_watch(mode)

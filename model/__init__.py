@@ -1,0 +1,29 @@
+"""A Transformer that can be watched: `from model import load, analyse, Request`.
+
+The names are fetched when they are first used, so that importing this package does not import torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "load": "model.inference",
+    "analyse": "model.inference",
+    "mask_effects": "model.inference",
+    "Analysis": "model.inference",
+    "Request": "model.request",
+    "Decoding": "model.request",
+    "Intervention": "model.intervention",
+    "ModelConfig": "model.config",
+    "TrainConfig": "model.config",
+    "Site": "model.trace",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'model' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

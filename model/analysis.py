@@ -1,0 +1,60 @@
+"""Numbers read off a trace, with numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+RARE = 20  # a token seen less often than this in training is called rare
+
+
+def rare_positions(ids: Sequence[int], counts: Sequence[int], threshold: int = RARE) -> tuple[int, ...]:
+    """Positions of the tokens that occur fewer than `threshold` times in the training data."""
+    return tuple(i for i, token in enumerate(ids) if counts[token] < threshold)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One possible next token with its probability."""
+
+    id: int
+    probability: float
+
+
+def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, ...], ...]:
+    """The likeliest `count` next tokens of every step, likeliest first; log_probs [T,V] in nats."""
+    top = np.argsort(-log_probs, axis=1, kind="stable")[:, :count]
+    return tuple(
+        tuple(Candidate(int(i), float(np.exp(row[i]))) for i in order) for order, row in zip(top, log_probs, strict=True)
+    )
+
+
+def first_difference(one: Sequence[int], two: Sequence[int]) -> int | None:
+    """The first position where two token sequences differ, None where they are equal."""
+    for i, (a, b) in enumerate(zip(one, two, strict=False)):
+        if a != b:
+            return i
+    return None if len(one) == len(two) else min(len(one), len(two))
+
+
+def changed_words(one: Sequence[str], two: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """For each of two word lists which words have no counterpart in a longest common subsequence."""
+    n, m = len(one), len(two)
+    length = np.zeros((n + 1, m + 1), dtype=int)
+    for i in range(n - 1, -1, -1):
+        for j in range(m - 1, -1, -1):
+            same = one[i] == two[j]
+            length[i, j] = 1 + length[i + 1, j + 1] if same else max(length[i + 1, j], length[i, j + 1])
+    first, second = [True] * n, [True] * m
+    i = j = 0
+    while i < n and j < m:
+        if one[i] == two[j]:
+            first[i] = second[j] = False
+            i, j = i + 1, j + 1
+        elif length[i + 1, j] >= length[i, j + 1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(first), tuple(second)

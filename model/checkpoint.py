@@ -1,0 +1,211 @@
+"""A checkpoint is a folder: saved, found, loaded, and checked to the last number.
+
+config.json         schema version, languages, ModelConfig
+tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json where there are two)
+model.safetensors   float16 weights, loaded as float32
+metrics.json        scores, with the data that they were measured on
+counts.json         how often each token occurs in the training data
+README.md           the model card
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from model.config import ModelConfig
+from model.tokenizer import Tokenizer
+from model.transformer import EncoderDecoder
+
+SCHEMA = 1
+HOME = Path(__file__).resolve().parent.parent / "checkpoints"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the text names the file, the key, the value found and the value expected."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model with everything needed to use it. Shared by all threads: never written to after loading."""
+
+    name: str
+    config: ModelConfig
+    model: EncoderDecoder
+    source_tokenizer: Tokenizer
+    target_tokenizer: Tokenizer
+    languages: tuple[str, str] = ("source", "target")
+    metrics: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # "source", "target": occurrences of each token
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+
+def names(home: Path = HOME) -> tuple[str, ...]:
+    """Checkpoints that lie in the folder, in alphabetical order."""
+    return tuple(sorted(p.parent.name for p in home.glob("*/config.json")))
+
+
+def find(name: str, home: Path = HOME) -> Path:
+    """The folder of a checkpoint: a name in `checkpoints/`, or a path to a folder.
+
+    Raises CheckpointError, with the names that there are.
+    """
+    known = names(home)
+    if name in known:
+        return home / name
+    path = Path(name)
+    if os.sep in name and path.is_dir():  # a bare name never leads out of `checkpoints/`: links carry names
+        return path
+    raise CheckpointError(
+        f"There is no checkpoint {name!r}; expected one of {', '.join(known) or '(none found)'}, or the path of a folder."
+    )
+
+
+def save(checkpoint: Checkpoint, folder: Path) -> None:
+    """Writes all files, the weights as float16; each file is complete or absent."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
+    write_json(folder / "config.json", config)
+    write_json(folder / "metrics.json", checkpoint.metrics)
+    write_json(folder / "counts.json", {side: list(c) for side, c in checkpoint.counts.items()}, indent=None)
+    if checkpoint.config.joint_vocab:
+        checkpoint.source_tokenizer.save(folder / "tokenizer.json")
+    else:
+        checkpoint.source_tokenizer.save(folder / "tokenizer.source.json")
+        checkpoint.target_tokenizer.save(folder / "tokenizer.target.json")
+    state = checkpoint.model.state_dict()
+    weights = {key: state[key].detach().cpu().half().contiguous() for key in _stored_keys(checkpoint.model)}
+    temporary = folder / "model.safetensors.new"
+    save_file(weights, temporary)
+    os.replace(temporary, folder / "model.safetensors")
+
+
+def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    """Writes a JSON file whole, by way of a temporary one."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = HOME) -> Checkpoint:
+    """Loads and checks a checkpoint by name or path; the model is in eval mode, float32, without gradients.
+
+    Raises CheckpointError on a missing or damaged file, an unknown schema, a wrong shape, a weight that is not finite, or
+    a vocabulary that does not fit the embedding.
+    """
+    folder = find(name, home)
+    config, languages = _read_config(folder / "config.json")
+    if config.joint_vocab:
+        source = target = _read_tokenizer(folder / "tokenizer.json", config.source_vocab)
+    else:
+        source = _read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
+        target = _read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
+    with torch.device("meta"):  # shapes alone: an absurd config.json must not take all memory
+        expected = {key: tuple(p.shape) for key, p in EncoderDecoder(config).named_parameters()}
+    state = _read_weights(folder / "model.safetensors", expected)
+    model = EncoderDecoder(config)
+    model.load_state_dict(state, strict=False)  # every stored key has been checked; tied ones follow
+    model.eval().requires_grad_(False).to(device)
+    metrics = _read_metrics(folder / "metrics.json")
+    counts = _read_counts(folder / "counts.json", config)
+    label = name if name in names(home) else folder.name
+    return Checkpoint(label, config, model, source, target, languages, metrics, counts)
+
+
+def _stored_keys(model: EncoderDecoder) -> list[str]:
+    """Names of the parameters that are stored: of tied ones, the first."""
+    return [key for key, _ in model.named_parameters()]
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.") from None
+    except OSError as fault:
+        raise CheckpointError(f"{path} cannot be read: {fault.strerror}.") from None
+    except ValueError as fault:
+        raise CheckpointError(f"{path} is no valid JSON ({fault}); copy the folder again.") from None
+
+
+def _read_config(path: Path) -> tuple[ModelConfig, tuple[str, str]]:
+    values = _read_json(path)
+    found = values.get("schema") if isinstance(values, dict) else None
+    if found != SCHEMA:
+        raise CheckpointError(
+            f"{path}: 'schema' is {found!r}; expected {SCHEMA}. The checkpoint belongs to another version of this program."
+        )
+    try:
+        config = ModelConfig.from_dict(values.get("model"))
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: 'model': {fault}.") from None
+    languages = values.get("languages", ["source", "target"])
+    if not (isinstance(languages, list) and len(languages) == 2 and all(isinstance(x, str) for x in languages)):
+        raise CheckpointError(f"{path}: 'languages' is {languages!r}; expected two names, source and target.")
+    return config, (languages[0], languages[1])
+
+
+def _read_tokenizer(path: Path, rows: int) -> Tokenizer:
+    try:
+        tokenizer = Tokenizer.load(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.") from None
+    except (OSError, ValueError) as fault:
+        raise CheckpointError(f"{path} is no usable vocabulary: {fault}.") from None
+    if tokenizer.size != rows:
+        raise CheckpointError(
+            f"{path}: the vocabulary has {tokenizer.size} tokens; expected {rows}, the rows of the embedding in config.json."
+        )
+    return tokenizer
+
+
+def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
+    if not path.exists():
+        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.")
+    try:
+        with safe_open(path, framework="pt") as stored:
+            present = set(stored.keys())
+            if missing := [key for key in expected if key not in present]:
+                raise CheckpointError(f"{path}: {missing[0]!r} is missing; expected {expected[missing[0]]} by config.json.")
+            if extra := sorted(present - set(expected)):
+                raise CheckpointError(f"{path}: {extra[0]!r} is not a parameter of the model that config.json describes.")
+            state = {key: stored.get_tensor(key).float() for key in expected}
+    except (SafetensorError, OSError) as fault:
+        raise CheckpointError(f"{path} is truncated or damaged ({fault}); copy the file again.") from None
+    for key, tensor in state.items():
+        if tuple(tensor.shape) != expected[key]:
+            raise CheckpointError(
+                f"{path}: {key!r} has the shape {tuple(tensor.shape)}; expected {expected[key]} by config.json."
+            )
+        if bad := int((~tensor.isfinite()).sum()):
+            raise CheckpointError(f"{path}: {key!r} holds {bad} values that are NaN or infinite; expected finite numbers.")
+    return state
+
+
+def _read_metrics(path: Path) -> dict[str, Any]:
+    values = _read_json(path) if path.exists() else {}
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
+    return values
+
+
+def _read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    if not path.exists():
+        return {}
+    values = _read_json(path)
+    sizes = {"source": config.source_vocab, "target": config.target_vocab}
+    for side, size in sizes.items():
+        found = values.get(side) if isinstance(values, dict) else None
+        if not isinstance(found, list) or len(found) != size or not all(isinstance(n, int) and n >= 0 for n in found):
+            raise CheckpointError(f"{path}: {side!r} is no list of {size} counts, one a token of the vocabulary.")
+    return {side: tuple(values[side]) for side in sizes}

@@ -1,0 +1,149 @@
+"""What a model is made of, and how it is trained: two frozen records, checked when they are made.
+
+Shapes throughout the package are written with these letters (see docs of each function):
+
+    B batch   H heads   T query length   S key length   D d_model   K head dimension (D / H)   F d_ff   V vocabulary
+
+This module imports no torch, so that a web page can read it before the network is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
+CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
+MAX_TOKENS = 128  # longest source and longest target, `</s>` included
+
+_CHOICES = {
+    "positions": ("sinusoidal", "learned", "rotary"),
+    "activation": ("relu", "gelu", "swiglu"),
+    "norm": ("layernorm", "rmsnorm"),
+    "schedule": ("noam", "cosine"),
+    "precision": ("auto", "float32", "bfloat16"),
+}
+
+
+def _check(record: Any, *, positive: tuple[str, ...], shares: tuple[str, ...]) -> None:
+    """Types, choices and ranges that both records have in common."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if field.name in _CHOICES and value not in _CHOICES[field.name]:
+            raise ValueError(f"{field.name} is {value!r}; expected one of {', '.join(_CHOICES[field.name])}")
+        if field.type == "bool" and not isinstance(value, bool):
+            raise ValueError(f"{field.name} is {value!r}; expected true or false")
+        if field.type == "int" and (not isinstance(value, int) or isinstance(value, bool)):
+            raise ValueError(f"{field.name} is {value!r}; expected a whole number")
+        if field.type == "float" and (not isinstance(value, int | float) or isinstance(value, bool)):
+            raise ValueError(f"{field.name} is {value!r}; expected a number")
+    for name in positive:
+        if not getattr(record, name) > 0:
+            raise ValueError(f"{name} is {getattr(record, name)}; expected more than 0")
+    for name in shares:
+        if not 0 <= getattr(record, name) < 1:
+            raise ValueError(f"{name} is {getattr(record, name)}; expected at least 0 and less than 1")
+
+
+def _from_dict(cls: type, values: Any) -> Any:
+    if not isinstance(values, dict):
+        raise ValueError(f"expected an object with the fields of {cls.__name__}, found {type(values).__name__}")
+    known = {field.name for field in dataclasses.fields(cls)}
+    if unknown := sorted(set(values) - known):
+        raise ValueError(f"unknown field {unknown[0]!r}; expected only {', '.join(sorted(known))}")
+    required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
+    if missing := sorted(required - set(values)):
+        raise ValueError(f"the field {missing[0]!r} is missing")
+    return cls(**values)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Every choice that decides which parameters an encoder-decoder has and what its forward pass computes.
+
+    Defaults are the shipped checkpoint's: pre-norm with a final norm, sinusoidal positions, one joint vocabulary whose
+    embedding is also the output projection (Vaswani et al. 2017, section 3.4).
+
+    Raises ValueError, naming the field, the value and what was expected.
+    """
+
+    source_vocab: int
+    target_vocab: int
+    joint_vocab: bool = True  # one table embeds both languages
+    tied_output: bool = True  # the output projection is the target embedding, transposed
+    d_model: int = 256
+    heads: int = 8
+    encoder_layers: int = 4
+    decoder_layers: int = 4
+    d_ff: int = 1024
+    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    max_positions: int = 512  # rows of a learned table; the other kinds have no limit
+    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    norm: Literal["layernorm", "rmsnorm"] = "layernorm"
+    norm_first: bool = True  # True: pre-norm; False: post-norm, as in 2017
+    final_norm: bool = True  # a norm after the last layer of each stack
+    norm_eps: float = 1e-5  # inside the root, as torch has it
+    window: int | None = None  # width of sliding-window self-attention; None: unlimited
+    dropout: float = 0.1  # embeddings and sub-layer outputs
+    attention_dropout: float = 0.0  # attention pattern
+
+    def __post_init__(self) -> None:
+        sizes = ("source_vocab", "target_vocab", "d_model", "heads", "encoder_layers", "decoder_layers", "d_ff")
+        _check(self, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model is {self.d_model}; expected a multiple of heads, which is {self.heads}")
+        if self.positions == "rotary" and self.head_dim % 2:
+            raise ValueError(f"rotary positions need an even head dimension; d_model / heads is {self.head_dim}")
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ValueError(f"sinusoidal positions need an even d_model; it is {self.d_model}")
+        if self.joint_vocab and self.source_vocab != self.target_vocab:
+            raise ValueError(
+                f"a joint vocabulary has one size; source_vocab is {self.source_vocab}, target_vocab {self.target_vocab}"
+            )
+        if self.window is not None and (not isinstance(self.window, int) or self.window < 1):
+            raise ValueError(f"window is {self.window!r}; expected None or a whole number of at least 1")
+
+    @property
+    def head_dim(self) -> int:
+        """K, the width of one head's queries, keys and values."""
+        return self.d_model // self.heads
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> ModelConfig:
+        """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
+        return _from_dict(cls, values)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a run is trained. Steps are optimiser steps; tokens are target tokens that are not padding."""
+
+    vocab_size: int = 8000
+    epochs: int = 9
+    batch_tokens: int = 2048
+    learning_rate: float = 1.2e-3  # the peak
+    warmup: int = 1000
+    schedule: Literal["noam", "cosine"] = "cosine"
+    label_smoothing: float = 0.1
+    clip: float = 1.0
+    weight_decay: float = 0.0
+    seed: int = 1
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    validate_every: int = 1000
+    save_minutes: float = 4.0
+
+    def __post_init__(self) -> None:
+        counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every")
+        _check(self, positive=(*counts, "save_minutes"), shares=("label_smoothing", "weight_decay"))
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> TrainConfig:
+        """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
+        return _from_dict(cls, values)

@@ -1,0 +1,46 @@
+"""What training minimises, and at which rate."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor
+
+from model import masks
+from model.config import TrainConfig
+from model.data import Batch
+from model.transformer import EncoderDecoder
+
+
+def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    """Label-smoothed cross-entropy, summed over tokens, in nats (Szegedy et al. 2016, section 7).
+
+    logits [N,V], target [N]. The smoothed target gives eps / V to every token, the right one included, as
+    `torch.nn.functional.cross_entropy` does; written out, for this is a third faster in bfloat16 on a CPU.
+    """
+    logits = logits.float()
+    right = logits.gather(1, target[:, None])[:, 0]  # [N]
+    expected = (1 - smoothing) * right + smoothing * logits.mean(-1)  # [N]
+    return (logits.logsumexp(-1) - expected).sum()
+
+
+def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
+    """Summed loss of a batch and the number of target tokens that are not padding."""
+    seen = masks.build(batch.source, batch.inputs, model.config.window)
+    memory = model.encode(batch.source, seen.encoder)  # [B,S,D]
+    hidden = model.decode_hidden(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
+    real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]
+    return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
+
+
+def learning_rate(config: TrainConfig, step: int, total: int) -> float:
+    """The rate at a step from 1: linear warm-up to the peak, then cosine to zero, or 1/sqrt(step).
+
+    `noam` is section 5.3 of Vaswani et al. 2017 with the peak named instead of a factor.
+    """
+    if step <= config.warmup:
+        return config.learning_rate * step / config.warmup
+    if config.schedule == "noam":
+        return config.learning_rate * math.sqrt(config.warmup / step)
+    done = min(1.0, (step - config.warmup) / max(1, total - config.warmup))
+    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))

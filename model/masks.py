@@ -1,0 +1,102 @@
+"""Every mask is built here: bool, True = may attend, broadcastable to [B,1,T,S].
+
+A query that may attend to nothing is allowed; `attention` gives it a pattern of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.config import PAD
+from model.intervention import BASELINE, Intervention
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Who may attend to whom, for the three kinds of site."""
+
+    encoder: Tensor  # [B,1,1|S,S]
+    decoder: Tensor  # [B,1,T,T]
+    cross: Tensor  # [B,1,1,S]
+
+
+def padding(ids: Tensor) -> Tensor:
+    """Ids [B,S] to [B,1,1,S]: every key but `<pad>` may be attended to."""
+    return (ids != PAD)[:, None, None, :]
+
+
+def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,S]: a query sees itself and what is before it. The last query stands at the last key.
+
+    Raises ValueError where there are more queries than keys.
+    """
+    return _distance(queries, keys, device) >= 0
+
+
+def sliding_window(queries: int, keys: int, width: int, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,S]: |i - j| < width; together with `causal` it is 0 <= i - j < width.
+
+    Raises ValueError for a width below 1.
+    """
+    if width < 1:
+        raise ValueError(f"the window's width is {width}; expected at least 1, so that a query sees itself")
+    return _distance(queries, keys, device).abs() < width
+
+
+def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
+    """i - j for every query i and key j: [1,1,T,S]."""
+    if queries > keys:
+        raise ValueError(f"{queries} queries over {keys} keys; expected no more queries than keys")
+    i = torch.arange(keys - queries, keys, device=device)
+    j = torch.arange(keys, device=device)
+    return (i[:, None] - j[None, :])[None, None]  # [1,1,T,S]
+
+
+def encoder_mask(source: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
+    """Source ids [B,S] to [B,1,1,S], or [B,1,S,S] with a window. One intervention for all rows, or one a row."""
+    mask = cross_mask(source, edits)  # [B,1,1,S]
+    if window is None:
+        return mask
+    return mask & sliding_window(source.size(1), source.size(1), window, source.device)  # [B,1,S,S]
+
+
+def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
+    """Source ids [B,S] to [B,1,1,S]."""
+    off = _rows([not e.padding_mask for e in edits], source)
+    return padding(source) | off
+
+
+def decoder_mask(
+    target: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,), queries: int | None = None
+) -> Tensor:
+    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask."""
+    keys = target.size(1)
+    queries = keys if queries is None else queries
+    off = _rows([not e.causal_mask for e in edits], target)
+    mask = padding(target) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
+    if window is None:
+        return mask
+    return mask & sliding_window(queries, keys, window, target.device)
+
+
+def build(source: Tensor, target: Tensor, window: int | None = None, edits: Sequence[Intervention] = (BASELINE,)) -> Masks:
+    """All masks for source ids [B,S] and decoder input ids [B,T].
+
+    Raises ValueError where the number of interventions is neither 1 nor B.
+    """
+    return Masks(
+        encoder=encoder_mask(source, window, edits),
+        decoder=decoder_mask(target, window, edits),
+        cross=cross_mask(source, edits),
+    )
+
+
+def _rows(flags: list[bool], ids: Tensor) -> Tensor:
+    """One flag for all rows or one a row, as [1|B,1,1,1]."""
+    if len(flags) not in (1, ids.size(0)):
+        raise ValueError(f"{len(flags)} interventions for {ids.size(0)} rows; expected 1 or {ids.size(0)}")
+    return torch.tensor(flags, device=ids.device)[:, None, None, None]

@@ -1,0 +1,189 @@
+"""Text to ids and back, and the strings that a picture shows for them.
+
+Byte-level byte-pair encoding (Sennrich et al. 2016 over bytes, as GPT-2 has it): there is no unknown token, and any text
+comes back, up to Unicode NFC. A typed `</s>` stays five typed characters: control tokens are never recognised in text.
+
+One rule is added to what tokenizer.json says: the word after an elision is written with the tokens that it has after a
+space, unless these are more. So *animal* is the same token in "un animal" and "L'animal" (and not the rare "an", "im",
+"al"). The space that the token carries is dropped again where it follows an elided one: any text comes back all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Backend
+
+from model.config import CONTROL_TOKENS, END, PAD, START
+
+# What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
+# contraction begins with its own (didn + 't); a space belongs to the word that follows it.
+_CONTRACTION = r"['’](?i:s|t|re|ve|m|ll|d)\b"
+PRE_TOKENS = (
+    rf"{_CONTRACTION}"
+    rf"| ?\p{{L}}+(?!{_CONTRACTION})['’](?=\p{{L}})"
+    r"| ?[\p{L}\p{M}]+"
+    r"| ?\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{M}\p{N}]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
+)
+
+_SPACE = "Ġ"  # what byte-level BPE writes for a space
+
+
+@functools.cache
+def _byte_of() -> dict[str, int]:
+    """The printable stand-in that byte-level BPE uses for each byte (GPT-2's table)."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(rest)}
+
+
+class Tokenizer:
+    """A trained vocabulary. Immutable, and safe to share between threads."""
+
+    def __init__(self, backend: Backend) -> None:
+        found = tuple(backend.id_to_token(i) for i in (PAD, START, END))
+        if found != CONTROL_TOKENS:
+            raise ValueError(f"the first three tokens are {found}; expected {CONTROL_TOKENS}")
+        if backend.pre_tokenizer is None:
+            raise ValueError("it has no pre_tokenizer; expected byte-level byte-pair encoding")
+        backend.encode_special_tokens = True  # not stored in the file: typed text must never become a control token
+        self._backend = backend
+        self._elided = frozenset(i for i in range(len(CONTROL_TOKENS), self.size) if _is_elided(self._raw(i)))
+        self._model_ids = functools.lru_cache(1 << 16)(lambda piece: [t.id for t in backend.model.tokenize(piece)])
+
+    @classmethod
+    def train(cls, texts: Iterable[str], vocab_size: int) -> Tokenizer:
+        """Learns a vocabulary of at most `vocab_size` tokens (256 bytes and 3 control tokens included).
+
+        Raises ValueError where `vocab_size` leaves no room for a single merge.
+        """
+        if vocab_size < 260:
+            raise ValueError(f"the vocabulary size is {vocab_size}; expected at least 260 (256 bytes, 3 control tokens)")
+        backend = Backend(models.BPE())
+        backend.normalizer = normalizers.NFC()
+        split = pre_tokenizers.Split(Regex(PRE_TOKENS), "isolated")
+        backend.pre_tokenizer = pre_tokenizers.Sequence(
+            [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
+        backend.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            special_tokens=list(CONTROL_TOKENS),
+            initial_alphabet=sorted(_byte_of()),
+            show_progress=False,
+        )
+        backend.train_from_iterator(texts, trainer)
+        return cls(backend)
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Reads a tokenizer.json; ValueError where it is not one, OSError where it cannot be read."""
+        text = path.read_text(encoding="utf-8")
+        try:
+            return cls(Backend.from_str(text))
+        except Exception as fault:  # the library raises bare Exception
+            raise ValueError(str(fault)) from None
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(json.loads(self._backend.to_str()), ensure_ascii=False), encoding="utf-8")
+
+    @property
+    def size(self) -> int:
+        return self._backend.get_vocab_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the text alone, without `<s>` and `</s>`."""
+        ids: list[int] = []
+        for piece, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
+            plain = self._model_ids(piece)
+            if ids and ids[-1] in self._elided:
+                spaced = self._model_ids(_SPACE + piece)
+                plain = spaced if len(spaced) <= len(plain) or piece.startswith(_SPACE) else plain
+            ids += plain
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
+        return b"".join(self.bytes_of(ids)).decode("utf-8", errors="replace")
+
+    def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
+        """The bytes that each token of a text stands for; none for a control token.
+
+        Raises ValueError for an id outside the vocabulary.
+        """
+        found, elided = [], False
+        for token in ids:
+            raw = self._raw(token)
+            found.append(raw.removeprefix(b" ") if elided else raw)
+            elided = token in self._elided
+        return found
+
+    def _raw(self, token: int) -> bytes:
+        if 0 <= token < len(CONTROL_TOKENS):
+            return b""
+        piece = self._backend.id_to_token(token) if token >= 0 else None
+        if piece is None:
+            raise ValueError(f"token id {token} is outside the vocabulary of {self.size}")
+        table = _byte_of()
+        return bytes(table[c] for c in piece)
+
+    def piece(self, token: int, after: int | None = None) -> str:
+        """A visible string for one token, behind the token `after`: a leading space as `·`, bytes of a split character as
+        `⟨E2⟩`."""
+        if 0 <= token < len(CONTROL_TOKENS):
+            return CONTROL_TOKENS[token]
+        before = [] if after is None else [after]
+        text = self.bytes_of([*before, token])[-1] or self._raw(token)
+        return "".join(_visible(c) for c in text.decode("utf-8", errors="surrogateescape"))
+
+    def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
+        """One label for each token of a sentence; the space before a word is left out, for `words` tells it."""
+        return tuple(self.piece(i)[self._is_spaced(i) :] for i in ids)
+
+    def _is_spaced(self, token: int) -> bool:
+        """True for a token with text behind a leading space."""
+        raw = self._raw(token)
+        return len(raw) > 1 and raw.startswith(b" ")
+
+    def words(self, ids: Iterable[int]) -> tuple[int, ...]:
+        """For each token the number of the word that it belongs to; punctuation and control tokens stand alone."""
+        numbers: list[int] = []
+        joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
+        for raw in self.bytes_of(ids):
+            text = raw.decode("utf-8", errors="replace")
+            new = not text or not (space or (joins and _in_word(text[0])))
+            numbers.append(numbers[-1] + new if numbers else 0)
+            joins, space = bool(text) and _in_word(text[-1]), text == " "
+        return tuple(numbers)
+
+
+def _is_elided(raw: bytes) -> bool:
+    """True for the bytes of a word that ends in an apostrophe: L', qu'."""
+    text = raw.decode("utf-8", errors="replace").removeprefix(" ")
+    return len(text) > 1 and text[-1] in "'’" and text[:-1].isalpha()
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char in "'’\ufffd-" or unicodedata.category(char).startswith("M")
+
+
+def _visible(char: str) -> str:
+    code = ord(char)
+    if char == " ":
+        return "·"
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not a whole character
+        return f"⟨{code - 0xDC00:02X}⟩"
+    if char in "\n\t\r" or unicodedata.category(char) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Cn", "Co"):
+        return f"⟨U+{code:04X}⟩"
+    return char

@@ -1,0 +1,41 @@
+"""Pictures of every page, light and dark, from a running lab: python -m tests.browser.screenshots FOLDER"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import TIMEOUT, idle, launch, start_server
+
+VIEWS = {
+    "translate-light": ("?step=12&head=5", "light", 1280, 720),
+    "translate-dark": ("?step=12&head=5&causal=off", "dark", 1280, 720),
+    "translate-edit": ("?step=12&head=5&causal=off", "light", 1280, 1040),
+    "translate-phone": ("?step=12&head=5", "light", 390, 1640),
+}
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    server, url = start_server()
+    try:
+        with sync_playwright() as playwright:
+            browser = launch(playwright)
+            for name, (query, scheme, width, height) in VIEWS.items():
+                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.goto(url + "/" + query)
+                page.locator(".timeline .said").wait_for(timeout=TIMEOUT)
+                idle(page)
+                page.wait_for_timeout(1000)
+                page.screenshot(path=folder / f"{name}.png")
+                page.close()
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,70 @@
+"""What the tests share: one core, a vocabulary, tiny checkpoints, and the shipped one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.checkpoint import Checkpoint
+from model.tokenizer import Tokenizer
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    """A vocabulary learned on made-up sentences."""
+    odd = [text for pair in tiny.ODD_PAIRS for text in pair]
+    return Tokenizer.train([*tiny.SENTENCES, *odd], 320)
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tokenizer: Tokenizer) -> Checkpoint:
+    """An untrained float32 checkpoint, never to be written to."""
+    return tiny.checkpoint(tokenizer)
+
+
+@pytest.fixture(scope="session")
+def exact_checkpoint(tokenizer: Tokenizer) -> Checkpoint:
+    """The same in float64, where equality to 1e-10 is claimed."""
+    return tiny.checkpoint(tokenizer, dtype=torch.float64)
+
+
+@pytest.fixture
+def saved(tiny_checkpoint: Checkpoint, tmp_path: Path) -> Path:
+    """A folder with a whole checkpoint in it, which a test may damage."""
+    folder = tmp_path / "saved"
+    checkpoints.save(tiny_checkpoint, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pair_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Training and dev pairs of the made-up language, as files."""
+    folder = tmp_path_factory.mktemp("pairs")
+    train, dev = folder / "train.tsv", folder / "dev.tsv"
+    learned = [pair for pair in tiny.PAIRS if pair not in tiny.HELD_OUT]
+    for path, pairs in ((train, learned), (dev, tiny.HELD_OUT)):
+        path.write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    return train, dev
+
+
+@pytest.fixture(scope="session")
+def trained(pair_files: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run on the made-up language, made by the command line; not to be written to."""
+    folder = tmp_path_factory.mktemp("runs") / "made-up"
+    train, dev = map(str, pair_files)
+    files = ["--data", train, "--dev", dev, "--out", str(folder), "--languages", "English,Made-up"]
+    assert main(["train", *files, "--device", "cpu", *tiny.options(**tiny.MODEL, **tiny.TRAINING)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Checkpoint:
+    """checkpoints/en-fr, as it is published."""
+    return checkpoints.load("en-fr")

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from model import device
+
+
+def test_the_processor_is_always_there_and_last():
+    names = device.available()
+    assert names[-1] == "cpu"
+    assert len(set(names)) == len(names)
+    assert device.choose("cpu") == torch.device("cpu")
+    assert device.choose() == device.choose("auto") == torch.device(names[0])
+
+
+def test_a_graphics_card_is_preferred(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device.choose("auto") == torch.device("cuda")
+
+
+@pytest.mark.parametrize("name", ["cuda", "tpu", ""])
+def test_an_absent_device_is_refused_with_those_that_are_there(monkeypatch, name):
+    monkeypatch.setattr(device, "available", lambda: ("cpu",))
+    with pytest.raises(ValueError, match=f"The device '{name}' is not available here; expected auto or one of cpu"):
+        device.choose(name)
+
+
+def test_bfloat16_is_asked_of_the_device_itself():
+    assert isinstance(device.has_bfloat16(torch.device("cpu")), bool)
+    assert device.has_bfloat16(torch.device("meta")) is False

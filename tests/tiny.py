@@ -1,0 +1,112 @@
+"""Small things that many tests are made of: models of a few thousand seeded weights, and a language of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from model.checkpoint import Checkpoint
+from model.config import END, PAD, START, ModelConfig
+from model.tokenizer import Tokenizer
+from model.transformer import EncoderDecoder
+
+VOCAB = 40  # where plain ids do, without a tokenizer
+
+# A language with sixteen words, made up for these tests: every English word has one translation, adjectives follow.
+_NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
+_VERBS = {"sees": "mira", "takes": "prenda", "paints": "pinte", "finds": "truva"}
+_ADJECTIVES = {"red": "roji", "old": "vechu"}
+
+
+def _pairs() -> list[tuple[str, str]]:
+    made = []
+    for adjective, described in _ADJECTIVES.items():
+        for subject, subjekt in _NOUNS.items():
+            for verb, verba in _VERBS.items():
+                for thing, objekt in list(_NOUNS.items())[:2]:
+                    target = f"Lo {subjekt} {described} {verba} una {objekt}."
+                    made.append((f"The {adjective} {subject} {verb} a {thing}.", target))
+    return made
+
+
+PAIRS = _pairs()
+SENTENCES = [text for pair in PAIRS for text in pair]
+HELD_OUT = PAIRS[::7]
+ODD_PAIRS = [("It's the queen's café.", "C'est là qu'il a vu l'étoile."), ("Don't!", "N'y va pas…")]
+
+# How the language is learned in a second: options of a model, and of its training.
+MODEL = {"d_model": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 64, "dropout": 0.0}
+TRAINING = {
+    "vocab_size": 320,
+    "epochs": 40,
+    "batch_tokens": 160,
+    "learning_rate": 0.01,
+    "warmup": 20,
+    "validate_every": 50,
+    "precision": "float32",
+}
+
+
+def options(**values: Any) -> list[str]:
+    """Fields of the configs as options of the command line."""
+    return [word for name, value in values.items() for word in ("--" + name.replace("_", "-"), str(value))]
+
+
+def config(**changes: Any) -> ModelConfig:
+    """A config of a few thousand weights, without dropout."""
+    sizes = {"d_model": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 32, "dropout": 0.0}
+    vocab = {"source_vocab": VOCAB, "target_vocab": VOCAB}
+    return ModelConfig(**(vocab | sizes | changes))
+
+
+def model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> EncoderDecoder:
+    """A seeded model in eval mode. Biases and norms are drawn too, so that a forgotten one is seen."""
+    torch.manual_seed(seed)
+    made = EncoderDecoder(config(**changes))
+    with torch.no_grad():
+        for parameter in made.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return made.to(dtype).eval()
+
+
+def lively(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> EncoderDecoder:
+    """A model whose greedy choice depends on the context, and which ends some sentences by itself."""
+    made = model(seed, dtype, **({"tied_output": False} | changes))
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if parameter.dim() == 1:
+                parameter.copy_(torch.ones_like(parameter) if name.endswith("norm.weight") else 0 * parameter)
+            if name.endswith(("attention.output.weight", "attention.value.weight")):
+                parameter.mul_(2)
+        made.projection.weight.mul_(4)
+        made.projection.weight[END].mul_(1.5)
+    return made.requires_grad_(False)
+
+
+def ids(*shape: int, seed: int = 0, vocab: int = VOCAB) -> torch.Tensor:
+    """Random token ids without control tokens."""
+    return torch.randint(3, vocab, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def target_ids(*shape: int, seed: int = 1, vocab: int = VOCAB) -> torch.Tensor:
+    """Random decoder inputs: `<s>` in front."""
+    drawn = ids(*shape, seed=seed, vocab=vocab)
+    drawn[:, 0] = START
+    return drawn
+
+
+def padded(rows: list[int], length: int, seed: int = 0, vocab: int = VOCAB) -> torch.Tensor:
+    """Random ids [B, length] of which row b keeps the first rows[b], then `<pad>`."""
+    drawn = ids(len(rows), length, seed=seed, vocab=vocab)
+    return drawn.masked_fill(torch.arange(length)[None] >= torch.tensor(rows)[:, None], PAD)
+
+
+def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:
+    """An untrained checkpoint over a vocabulary; with two vocabularies, both sides have the same tokens."""
+    sizes = {"source_vocab": tokenizer.size, "target_vocab": tokenizer.size}
+    made = lively(seed, dtype, **(sizes | changes))
+    counts = (1000,) * tokenizer.size
+    both = {"source": counts, "target": counts}
+    return Checkpoint("tiny", made.config, made, tokenizer, tokenizer, ("English", "Made-up"), {"bleu": 1.0}, both)

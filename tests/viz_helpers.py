@@ -1,0 +1,134 @@
+"""What the tests of the pages and figures share: the app without a browser, and a figure as the browser reads it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parent.parent
+TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
+_PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
+
+
+class Lab:
+    """One visitor: opens a link, types, switches, and reads what stands on the page. No run may end in an exception."""
+
+    def __init__(self, **link: str) -> None:
+        self.at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+        for name, value in link.items():
+            self.at.query_params[name] = value
+        self.run()
+
+    def run(self) -> Lab:
+        self.at.run()
+        assert not self.at.exception, [e.message for e in self.at.exception]
+        assert not any("Traceback" in text for text in self.html)
+        return self
+
+    def type(self, text: str) -> Lab:
+        self.at.text_input(key="source").set_value(text)
+        return self.run()
+
+    def switch(self, key: str, on: bool) -> Lab:
+        self.at.toggle(key=key).set_value(on)
+        return self.run()
+
+    def pick(self, key: str, value: Any) -> Lab:
+        self.at.button_group(key=key).set_value(value)
+        return self.run()
+
+    def click(self, key: str) -> Lab:
+        self.at.button(key=key).click()
+        return self.run()
+
+    @property
+    def box(self) -> str:
+        return self.at.text_input(key="source").value
+
+    @property
+    def link(self) -> dict[str, str]:
+        return address(self.at)
+
+    @property
+    def html(self) -> list[str]:
+        """Our own markup, piece by piece."""
+        return [element.proto.body for element in self.at.get("html")]
+
+    def sentences(self, kind: str) -> list[str]:
+        """The text of the elements of a class."""
+        found = [text for text in self.html if re.match(rf'<\w+ class="{kind}"', text)]
+        return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in found]
+
+    @property
+    def faults(self) -> list[str]:
+        return self.sentences("lab-fault")
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.sentences("lab-note warn")
+
+    @property
+    def timeline(self) -> dict[str, Any] | None:
+        """What the timeline was given; None where there is none."""
+        mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith("timeline")]
+        assert len(mounted) <= 1
+        return json.loads(mounted[0].proto.json) if mounted else None
+
+    @property
+    def translation(self) -> str:
+        return "".join(self.timeline["segments"])
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        return [json.loads(element.proto.spec) for element in self.at.get("plotly_chart")]
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """The query parameters as they stand in the address after a run."""
+    params = at.query_params
+    return {name: params[name] if isinstance(params[name], str) else params[name][-1] for name in params}
+
+
+def numbers(value: Any) -> np.ndarray:
+    """An array as it stands in a figure's JSON: a list, or a typed array."""
+    if not isinstance(value, dict):
+        return np.array(value, dtype=float)
+    array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+    return array.reshape([int(n) for n in str(value["shape"]).split(",")]) if "shape" in value else array
+
+
+def through_json(figure: go.Figure) -> dict[str, Any]:
+    """The figure as the browser gets it."""
+    return json.loads(figure.to_json())
+
+
+def read(text: str) -> str:
+    """A label as Plotly draws it: it takes tags out, and knows these entities and no others."""
+
+    def decoded(match: re.Match[str]) -> str:
+        name = match[1]
+        if name.startswith("#"):
+            return chr(int(name[2:], 16) if name[1] == "x" else int(name[1:]))
+        return _PLOTLY_ENTITIES.get(name, match[0])
+
+    return re.sub(r"&(#\d+|#x[\da-fA-F]+|[a-z]+);", decoded, re.sub(r"</?[a-z]+[^>]*>", "", text))
+
+
+def hover(figure: go.Figure, row: int, column: int) -> str:
+    """What Plotly writes when the pointer rests on a cell of a heatmap."""
+    heat = figure.data[0]
+    text = heat.hovertemplate.replace("<extra></extra>", "").replace("<br>", "\n")
+    cell = "" if heat.customdata is None else str(heat.customdata[row][column])
+    labels = {"%{x}": figure.layout.xaxis.ticktext[column], "%{y}": figure.layout.yaxis.ticktext[row]}
+    for name, value in {"%{customdata}": cell, "%{z:.6f}": f"{heat.z[row][column]:.6f}", **labels}.items():
+        text = text.replace(name, value)
+    assert "%{" not in text
+    return read(text)

@@ -1,0 +1,74 @@
+"""Loaded checkpoints and computed analyses, shared by all sessions of the process.
+
+Torch is imported here, on first use, so that the page's first text does not wait for it. Results are frozen values with
+read-only arrays; they are kept up to a number of bytes, and two visitors who ask the same at once share one computation.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache, cached
+
+from model.request import Request
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference import Analysis, Effect
+
+MAX_BYTES = 512 * 1024 * 1024
+MAX_CHECKPOINTS = 4
+
+
+@cached(LRUCache(MAX_CHECKPOINTS), condition=threading.Condition())
+def checkpoint(name: str, device: str) -> Checkpoint:
+    """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
+    import torch
+
+    from model.inference import load
+
+    torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
+    return load(name, device)
+
+
+@cached(LRUCache(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes), condition=threading.Condition())
+def analyse(request: Request, device: str) -> Analysis:
+    """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none."""
+    from model.inference import analyse as compute
+
+    return compute(checkpoint(request.checkpoint, device), request)
+
+
+@cached(LRUCache(2048), condition=threading.Condition())
+def mask_effects(request: Request, device: str) -> dict[str, Effect]:
+    """What each mask switch would do; see `model.inference.mask_effects`."""
+    from model.inference import mask_effects as compute
+
+    return compute(checkpoint(request.checkpoint, device), request)
+
+
+def checkpoint_names() -> tuple[str, ...]:
+    """Checkpoints that can be chosen."""
+    from model.checkpoint import names
+
+    return names()
+
+
+def devices() -> tuple[str, ...]:
+    """Devices of this machine, the preferred one first."""
+    from model.device import available
+
+    return available()
+
+
+def languages(name: str, device: str) -> tuple[str, str]:
+    """What a checkpoint translates from and to, without waiting for one that is not loaded yet."""
+    loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
+    return loaded.languages if loaded else ("Sentence", "Translation")
+
+
+def is_ready() -> bool:
+    """True once torch is imported: what follows will not take seconds."""
+    return "torch" in sys.modules

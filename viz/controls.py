@@ -1,0 +1,177 @@
+"""Groups of widgets and texts that more than one page uses."""
+
+from __future__ import annotations
+
+import html
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from model.config import MAX_TOKENS
+from model.request import MAX_PAD
+from viz import cache, state, texts
+
+if TYPE_CHECKING:
+    from model.inference import Effect
+
+PROBES = Path(__file__).resolve().parent.parent / "checkpoints" / "probes.txt"
+SHOWN_EXAMPLES = 4
+MEAN = "mean"
+BOX = "Sentence to translate"
+
+
+def examples() -> list[tuple[str, str]]:
+    """Name and sentence of every probe."""
+    lines = PROBES.read_text(encoding="utf-8").splitlines()
+    fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return [(f[0], f[1]) for f in fields]
+
+
+def sentence_box(view: state.View, language: str) -> DeltaGenerator:
+    """The sentence, with ready examples above it. The text stays whatever happens to it.
+
+    Returns the place beside the heading where the number of tokens is written once it is known.
+    """
+    ready = examples()
+    with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write(f'<h2 class="lab-label">{html.escape(language)}</h2>', inline=True)
+        count = st.empty()
+        st.space("stretch")
+        for name, sentence in ready[:SHOWN_EXAMPLES]:
+            _example(name, sentence)
+        with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
+            for _, sentence in ready[SHOWN_EXAMPLES:]:
+                _example(sentence, sentence)
+    with st.container(key="input_row", horizontal=True, gap=None):
+        hint = f"A sentence of up to {MAX_TOKENS} tokens"
+        st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
+        st.button("Translate", key="translate")
+    return count
+
+
+def _example(label: str, sentence: str) -> None:
+    st.button(label, key=f"example {sentence}", type="tertiary", on_click=state.change, kwargs={"source": sentence})
+
+
+def layer_and_head(view: state.View, layers: int, heads: int) -> None:
+    """Which layer and head is shown, and whether its attention or its mask."""
+    with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Show",
+            ["attention", "mask"],
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **state.bind("show", "show", view.show),
+        )
+        texts.label("layer")
+        st.segmented_control(
+            "Layer",
+            range(1, layers + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("layer", "layer", view.layer),
+        )
+        texts.label("head")
+        options = [MEAN, *map(str, range(1, heads + 1))]
+        shown = MEAN if view.head is None else str(view.head)
+        st.segmented_control(
+            "Head",
+            options,
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+        )
+        st.space("stretch")
+        with st.popover("Save", type="tertiary"):
+            saves = "The camera in each map's toolbar saves"
+            st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
+        if view.show == "attention":
+            texts.legend(state.theme_mode())
+
+
+def mask_switches(view: state.View, effects: dict[str, Effect]) -> None:
+    """The two masks, each with what switching it off does to the target's probabilities, measured."""
+    with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
+        texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
+        st.space("stretch")
+        st.segmented_control(
+            "Mode",
+            ["given", "again"],
+            required=True,
+            format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("mode", "mode", view.mode),
+        )
+    given = ", given the target" if view.mode == "again" else ""
+    st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
+    seen = "The decoder sees no later token." if view.causal_mask else "The decoder sees later tokens."
+    _effect(seen, effects["causal_mask"], view.causal_mask, given)
+    st.toggle("Source padding mask", **state.bind("padmask", "padding_mask", view.padding_mask))
+    pad = effects["padding_mask"].pad
+    if view.padding_mask:
+        seen = f"{pad} pads stand there, unseen." if view.pad else "There is no padding to see."
+    else:
+        seen = f"Attention sees {pad} pads." + ("" if view.pad else f" There were none: {pad} were added.")
+    _effect(seen, effects["padding_mask"], view.padding_mask, f", with {pad} pads{given}")
+    with st.container(key="padding", horizontal=True, vertical_alignment="center"):
+        texts.label("Pad the source by")
+        st.number_input(
+            "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
+        )
+
+    how = {
+        "given": "Given target: one pass over the same translation.",
+        "again": "Decode again: every token is chosen anew under the switches.",
+    }
+    texts.note(how[view.mode])
+
+
+def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
+    change = effect.change
+    hue = "loss" if change < 0 else "gain"
+    losses = effect.losses()
+    number = f'<b class="{hue}">{change:+.2f}</b>'.replace("-", "−")
+    text = f"{'If off' if on else 'Off'}{extra}: log-probability {number}. "
+    if losses:
+        worst = losses[0]
+        count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
+        before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
+        text += f"{count} over 0.1; <b>{html.escape(effect.labels[worst])}</b> {before:.2f} → {after:.2f}."
+    else:
+        text += "No token loses over 0.1."
+    texts.write(f'<p class="lab-effect">{html.escape(seen)}<br>{text}</p>')
+
+
+def image_options(layer: int, head: int | None, show: str) -> dict[str, object]:
+    """What the camera of a map saves."""
+    which = "mean" if head is None else f"head{head + 1}"
+    kind = state.picture_format()
+    return {"format": kind.lower(), "scale": 3, "filename": f"{show}-layer{layer + 1}-{which}"}
+
+
+def sidebar() -> None:
+    """Which checkpoint answers, how good it is, and where it runs; a choice where there are several."""
+    view = state.current()
+    folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
+    if folders != (view.checkpoint,):
+        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
+        st.selectbox("Checkpoint", options, **state.bind("checkpoint", "checkpoint", view.checkpoint))
+    if len(devices) > 2 or view.device not in devices:
+        options = tuple(dict.fromkeys((*devices, view.device)))
+        st.selectbox("Device", options, **state.bind("device", "device", view.device))
+    try:
+        loaded = cache.checkpoint(view.checkpoint, view.device)
+    except ValueError:
+        return  # the page says what is wrong with it
+    config, test = loaded.config, loaded.metrics.get("test")
+    score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences." if test else "Not scored on a test set."
+    million = loaded.model.parameter_count / 1e6
+    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {million:.1f} M parameters."
+    texts.write(
+        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
+        f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
+    )

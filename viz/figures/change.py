@@ -1,0 +1,74 @@
+"""The probability of each target token, before and after an edit."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz import theme
+
+
+def change_chart(
+    labels: Sequence[str], before: np.ndarray, after: np.ndarray, comparable: int, mode: theme.Mode, height: int = 220
+) -> go.Figure:
+    """Hollow: before; filled: after; a stem in the hue of a loss or a gain. Steps from `comparable` on are greyed out.
+
+    `labels` and `before` cover all T steps of the baseline, `after` at least the first `comparable` of them; both are
+    probabilities. Raises ValueError where `after` is too short.
+    """
+    if len(after) < comparable or len(labels) != len(before):
+        raise ValueError(f"{len(labels)} labels, {len(before)} and {len(after)} values for {comparable} comparable steps")
+    colours = theme.PALETTES[mode]
+    steps = np.arange(len(labels))
+    labels = [html.escape(label, quote=False) for label in labels]
+    seen = steps[:comparable]
+    after = after[:comparable]
+    figure = go.Figure()
+    for sign, hue in ((-1, colours.loss), (1, colours.gain)):
+        moved = [i for i in seen if sign * (after[i] - before[i]) > 0]
+        x = [v for i in moved for v in (i, i, None)]
+        y = [v for i in moved for v in (float(before[i]), float(after[i]), None)]
+        figure.add_scatter(x=x, y=y, mode="lines", line={"color": hue, "width": 4}, hoverinfo="skip")
+    inks = [colours.loss_ink if a < b else colours.gain_ink for a, b in zip(after, before[:comparable], strict=True)]
+    text = [f"<b>{labels[i]}</b><br>before {before[i]:.6f}<br>after {after[i]:.6f}" for i in seen]
+    dot = {"size": 9, "line": {"width": 1.5, "color": colours.ink}, "color": colours.page}
+    figure.add_scatter(x=seen, y=before[:comparable], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
+    figure.add_scatter(x=seen, y=after, mode="markers", marker={"size": 8, "color": inks}, hoverinfo="text", hovertext=text)
+    if comparable < len(labels):
+        figure.add_vrect(x0=comparable - 0.5, x1=len(labels) - 0.5, fillcolor=colours.mute, line_width=0, layer="below")
+        figure.add_annotation(
+            x=(comparable + len(labels)) / 2 - 0.5,
+            y=0.5,
+            text="the prefixes differ:<br>no comparison",
+            showarrow=False,
+            font={"color": colours.ink2, "size": 12},
+        )
+    font = {"size": 11, "color": colours.ink2, "family": theme.SANS}
+    figure.update_xaxes(
+        range=[-0.6, len(labels) - 0.4],
+        tickvals=steps,
+        ticktext=labels,
+        tickangle=-60,
+        tickfont=font,
+        showgrid=False,
+        zeroline=False,
+        fixedrange=True,
+        showticklabels=len(labels) <= 60,
+    )
+    figure.update_yaxes(
+        range=[-0.03, 1.03], tickvals=[0, 0.5, 1], tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
+    )
+    figure.update_layout(
+        template="none",
+        height=height,
+        margin={"l": 28, "t": 8, "r": 8, "b": 62},
+        paper_bgcolor=colours.page,
+        plot_bgcolor="rgba(0,0,0,0)",
+        showlegend=False,
+        font={"family": theme.SANS, "size": 12, "color": colours.ink},
+        hoverlabel={"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
+    )
+    return figure

@@ -1,0 +1,133 @@
+"""Attention maps and masks: queries are rows, keys are columns."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz import theme
+
+LABEL_CELL = 8  # px: below this a cell's label is left out, and read on hover
+
+
+def attention_map(
+    values: np.ndarray,
+    allowed: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    kind: str,
+    mode: theme.Mode,
+    width: int = 248,
+    height: int = 256,
+    former: np.ndarray | None = None,
+) -> go.Figure:
+    """A heatmap of one pattern [T,S] on a scale from 0 to 1; forbidden cells are blank and the rest is outlined.
+
+    `former` is the mask before an edit, where there was one: its border is drawn as a dashed line.
+    Axes are numeric with the tokens as tick labels, for categories would merge repeated words.
+    Raises ValueError where the labels do not fit the values.
+    """
+    values = np.where(allowed, values, np.nan).astype(np.float32)
+    hover = "<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.6f}<extra></extra>"
+    heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=theme.plotly_scale(kind, mode), hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, former)
+
+
+def mask_map(
+    allowed: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    mode: theme.Mode,
+    width: int = 248,
+    height: int = 256,
+    former: np.ndarray | None = None,
+) -> go.Figure:
+    """The mask [T,S] of a site: allowed cells filled, forbidden ones blank; `former` as in `attention_map`."""
+    values = np.where(allowed, 1.0, np.nan).astype(np.float32)
+    colour = theme.PALETTES[mode].bar
+    hover = "<b>%{y}</b> may look at <b>%{x}</b><extra></extra>"
+    heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=[[0, colour], [1, colour]], hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, former)
+
+
+def _map(
+    heat: go.Heatmap,
+    allowed: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    mode: theme.Mode,
+    width: int,
+    height: int,
+    former: np.ndarray | None,
+) -> go.Figure:
+    rows, columns = allowed.shape
+    if (rows, columns) != (len(queries), len(keys)):
+        raise ValueError(
+            f"a map of {rows} x {columns} with {len(queries)} and {len(keys)} labels; expected one a row and column"
+        )
+    colours = theme.PALETTES[mode]
+    heat.update(x0=0, dx=1, y0=0, dy=1, xgap=0.5, ygap=0.5, showscale=False, hoverongaps=False)
+    longest_query = max(map(len, queries))
+    left = 14 + round(5.4 * min(18, longest_query))
+    top = 10 + round(4.6 * min(10, max(map(len, keys))))
+    figure = go.Figure(heat)
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
+    font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
+    across = (width - left - 10) / columns >= LABEL_CELL
+    down = (height - top - 6) / rows >= LABEL_CELL
+    figure.update_xaxes(
+        **axis,
+        range=[-0.5, columns - 0.5],
+        side="top",
+        tickangle=-60,
+        tickfont=font,
+        tickvals=list(range(columns)),
+        ticktext=[_label(k) for k in keys],
+        showticklabels=across,
+    )
+    figure.update_yaxes(
+        **axis,
+        range=[rows - 0.5, -0.5],
+        tickfont=font,
+        tickvals=list(range(rows)),
+        ticktext=[_label(q) for q in queries],
+        showticklabels=down,
+    )
+    figure.add_scatter(**_outline(allowed), mode="lines", line={"color": colours.border, "width": 1}, hoverinfo="skip")
+    if former is not None and not np.array_equal(former, allowed):
+        line = {"color": colours.ink, "width": 1.2, "dash": "dot"}
+        figure.add_scatter(**_outline(former), mode="lines", line=line, hoverinfo="skip")
+    figure.update_layout(
+        template="none",
+        height=height,
+        margin={"l": left if down else 12, "t": top if across else 12, "r": 10, "b": 6},
+        paper_bgcolor=colours.page,
+        plot_bgcolor=colours.page,
+        showlegend=False,
+        font={"family": theme.SANS, "size": 12, "color": colours.ink},
+        hoverlabel={"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
+        modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
+    )
+    return figure
+
+
+def _label(token: str) -> str:
+    """A token for an axis, where hovering reads it too; escaped, for `<s>` would vanish as markup."""
+    return html.escape(token, quote=False)
+
+
+def _outline(allowed: np.ndarray) -> dict[str, list[float | None]]:
+    """The border between allowed and forbidden cells, as one broken line."""
+    framed = np.pad(allowed, 1)
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for i, j in np.argwhere(framed[:, 1:] != framed[:, :-1]):  # vertical edges, left of column j
+        x += [j - 0.5, j - 0.5, None]
+        y += [i - 1.5, i - 0.5, None]
+    for i, j in np.argwhere(framed[1:] != framed[:-1]):  # horizontal edges, above row i
+        x += [j - 1.5, j - 0.5, None]
+        y += [i - 0.5, i - 0.5, None]
+    return {"x": x, "y": y}

@@ -1,0 +1,98 @@
+"""Translate: what does it say, and why this word?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from model.analysis import changed_words
+from model.trace import KINDS, Site
+from viz import cache, controls, state, texts, theme
+from viz.components.timeline import payload, timeline
+from viz.figures.change import change_chart
+from viz.figures.heatmap import attention_map, mask_map
+
+MAP_HEIGHT = 236
+CHART_HEIGHT = 210
+
+
+def main() -> None:
+    view, faults = state.open_view()
+    texts.heading("Translate", "What does it say, and why this word?")
+    with st.container(key="stage"):
+        left, _ = st.columns(2, gap="medium")
+        with left:
+            count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
+            below = st.container(gap=None)
+        rest = st.container()
+    try:
+        with rest, texts.waiting():
+            request = view.request()
+            loaded = cache.checkpoint(view.checkpoint, view.device)
+            layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
+            view, more = view.fit(layers, loaded.config.heads)
+            analysis = cache.analyse(request, view.device)
+            effects = cache.mask_effects(state.unedited(request), view.device)
+    except ValueError as fault:
+        with below:
+            texts.sentence_notes((), faults)
+        with rest:
+            texts.fault(str(fault))
+        state.settle(view)
+        return
+    with count:
+        texts.token_count(analysis)
+    with below:
+        texts.sentence_notes(analysis.notes, (*faults, *more))
+    mode = state.theme_mode()
+    layer, head = view.layer - 1, None if view.head is None else view.head - 1
+    with rest:
+        data = payload(analysis, loaded, layer, head, view.step, mode)
+        timeline(data, on_step=lambda step: state.change(step=step))
+    with st.container(key="lower"):
+        maps, masks = st.columns([760, 240], gap="medium")
+        with maps:
+            controls.layer_and_head(view, layers, loaded.config.heads)
+            with st.container(key="maps"):
+                draw_maps(analysis, layer, head, view.show, mode)
+        with masks:
+            controls.mask_switches(view, effects)
+    if analysis.baseline is not None:
+        draw_changes(analysis, loaded.languages[1], mode)
+    state.settle(view)
+
+
+def draw_maps(analysis, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
+    """The three maps of one layer: over the whole target, so that they do not follow the step."""
+    trace = analysis.whole
+    config = {"displaylogo": False, "toImageButtonOptions": controls.image_options(layer, head, show)}
+    for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
+        site = Site(kind, layer)
+        with column:
+            texts.site_title(kind)
+            if site not in trace.patterns:
+                texts.note(f"This checkpoint has no layer {layer + 1} here.")
+                continue
+            seen = trace.view(site, head)
+            labels = {"queries": seen.queries, "keys": seen.keys}
+            sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site)}
+            if show == "mask":
+                figure = mask_map(seen.allowed, **labels, **sizes)
+            else:
+                figure = attention_map(seen.values, seen.allowed, **labels, kind=kind, **sizes)
+            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=texts.map_alt(seen, site, head, show))
+    texts.map_caption(analysis, show)
+
+
+def draw_changes(analysis, language: str, mode: theme.Mode) -> None:
+    """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
+    base = analysis.baseline
+    texts.change_heading(analysis)
+    if analysis.request.mode == "again":
+        words = base.translation.split(), analysis.translation.split()
+        texts.both_translations(words, changed_words(*words), language)
+    probabilities = base.trace.probabilities, analysis.trace.probabilities
+    chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
+    st.plotly_chart(chart, theme=None, key="change", config={"displaylogo": False}, alt=texts.change_alt(analysis))
+
+
+main()

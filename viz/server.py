@@ -1,0 +1,114 @@
+"""python -m viz.server: the lab, served by one tuned process.
+
+Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
+garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.arguments import Parser
+
+if TYPE_CHECKING:
+    import uvicorn
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def warm_up(server: uvicorn.Server) -> None:
+    """Once the page can be read: imports torch, loads the checkpoint and answers the first view, then takes all that from
+    the collector's rounds."""
+    while not server.started:
+        time.sleep(0.02)
+    if has_screen():
+        webbrowser.open(address(server.config.host, server.config.port))
+    from viz import cache
+    from viz.state import View, unedited
+
+    view = View()
+    try:
+        cache.analyse(view.request(), view.device)
+        cache.mask_effects(unedited(view.request()), view.device)
+        import plotly.graph_objects  # noqa: F401
+    except ValueError as fault:
+        print(f"The lab is open, but: {fault}", file=sys.stderr)
+    gc.collect()
+    gc.freeze()
+
+
+def has_screen() -> bool:
+    """True where a person at this machine would see a browser open."""
+    desktop = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(desktop) and sys.stdout.isatty()
+
+
+def address(host: str, number: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{number}"
+
+
+def fault_of(host: str, number: int) -> str | None:
+    """Why the address cannot be listened on, None where it can."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as fault:
+        return f"{address(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
+    return None
+
+
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
+    return int(text)
+
+
+def main() -> int:
+    parser = Parser(prog="python -m viz.server", description="Serves the lab.")
+    parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
+    parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
+    args = parser.parse_args()
+    if fault := fault_of(args.host, args.port):
+        print(fault, file=sys.stderr)
+        return 2
+    os.chdir(ROOT)  # where .streamlit/config.toml lies
+    sys.path.insert(0, str(ROOT))
+
+    import streamlit as st
+    import uvicorn
+
+    logging.getLogger("streamlit").setLevel(logging.WARNING)
+    app = st.App(ROOT / "app.py")
+    config = uvicorn.Config(
+        app,
+        host=args.host,
+        port=args.port,
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=2,
+    )
+    server = uvicorn.Server(config)
+    threading.Thread(target=warm_up, args=(server,), name="warm-up", daemon=True).start()
+    print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Colours, scales and type, light and dark. Sequential scales are mixed in OKLab (Ottosson 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+Mode = Literal["light", "dark"]
+SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
+MONO = '"Source Code Pro", ui-monospace, Menlo, monospace'
+HUES = {"encoder": "#0072b2", "decoder": "#d55e00", "cross": "#009e73"}  # Okabe and Ito, one a kind of site
+SITE_NAMES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+
+
+@dataclass(frozen=True)
+class Palette:
+    """One theme's colours, by what they are for."""
+
+    page: str
+    field: str
+    ink: str
+    ink2: str
+    ink3: str
+    line: str
+    border: str
+    mute: str
+    bar: str
+    encoder_ink: str
+    decoder_ink: str
+    cross_ink: str
+    loss_ink: str
+    gain_ink: str
+    loss: str = "#cc79a7"
+    gain: str = "#0072b2"
+    encoder: str = HUES["encoder"]
+    decoder: str = HUES["decoder"]
+    cross: str = HUES["cross"]
+
+    def css_variables(self) -> dict[str, str]:
+        """Custom properties for a component: `--lab-ink` and so on."""
+        return {f"--lab-{name.replace('_', '-')}": value for name, value in asdict(self).items()}
+
+
+PALETTES: dict[Mode, Palette] = {
+    "light": Palette(
+        page="#fdfdfc",
+        field="#ffffff",
+        ink="#171c20",
+        ink2="#4d575e",
+        ink3="#626c73",
+        line="#dfe3e4",
+        border="#7f8a91",
+        mute="#eceeee",
+        bar="#8a959c",
+        encoder_ink="#00639b",
+        decoder_ink="#a84a00",
+        cross_ink="#00714f",
+        loss_ink="#9c3f74",
+        gain_ink="#00639b",
+    ),
+    "dark": Palette(
+        page="#14181b",
+        field="#191e22",
+        ink="#eceff0",
+        ink2="#b4bdc3",
+        ink3="#98a3aa",
+        line="#2b3237",
+        border="#75818a",
+        mute="#22282c",
+        bar="#76828a",
+        encoder_ink="#5cb3e6",
+        decoder_ink="#f58f47",
+        cross_ink="#3cc79c",
+        loss_ink="#e39cc4",
+        gain_ink="#5cb3e6",
+    ),
+}
+_DARK_TIPS = {"encoder": "#8fd0f7", "decoder": "#ffbd8a", "cross": "#7fe6c2"}
+_DARK_HUE_AT = 0.6  # in the dark theme the hue is reached here, and a tint at 1: else small weights drown
+
+
+@cache
+def scale(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
+    """Colours of equally spaced weights from 0 to 1 for a kind of site: from the page's background to its hue."""
+    page, hue = PALETTES[mode].page, HUES[kind]
+    weights = np.linspace(0, 1, steps)
+    if mode == "light":
+        return tuple(_mix(page, hue, float(w)) for w in weights)
+    tip = _DARK_TIPS[kind]
+    return tuple(
+        _mix(page, hue, w / _DARK_HUE_AT) if w < _DARK_HUE_AT else _mix(hue, tip, (w - _DARK_HUE_AT) / (1 - _DARK_HUE_AT))
+        for w in map(float, weights)
+    )
+
+
+def plotly_scale(kind: str, mode: Mode) -> list[list[float | str]]:
+    """The same as a Plotly colour scale."""
+    colours = scale(kind, mode)
+    return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
+
+
+_TO_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_TO_LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def _mix(one: str, two: str, share: float) -> str:
+    """The colour `share` of the way from one to two, in OKLab."""
+    a, b = _oklab(one), _oklab(two)
+    lms = np.linalg.solve(_TO_LAB, a + (b - a) * min(1.0, max(0.0, share))) ** 3
+    linear = np.clip(np.linalg.solve(_TO_LMS, lms), 0, 1)
+    encoded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return "#" + "".join(f"{round(255 * float(c)):02x}" for c in encoded)
+
+
+def _oklab(colour: str) -> np.ndarray:
+    encoded = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
+
+
+def stylesheet(mode: Mode) -> str:
+    """The page's own rules, with this theme's colours as custom properties."""
+    variables = ";".join(f"{name}:{value}" for name, value in PALETTES[mode].css_variables().items())
+    rules = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
+    return f"<style>:root{{{variables}}}\n{rules}</style>"
