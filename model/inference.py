@@ -41,6 +41,7 @@ class Analysis:
     trace: Trace
     tree: Tree
     rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
+    rare_words: tuple[str, ...]  # the words that they belong to, each once
     baseline: Analysis | None = None
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
 
@@ -76,9 +77,8 @@ class Analysis:
         if not self.hypothesis.finished:
             notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
         if self.rare:
-            pieces = list(dict.fromkeys(self.trace.source.labels[i] for i in self.rare))
-            more = f" and {len(pieces) - 6} more" if len(pieces) > 6 else ""
-            shown = ", ".join(pieces[:6]) + more
+            more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
+            shown = ", ".join(self.rare_words[:6]) + more
             notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
         return tuple(notes)
 
@@ -114,11 +114,12 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     padded = [*source, *[PAD] * request.padding]
     plain = _hypothesis(checkpoint, request, padded)
     rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
+    rare_words = _words_at(checkpoint.source_tokenizer, source, rare)
     edit = request.intervention
 
     def analysis(hypothesis: Hypothesis, trace: Trace, asked: Request = request, **more: Any) -> Analysis:
         text = checkpoint.target_tokenizer.decode(hypothesis.ids)
-        return Analysis(asked, text, trace, Tree((hypothesis,)), rare, **more)
+        return Analysis(asked, text, trace, Tree((hypothesis,)), rare, rare_words, **more)
 
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
 
@@ -216,6 +217,17 @@ def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
     return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.words(ids))
 
 
+def _words_at(tokenizer: Tokenizer, ids: Sequence[int], positions: Sequence[int]) -> tuple[str, ...]:
+    """The words at some positions as text, each once; what cannot be seen, as its label."""
+    numbers = tokenizer.words(ids)
+    found = []
+    for word in dict.fromkeys(numbers[i] for i in positions):
+        pieces = [i for i, number in zip(ids, numbers, strict=True) if number == word]
+        text = tokenizer.decode(pieces).strip()
+        found.append(text if text.isprintable() and text else "".join(tokenizer.pieces(pieces)))
+    return tuple(dict.fromkeys(found))
+
+
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
@@ -225,8 +237,7 @@ def _encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
     ids = tokenizer.encode(text.strip())
     if len(ids) + 1 > MAX_TOKENS:
         raise RequestError(
-            f"The {what} has {len(ids) + 1} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it: what is "
-            "typed stays in the box."
+            f"The {what} has {len(ids) + 1} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
         )
     return ids
 

@@ -138,14 +138,11 @@ class Tokenizer:
         table = _byte_of()
         return bytes(table[c] for c in piece)
 
-    def piece(self, token: int, after: int | None = None) -> str:
-        """A visible string for one token, behind the token `after`: a leading space as `·`, bytes of a split character as
-        `⟨E2⟩`."""
+    def piece(self, token: int) -> str:
+        """A visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
         if 0 <= token < len(CONTROL_TOKENS):
             return CONTROL_TOKENS[token]
-        before = [] if after is None else [after]
-        text = self.bytes_of([*before, token])[-1] or self._raw(token)
-        return "".join(_visible(c) for c in text.decode("utf-8", errors="surrogateescape"))
+        return "".join(_visible(c) for c in self._raw(token).decode("utf-8", errors="surrogateescape"))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """One label for each token of a sentence; the space before a word is left out, for `words` tells it."""

@@ -56,17 +56,17 @@ def test_the_maps_are_those_of_the_sentence():
 
 
 def test_typing_a_sentence_changes_all_that_is_seen_of_it():
-    lab = Lab(step="3", head="2")
+    lab = Lab(step="3", head="3")
     before, maps = lab.timeline, lab.charts
     lab.type(SENTENCE)
     assert lab.timeline["trace"] != before["trace"]
     assert said(lab) == SENTENCE.replace(" ", "")
     assert lab.timeline["step"] == 1
     assert z(lab.charts[0]).shape != z(maps[0]).shape
-    assert lab.link == {"text": SENTENCE, "head": "2"}
+    assert lab.link == {"text": SENTENCE, "head": "3"}
     lab.type(FIRST_SENTENCE)
     assert lab.timeline == before | {"step": 1}
-    assert lab.link == {"head": "2"}
+    assert lab.link == {"head": "3"}
 
 
 @pytest.mark.parametrize("sentence", [sentence for _, sentence in controls.examples()][::4])
@@ -163,9 +163,9 @@ def test_layer_and_head_choose_the_maps_and_the_rows():
     lab = Lab()
     seen = [lab.charts]
     for key, value, where in (
-        ("layer", 1, "layer 1, mean over heads"),
-        ("head", "5", "layer 1, head 5"),
+        ("layer", 1, "layer 1, head 2"),
         ("head", "mean", "layer 1, mean over heads"),
+        ("head", "2", "layer 1, head 2"),
     ):
         lab.pick(key, value)
         assert lab.timeline["where"] == where

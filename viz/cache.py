@@ -65,7 +65,8 @@ def devices() -> tuple[str, ...]:
 
 def languages(name: str, device: str) -> tuple[str, str]:
     """What a checkpoint translates from and to, without waiting for one that is not loaded yet."""
-    loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
+    with checkpoint.cache_condition:  # a look into the cache reorders it
+        loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
     return loaded.languages if loaded else ("Sentence", "Translation")
 
 

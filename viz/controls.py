@@ -30,15 +30,16 @@ def examples() -> list[tuple[str, str]]:
     return [(f[0], f[1]) for f in fields]
 
 
-def sentence_box(view: state.View, language: str) -> DeltaGenerator:
+def sentence_box(view: state.View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """The sentence, with ready examples above it. The text stays whatever happens to it.
 
-    Returns the place beside the heading where the number of tokens is written once it is known.
+    Returns the places of the language's name and of the number of tokens, for both may only be known later.
     """
     ready = examples()
     with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.write(f'<h2 class="lab-label">{html.escape(language)}</h2>', inline=True)
-        count = st.empty()
+        heading, count = st.empty(), st.empty()
+        with heading:
+            texts.language(language)
         st.space("stretch")
         for name, sentence in ready[:SHOWN_EXAMPLES]:
             _example(name, sentence)
@@ -49,7 +50,15 @@ def sentence_box(view: state.View, language: str) -> DeltaGenerator:
         hint = f"A sentence of up to {MAX_TOKENS} tokens"
         st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
         st.button("Translate", key="translate")
-    return count
+    return heading, count
+
+
+def given_target(view: state.View) -> None:
+    """Where a link gives the target: says so, and offers the way back."""
+    if view.target is not None:
+        with st.container(key="given", horizontal=True, vertical_alignment="center"):
+            texts.label("The target is given by the link.")
+            st.button("Let the model translate", type="tertiary", on_click=state.change, kwargs={"target": None})
 
 
 def _example(label: str, sentence: str) -> None:

@@ -30,7 +30,7 @@ class View:
     target: str | None = None
     step: int = 1
     layer: int = 3
-    head: int | None = None  # None: the mean over heads
+    head: int | None = 2  # None: the mean over heads
     show: str = "attention"  # or "mask"
     mode: str = "given"  # or "again"
     causal_mask: bool = True
@@ -58,9 +58,14 @@ class View:
                 faults.append(f"The link asks for layer {self.layer}; this checkpoint has layers 1 to {layers}.")
             view = dataclasses.replace(view, layer=layers)
         if self.head is not None and self.head > heads:
-            faults.append(f"The link asks for head {self.head}; this checkpoint has heads 1 to {heads}.")
+            if self.head != View.head:
+                faults.append(f"The link asks for head {self.head}; this checkpoint has heads 1 to {heads}.")
             view = dataclasses.replace(view, head=None)
         return view, tuple(faults)
+
+    def within(self, steps: int) -> View:
+        """The view at its step, or at the last of `steps` where there are fewer."""
+        return self if self.step <= steps else dataclasses.replace(self, step=steps)
 
 
 def unedited(request: Request) -> Request:
@@ -139,13 +144,14 @@ def parse(params: Mapping[str, str]) -> tuple[View, tuple[str, ...]]:
 
 
 def link(view: View) -> dict[str, str]:
-    """The query parameters of a view; what is at its default is left out."""
+    """The query parameters of a view; what is at its default is left out, and a text that is too long for a link."""
     default = View()
-    return {
+    written = {
         name: write(getattr(view, field))
         for name, (field, _, write) in _LINK.items()
         if getattr(view, field) != getattr(default, field)
     }
+    return {name: text for name, text in written.items() if len(text) <= MAX_LINK_TEXT}
 
 
 # -- the session ------------------------------------------------------------------------------------------------------

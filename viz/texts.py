@@ -59,6 +59,11 @@ def legend(theme_mode: theme.Mode) -> None:
     write(f'<div class="lab-legend" aria-label="Scale from 0 to 1">0<span>{bars}</span>1</div>', inline=True)
 
 
+def language(name: str) -> None:
+    """The heading of a sentence's side."""
+    write(f'<h2 class="lab-label">{html.escape(name)}</h2>', inline=True)
+
+
 def language_code(name: str) -> str:
     """The code of a language for screen readers, empty where the name is not known."""
     return LANGUAGE_CODES.get(name, "")
@@ -88,7 +93,8 @@ def change_heading(analysis: Analysis) -> None:
     if analysis.request.mode == "given":
         change = f"{after.token_log_probs.sum() - before.token_log_probs.sum():+.2f}".replace("-", "−")
         turned = int((before.log_probs.argmax(1) != after.log_probs.argmax(1)).sum())
-        what = f"log-probability {change}; another token becomes likeliest at {turned} of {len(before.outputs)} steps"
+        steps = len(before.outputs)
+        what = f"log-probability changes by {change}; another token becomes likeliest at {turned} of {steps} steps"
         how = "One pass over the same target: what the model would have thought at each step."
     elif before.outputs.ids == after.outputs.ids:
         what, how = "the translation does not change", "Every token was chosen anew under the edits."

@@ -10,10 +10,10 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import TIMEOUT, idle, launch, start_server
 
 VIEWS = {
-    "translate-light": ("?step=12&head=5", "light", 1280, 720),
-    "translate-dark": ("?step=12&head=5&causal=off", "dark", 1280, 720),
-    "translate-edit": ("?step=12&head=5&causal=off", "light", 1280, 1040),
-    "translate-phone": ("?step=12&head=5", "light", 390, 1640),
+    "translate-light": ("?step=11&layer=4&head=5", "light", 1280, 720),
+    "translate-dark": ("?step=11&layer=4&head=5&causal=off", "dark", 1280, 720),
+    "translate-edit": ("?step=11&layer=4&head=5&causal=off", "light", 1280, 1040),
+    "translate-phone": ("?step=11&layer=4&head=5", "light", 390, 1640),
 }
 
 

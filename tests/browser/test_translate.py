@@ -133,7 +133,7 @@ def test_a_mask_switch_shows_its_change_and_lives_in_the_link(visit):
     assert page.locator(".french .line span").inner_text() != score
     assert translation(page) == said  # the target is given
     heading = page.locator(".lab-rule").inner_text()
-    change = re.search(r"log-probability ([−+]\d+\.\d\d)", heading).group(1)
+    change = re.search(r"by ([−+]\d+\.\d\d)", heading).group(1)
     assert change in page.locator(".lab-effect").first.inner_text()
     page.reload()
     page.locator(".timeline .said").wait_for()

@@ -60,10 +60,10 @@ def payload(
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
         "candidates": [
-            [[tokenizer.piece(c.id, read), round(c.probability, 5), c.id == chosen] for c in row]
-            for row, chosen, read in zip(candidates(trace.log_probs, CANDIDATES), ids, trace.inputs.ids, strict=True)
+            [[tokenizer.piece(c.id), round(c.probability, 5), c.id == chosen] for c in row]
+            for row, chosen in zip(candidates(trace.log_probs, CANDIDATES), ids, strict=True)
         ],
-        "chosen": [tokenizer.piece(i, read) for i, read in zip(ids, trace.inputs.ids, strict=True)],
+        "chosen": [tokenizer.piece(i) for i in ids],
         "score": f"{trace.token_log_probs.sum():.2f}".replace("-", "−"),
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),

@@ -21,7 +21,7 @@ def main() -> None:
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")
         with left:
-            count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
+            heading, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
             below = st.container(gap=None)
         rest = st.container()
     try:
@@ -35,14 +35,19 @@ def main() -> None:
     except ValueError as fault:
         with below:
             texts.sentence_notes((), faults)
+            controls.given_target(view)
         with rest:
             texts.fault(str(fault))
         state.settle(view)
         return
+    view = view.within(len(analysis.trace.outputs))
+    with heading:
+        texts.language(loaded.languages[0])
     with count:
         texts.token_count(analysis)
     with below:
         texts.sentence_notes(analysis.notes, (*faults, *more))
+        controls.given_target(view)
     mode = state.theme_mode()
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     with rest:
