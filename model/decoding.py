@@ -69,7 +69,7 @@ def greedy(
     for step in range(limit):
         fresh, start = (target[:, -1:], step) if cache else (target, 0)
         mask = masks.decoder_mask(target, window, edits, queries=fresh.size(1))
-        hidden = model.decode_hidden(fresh, memory, mask, cross, cache, start)[:, -1]  # [B,D]
+        hidden = model.decode(fresh, memory, mask, cross, cache, start)[:, -1]  # [B,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [B,V]
         forced = step < len(prefix)
         token = torch.full_like(target[:, 0], prefix[step]) if forced else choose(log_probs)  # [B]

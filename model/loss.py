@@ -28,7 +28,7 @@ def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[T
     """Summed loss of a batch and the number of target tokens that are not padding."""
     seen = masks.build(batch.source, batch.inputs, model.config.window)
     memory = model.encode(batch.source, seen.encoder)  # [B,S,D]
-    hidden = model.decode_hidden(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
+    hidden = model.decode(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
     real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]
     return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
 

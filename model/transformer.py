@@ -67,7 +67,7 @@ class EncoderDecoder(nn.Module):
     def forward(self, source: Tensor, target: Tensor, masks: Masks, probe: Probe | None = None) -> Tensor:
         """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]."""
         memory = self.encode(source, masks.encoder, probe)  # [B,S,D]
-        return self.decode(target, memory, masks.decoder, masks.cross, probe=probe)
+        return self.project(self.decode(target, memory, masks.decoder, masks.cross, probe=probe))
 
     def encode(self, source: Tensor, mask: Tensor, probe: Probe | None = None) -> Tensor:
         """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
@@ -87,23 +87,10 @@ class EncoderDecoder(nn.Module):
         start: int = 0,
         probe: Probe | None = None,
     ) -> Tensor:
-        """Decoder inputs [B,T] that stand at positions start, start + 1, ..., to logits [B,T,V].
+        """Decoder inputs [B,T] that stand at positions start, start + 1, ..., to hidden states [B,T,D], for `project`.
 
         With a cache, `target` holds only what came after the positions that the cache has seen.
         """
-        return self.project(self.decode_hidden(target, memory, self_mask, cross_mask, cache, start, probe))
-
-    def decode_hidden(
-        self,
-        target: Tensor,
-        memory: Tensor,
-        self_mask: Tensor,
-        cross_mask: Tensor,
-        cache: list[LayerCache] | None = None,
-        start: int = 0,
-        probe: Probe | None = None,
-    ) -> Tensor:
-        """As `decode`, but before the output projection: [B,T,D]."""
         positions = torch.arange(start, start + target.size(1), device=target.device)
         x = self.target_embedding(target, positions)  # [B,T,D]
         for n, layer in enumerate(self.decoder):

@@ -32,7 +32,7 @@ LAYERS = [
     {"model.layers"},
     {"model.attention"},
     {"model.masks", "model.positions", "model.trace", "model.tokenizer", "model.dropout", "model.device"},
-    {"model.request", "model.analysis", "model.arguments"},
+    {"model.request", "model.analysis", "model.arguments", "model.meter"},
     {"model.intervention"},
     {"model.config"},
     {"model", "viz", "viz.pages", "viz.components", "viz.figures"},  # the packages: names alone

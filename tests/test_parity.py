@@ -198,7 +198,7 @@ def transformer_difference(variant: dict, source_length: int, target_length: int
     source, target = ids(source_length), ids(target_length, seed=1)
     seen = masks.build(source, target)
     memory = ours.encode(source, seen.encoder)
-    hidden = ours.decode_hidden(target, memory, seen.decoder, seen.cross)
+    hidden = ours.decode(target, memory, seen.decoder, seen.cross)
     hidden_of_torch = theirs(
         ours.source_embedding(source, torch.arange(source_length)),
         ours.target_embedding(target, torch.arange(target_length)),

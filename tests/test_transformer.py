@@ -142,7 +142,8 @@ def test_cached_steps_equal_one_pass():
     memory, cache = model.encode(source, masks.encoder_mask(source, None)), model.new_cache()
     for t in range(6):
         mask = masks.decoder_mask(target[:, : t + 1], None, queries=1)
-        step = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), cache, start=t)
+        hidden = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), cache, start=t)
+        step = model.project(hidden)
         close(step[:, 0], whole[:, t])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from model.analysis import changed_words
@@ -10,6 +12,9 @@ from viz import cache, controls, state, texts, theme
 from viz.components.timeline import payload, timeline
 from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, mask_map
+
+if TYPE_CHECKING:
+    from model.inference import Analysis
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210
@@ -66,7 +71,7 @@ def main() -> None:
     state.settle(view)
 
 
-def draw_maps(analysis, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
+def draw_maps(analysis: Analysis, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
     """The three maps of one layer: over the whole target, so that they do not follow the step."""
     trace = analysis.whole
     config = {"displaylogo": False, "toImageButtonOptions": controls.image_options(layer, head, show)}
@@ -88,7 +93,7 @@ def draw_maps(analysis, layer: int, head: int | None, show: str, mode: theme.Mod
     texts.map_caption(analysis, show)
 
 
-def draw_changes(analysis, language: str, mode: theme.Mode) -> None:
+def draw_changes(analysis: Analysis, language: str, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
     texts.change_heading(analysis)
