@@ -23,6 +23,7 @@ from model.arguments import Parser
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,6 +47,27 @@ def warm_up(server: uvicorn.Server) -> None:
         print(f"The lab is open, but: {fault}", file=sys.stderr)
     gc.collect()
     gc.freeze()
+
+
+def same_origin(app: ASGIApp) -> ASGIApp:
+    """Lets in a page that was served from the very address that it now asks, whatever name the visitors know it by.
+
+    Streamlit knows this machine by its addresses alone, and would turn away who types its name in a lecture hall.
+    """
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope.get("headers", ()))
+        origin = headers.get(b"origin", b"").partition(b"://")[2]
+        if origin and origin == headers.get(b"host"):
+            trusted = (b"origin", b"http://localhost")
+            scope = {**scope, "headers": [trusted if name == b"origin" else (name, v) for name, v in scope["headers"]]}
+        await app(scope, receive, send)
+
+    return checked
+
+
+def is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def has_screen() -> bool:
@@ -93,7 +115,7 @@ def main() -> int:
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     app = st.App(ROOT / "app.py")
     config = uvicorn.Config(
-        app,
+        app if is_loopback(args.host) else same_origin(app),
         host=args.host,
         port=args.port,
         ws="websockets-sansio",
