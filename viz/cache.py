@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, cached
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CHECKPOINTS = 4
+MAX_DRAWN = 256
+T = TypeVar("T")
 
 
 @cached(LRUCache(MAX_CHECKPOINTS), condition=threading.Condition())
@@ -47,6 +50,12 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     from model.inference import mask_effects as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
+
+
+@cached(LRUCache(MAX_DRAWN), key=lambda key, draw: key, condition=threading.Condition())
+def drawn(key: Hashable, draw: Callable[[], T]) -> T:
+    """What `draw` makes, kept under everything that decides how it looks: most runs change one thing of many."""
+    return draw()
 
 
 def checkpoint_names() -> tuple[str, ...]:

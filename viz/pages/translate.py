@@ -14,6 +14,8 @@ from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, mask_map
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from model.inference import Analysis
 
 MAP_HEIGHT = 236
@@ -56,14 +58,15 @@ def main() -> None:
     mode = state.theme_mode()
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     with rest:
-        data = payload(analysis, loaded, layer, head, view.step, mode)
+        key = ("timeline", request, view.device, layer, head, mode)
+        data = cache.drawn(key, lambda: payload(analysis, loaded, layer, head, 1, mode)) | {"step": view.step}
         timeline(data, on_step=lambda step: state.change(step=step))
     with st.container(key="lower"):
         maps, masks = st.columns([760, 240], gap="medium")
         with maps:
             controls.layer_and_head(view, layers, loaded.config.heads)
             with st.container(key="maps"):
-                draw_maps(analysis, layer, head, view.show, mode)
+                draw_maps(analysis, view.device, layer, head, view.show, mode)
         with masks:
             controls.mask_switches(view, effects)
     if analysis.baseline is not None:
@@ -71,7 +74,7 @@ def main() -> None:
     state.settle(view)
 
 
-def draw_maps(analysis: Analysis, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
+def draw_maps(analysis: Analysis, device: str, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
     """The three maps of one layer: over the whole target, so that they do not follow the step."""
     trace = analysis.whole
     config = {"displaylogo": False, "toImageButtonOptions": controls.image_options(layer, head, show)}
@@ -82,15 +85,22 @@ def draw_maps(analysis: Analysis, layer: int, head: int | None, show: str, mode:
             if site not in trace.patterns:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
-            seen = trace.view(site, head)
-            labels = {"queries": seen.queries, "keys": seen.keys}
-            sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site)}
-            if show == "mask":
-                figure = mask_map(seen.allowed, **labels, **sizes)
-            else:
-                figure = attention_map(seen.values, seen.allowed, **labels, kind=kind, **sizes)
-            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=texts.map_alt(seen, site, head, show))
+            key = ("map", analysis.request, device, site, head, show, mode)
+            figure, alt = cache.drawn(key, lambda site=site: draw_map(analysis, site, head, show, mode))
+            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
     texts.map_caption(analysis, show)
+
+
+def draw_map(analysis: Analysis, site: Site, head: int | None, show: str, mode: theme.Mode) -> tuple[go.Figure, str]:
+    """One map, and the same in words."""
+    seen = analysis.whole.view(site, head)
+    labels = {"queries": seen.queries, "keys": seen.keys}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site)}
+    if show == "mask":
+        figure = mask_map(seen.allowed, **labels, **sizes)
+    else:
+        figure = attention_map(seen.values, seen.allowed, **labels, kind=site.kind, **sizes)
+    return figure, texts.map_alt(seen, site, head, show)
 
 
 def draw_changes(analysis: Analysis, language: str, mode: theme.Mode) -> None:
