@@ -1,4 +1,5 @@
-"""Dropout whose masks are cut from a pool that is drawn once, for drawing random bits costs a third of a step on a CPU."""
+"""Dropout whose masks are cut from a pool that is drawn once: on a CPU a training step is 1.2 times as fast for it
+(benchmarks/training_tricks.py)."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from torch import Tensor
+from torch.nn import functional as F
 
 from model import masks
 from model.config import TrainConfig
@@ -15,13 +16,10 @@ from model.transformer import EncoderDecoder
 def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
     """Label-smoothed cross-entropy, summed over tokens, in nats (Szegedy et al. 2016, section 7).
 
-    logits [N,V], target [N]. The smoothed target gives eps / V to every token, the right one included, as
-    `torch.nn.functional.cross_entropy` does; written out, for this is a third faster in bfloat16 on a CPU.
+    logits [N,V], target [N]. The smoothed target gives eps / V to every token, the right one included; the 2017 code of
+    tensor2tensor gives eps / (V - 1) to the others alone.
     """
-    logits = logits.float()
-    right = logits.gather(1, target[:, None])[:, 0]  # [N]
-    expected = (1 - smoothing) * right + smoothing * logits.mean(-1)  # [N]
-    return (logits.logsumexp(-1) - expected).sum()
+    return F.cross_entropy(logits.float(), target, label_smoothing=smoothing, reduction="sum")
 
 
 def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, int]:

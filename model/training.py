@@ -31,8 +31,9 @@ SCORED = 500  # dev sentences that are translated at each validation
 
 
 def keep_freed_memory() -> None:
-    """Tells glibc to keep what is freed instead of handing it back to the system at every step: about 1.5 times the
-    speed on two cores, for the large tensors of a step are otherwise paged in anew each time. Elsewhere it does nothing.
+    """Tells glibc to keep what is freed instead of handing it back to the system at every step: 1.5 times the
+    speed on two cores (benchmarks/training_tricks.py), for the large tensors of a step are otherwise paged in anew each
+    time. Elsewhere it does nothing.
     """
     if sys.platform != "linux" or not hasattr(libc := ctypes.CDLL(None), "mallopt"):
         return
