@@ -149,7 +149,8 @@ def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
         worst = losses[0]
         count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
         before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
-        text += f"{count} over 0.1; <b>{html.escape(effect.labels[worst])}</b> {before:.2f} → {after:.2f}."
+        token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
+        text += f"{count} over 0.1; {token} {before:.2f} → {after:.2f}."
     else:
         text += "No token loses over 0.1."
     texts.write(f'<p class="lab-effect">{html.escape(seen)}<br>{text}</p>')
