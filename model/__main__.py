@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from model.arguments import Parser
 from model.config import ModelConfig, TrainConfig
+
+if TYPE_CHECKING:
+    from model.training import Run
 
 WHERE_FROM = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
@@ -141,8 +147,24 @@ def train(args: argparse.Namespace) -> None:
     print(f"{len(run.corpus)} pairs{dropped}; {run.model.parameter_count:,} parameters; on {chosen}; {run.total} steps")
     if run.progress.step:
         print(f"going on at step {run.progress.step}")
-    ended = run.train(args.max_minutes)
-    print(f"{'finished' if ended else 'stopped'}: the best weights are in {args.out / 'checkpoint'}")
+    with _stopping(run):
+        ended = run.train(args.max_minutes)
+    if ended:
+        print(f"finished: the best weights are in {args.out / 'checkpoint'}")
+    else:
+        print(f"saved at step {run.progress.step} of {run.total}: the same command goes on")
+
+
+@contextlib.contextmanager
+def _stopping(run: Run) -> Iterator[None]:
+    """Ctrl+C and a polite kill let the step under way end and the run be saved."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: setattr(run, "stop", True)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import random
 import zipfile
 import zlib
@@ -32,7 +31,8 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
     try:
-        for number, line in enumerate(_lines(path), 1):
+        for number, raw in enumerate(_lines(path), 1):
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             if not line.strip():
                 blank = blank or number
                 continue
@@ -49,8 +49,7 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
                 break
     except UnicodeDecodeError as fault:
         raise DataError(
-            f"{path}, after line {len(pairs)}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; "
-            "save the file as UTF-8."
+            f"{path}, line {number}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; save the file as UTF-8."
         ) from None
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as fault:  # the last: an encrypted archive
         reason = getattr(fault, "strerror", None) or str(fault)
@@ -60,18 +59,18 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
     return pairs
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[bytes]:
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             texts = [n for n in archive.namelist() if n.endswith((".txt", ".tsv")) and not n.startswith("_")]
             if not texts:
                 raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
             with archive.open(texts[0]) as raw:
-                yield from io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
+                yield from raw
     else:
         opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8-sig", newline="\n") as text:
-            yield from text
+        with opener(path, "rb") as raw:
+            yield from raw
 
 
 def file_hash(path: Path) -> str:

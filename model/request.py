@@ -51,7 +51,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if not self.source.strip():
-            raise RequestError("The sentence is empty: type one, or take an example.")
+            raise RequestError("The sentence is empty: type one.")
         if self.target is not None and not self.target.strip():
             raise RequestError("The target is empty: give a translation, or leave it to the model.")
         for char in self.source + (self.target or "") + self.prefix:

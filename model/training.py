@@ -19,7 +19,7 @@ from torch import nn
 from model import checkpoint as checkpoints
 from model import scoring
 from model.checkpoint import Checkpoint
-from model.config import ModelConfig, TrainConfig
+from model.config import MAX_TOKENS, ModelConfig, TrainConfig
 from model.data import Batch, Corpus, DataError, by_source, file_hash, read_pairs, with_typeset_copies
 from model.device import has_bfloat16
 from model.loss import batch_loss, learning_rate
@@ -76,6 +76,14 @@ class Run:
         Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
         given beside `init`, whose model is as it is; DataError for a bad file.
         """
+        if folder.exists() and not folder.is_dir():
+            raise TrainingError(f"{folder} is a file; expected a folder for the run: give another --out.")
+        learned = model_options.get("positions") == "learned"
+        if learned and model_options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
+            raise TrainingError(
+                f"max_positions is {model_options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
+                "the longest text that is translated."
+            )
         if init and model_options:
             raise TrainingError(f"--init takes the model of {init} as it is; leave out {', '.join(model_options)}.")
         self.folder, self.config, self.device, self.languages = folder, config, device, languages
@@ -105,6 +113,7 @@ class Run:
             self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True
         )
         self.progress = Progress()
+        self.stop = False  # set from outside: the run saves after the step that is under way, and ends
         self.total = config.epochs * len(self.corpus.batches(config.batch_tokens, config.seed, 0))
         half = config.precision == "bfloat16" or (config.precision == "auto" and has_bfloat16(device))
         self.autocast = torch.autocast(device.type, torch.bfloat16, enabled=half)
@@ -195,7 +204,7 @@ class Run:
                 if time.monotonic() - saved > 60 * self.config.save_minutes:
                     self.save()
                     saved = time.monotonic()
-                if max_minutes is not None and time.monotonic() - began > 60 * max_minutes:
+                if self.stop or (max_minutes is not None and time.monotonic() - began > 60 * max_minutes):
                     self.save()
                     meter.close()
                     return False

@@ -196,7 +196,9 @@ def test_what_the_camera_saves_can_be_chosen():
         lab.pick("format", kind)
         options = [json.loads(c.proto.config)["toImageButtonOptions"] for c in lab.at.get("plotly_chart")]
         assert {o["format"] for o in options} == {kind.lower()}
-        assert {o["filename"] for o in options} == {"attention-layer2-head4"}
+        assert {o["filename"] for o in options} == {
+            f"{kind}-layer2-head4-attention" for kind in ("encoder", "decoder", "cross")
+        }
 
 
 def test_every_map_is_told_in_words_too():

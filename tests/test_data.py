@@ -100,10 +100,15 @@ def test_a_bad_line_is_named(tmp_path, content, message):
     refused(written(tmp_path, content), message)
 
 
+def test_the_line_of_a_foreign_byte_is_named(tmp_path):
+    content = b"a\tb\n" * 3000 + "étoile\tb\n".encode("latin-1")
+    refused(written(tmp_path, content), r"line 3001: the byte 0xe9 is no UTF-8")
+
+
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_another_encoding(tmp_path, encoding):
     content = TEXT.replace("…", "").encode(encoding)
-    refused(written(tmp_path, content), r"after line \d+: the byte 0x(e9|ff) is no UTF-8; save the file as UTF-8")
+    refused(written(tmp_path, content), r"line [12]: the byte 0x(e9|ff) is no UTF-8; save the file as UTF-8")
     packed = written(tmp_path, gzip.compress(content), "pairs.gz")
     refused(packed, "is no UTF-8")
     with zipfile.ZipFile(tmp_path / "pairs.zip", "w") as archive:

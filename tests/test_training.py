@@ -241,3 +241,15 @@ def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path, pair_f
     with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Begin anew with a lower learning rate"):
         make(tmp_path, pair_files, save_minutes=1e-9).train()
     assert (tmp_path / "state.pt").read_bytes() == before
+
+
+def test_a_run_that_is_told_to_stop_is_saved_where_it_was(tmp_path, pair_files):
+    run = make(tmp_path, pair_files)
+    run.stop = True
+    assert run.train() is False
+    assert make(tmp_path, pair_files).progress.step == run.progress.step == 1
+
+
+def test_learned_positions_must_reach_the_text_limit(tmp_path, pair_files):
+    with pytest.raises(TrainingError, match=r"max_positions is 64; expected at least 128 for learned positions"):
+        make(tmp_path, pair_files, {"positions": "learned", "max_positions": 64})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, cached
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference import Analysis, Effect
 
+CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CHECKPOINTS = 4
 MAX_DRAWN = 256
@@ -56,6 +58,19 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
 def drawn(key: Hashable, draw: Callable[[], T]) -> T:
     """What `draw` makes, kept under everything that decides how it looks: most runs change one thing of many."""
     return draw()
+
+
+_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
+
+
+def refresh(name: str) -> None:
+    """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
+    files = sorted((CHECKPOINTS / name).glob("*")) if name else []
+    stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in files if (s := f.stat()))
+    if _stamps.setdefault(name, stamp) != stamp:
+        _stamps[name] = stamp
+        for kept in (checkpoint, analyse, mask_effects, drawn):
+            kept.cache_clear()
 
 
 def checkpoint_names() -> tuple[str, ...]:

@@ -122,10 +122,10 @@ def mask_switches(view: state.View, effects: dict[str, Effect]) -> None:
     st.toggle("Source padding mask", **state.bind("padmask", "padding_mask", view.padding_mask))
     pad = effects["padding_mask"].pad
     if view.padding_mask:
-        seen = f"{pad} pads stand there, unseen." if view.pad else "There is no padding to see."
+        seen = f"{_pads(pad)} there, unseen." if view.pad else "There is no padding to see."
     else:
-        seen = f"Attention sees {pad} pads." + ("" if view.pad else f" There were none: {pad} were added.")
-    _effect(seen, effects["padding_mask"], view.padding_mask, f", with {pad} pads{given}")
+        seen = f"Attention sees {_pads(pad)}." + ("" if view.pad else f" There were none: {pad} were added.")
+    _effect(seen, effects["padding_mask"], view.padding_mask, f", with {_pads(pad)}{given}")
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         texts.label("Pad the source by")
         st.number_input(
@@ -137,6 +137,10 @@ def mask_switches(view: state.View, effects: dict[str, Effect]) -> None:
         "again": "Decode again: every token is chosen anew under the switches.",
     }
     texts.note(how[view.mode])
+
+
+def _pads(count: int) -> str:
+    return f"{count} pad" if count == 1 else f"{count} pads"
 
 
 def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
@@ -156,11 +160,10 @@ def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
     texts.write(f'<p class="lab-effect">{html.escape(seen)}<br>{text}</p>')
 
 
-def image_options(layer: int, head: int | None, show: str) -> dict[str, object]:
-    """What the camera of a map saves."""
-    which = "mean" if head is None else f"head{head + 1}"
-    kind = state.picture_format()
-    return {"format": kind.lower(), "scale": 3, "filename": f"{show}-layer{layer + 1}-{which}"}
+def picture(name: str) -> dict[str, object]:
+    """A chart's settings: its camera saves under this name, in the format that the Save menu says."""
+    options = {"format": state.picture_format().lower(), "scale": 3, "filename": name}
+    return {"displaylogo": False, "toImageButtonOptions": options}
 
 
 def sidebar() -> None:
@@ -179,8 +182,9 @@ def sidebar() -> None:
         return  # the page says what is wrong with it
     config, test = loaded.config, loaded.metrics.get("test")
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences." if test else "Not scored on a test set."
-    million = loaded.model.parameter_count / 1e6
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {million:.1f} M parameters."
+    count = loaded.model.parameter_count
+    size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."
     texts.write(
         f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"

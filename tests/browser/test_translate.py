@@ -105,6 +105,39 @@ def cells(page, kind: str) -> list[list[float | None]]:
     return plot.evaluate("p => Array.from(p.calcdata[0][0].z, row => Array.from(row, v => Number.isFinite(v) ? v : null))")
 
 
+def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):
+    page = visit()
+    type_sentence(page, "My sister lives in a small town.")
+    tops = set()
+    for step in range(1, page.locator(".target .chip").count()):
+        assert page.locator(".timeline").get_attribute("data-step") == str(step)
+        tops.add(page.locator(".st-key-map-cross").bounding_box()["y"])
+        page.keyboard.press("ArrowRight")
+    assert len(tops) == 1
+
+
+def test_a_long_translation_scrolls_with_the_step(visit):
+    page = visit(
+        "?text="
+        + quote("He said that he was going to buy some bread, some milk and a newspaper, " * 2 + "and then go home.")
+    )
+    page.keyboard.press("End")
+    box = page.locator(".french .text")
+    assert box.evaluate("e => e.scrollHeight > e.clientHeight")
+    assert box.evaluate("e => e.scrollTop + e.clientHeight >= e.scrollHeight - 12")
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1280, 1920])
+def test_no_width_scrolls_sideways_or_lays_the_count_over_the_candidates(visit, width):
+    page = visit()
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_timeout(600)
+    assert page.locator("[data-testid=stMain]").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    bar, side = page.locator(".pair").bounding_box(), page.locator(".side").bounding_box()
+    assert bar["x"] + bar["width"] <= side["x"] or bar["y"] >= side["y"] or bar["y"] + bar["height"] <= side["y"]
+    assert page.locator(".french .text").bounding_box()["width"] > 250
+
+
 def test_the_pair_names_what_is_read_and_what_is_predicted(visit):
     page = visit("?step=2")
     chips = [chip.strip() for chip in page.locator(".target .chip").all_inner_texts()]

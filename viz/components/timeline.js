@@ -142,8 +142,8 @@ export default function ({ data, parentElement, setStateValue }) {
     main.append(bar, frame);
 
     const how = element("p", "how wide");
-    how.append("The frame is one row of the maps: it reads ", element("b", "mono reads"), " and predicts ", element("b", "mono predicts"),
-      ". Thicker line, more weight. Bar under a token: its probability.");
+    how.append("One row of the maps: it reads ", element("b", "mono reads"), ", predicts ", element("b", "mono predicts"),
+      ". Thick line: much weight. Bar under a token: its probability.");
     pair.setAttribute("aria-live", "polite");
     side.append(element("h2", "", "Likeliest next tokens"), element("div", "cand"), element("p", "how rest"), how);
     grid.append(main, side);
@@ -194,6 +194,8 @@ export default function ({ data, parentElement, setStateValue }) {
     const reads = step ? data.target[step - 1].t : data.start, predicts = data.target[step].t;
     find(".said").replaceChildren(data.segments.slice(0, step + 1).join(""),
       element("span", "todo", data.segments.slice(step + 1).join("")));
+    const text = find(".text"), todo = find(".said .todo");
+    text.scrollTop = Math.max(0, todo.offsetTop - text.offsetTop - 28);
     find(".range").value = state.step;
     find(".count b").textContent = state.step;
     find(".pair").replaceChildren(element("span", "", `${reads} → `), element("b", "", predicts));
@@ -255,7 +257,7 @@ export default function ({ data, parentElement, setStateValue }) {
 
   function drawCandidates(step, reads, predicts) {
     const { data } = state, box = root.querySelector(".cand"), shown = [...data.candidates[step]];
-    if (!shown.some(([, , on]) => on)) shown.push([data.chosen[step], data.probability[step], true]);
+    if (!shown.some(([, , on]) => on)) shown.splice(-1, 1, [data.chosen[step], data.probability[step], true]);
     box.replaceChildren();
     let sum = 0;
     for (const [piece, p, on] of shown) {
@@ -288,6 +290,7 @@ function listen(state) {
   const keys = { ArrowLeft: () => state.step - 1, ArrowRight: () => state.step + 1, Home: () => 1, End: () => state.data.target.length };
   state.onKey = (event) => {
     const at = event.composedPath()[0];
+    if (event.key === "Enter" && at.tagName === "INPUT") setTimeout(() => at.blur(), 50); // what follows is meant for the steps
     if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
     if (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && !/^(checkbox|radio|range)$/.test(at.type)) return;
     if (at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox]")) return;

@@ -76,7 +76,7 @@ def _map(
     figure = go.Figure(heat)
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
-    across = (width - left - 10) / columns >= LABEL_CELL
+    across = (width - left - 24) / columns >= LABEL_CELL
     down = (height - top - 6) / rows >= LABEL_CELL
     figure.update_xaxes(
         **axis,
@@ -103,7 +103,7 @@ def _map(
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": left if down else 12, "t": top if across else 12, "r": 10, "b": 6},
+        margin={"l": left if down else 12, "t": top if across else 12, "r": 24, "b": 6},
         paper_bgcolor=colours.page,
         plot_bgcolor=colours.page,
         showlegend=False,

@@ -34,6 +34,7 @@ def main() -> None:
     try:
         with rest, texts.waiting():
             request = view.request()
+            cache.refresh(view.checkpoint)
             loaded = cache.checkpoint(view.checkpoint, view.device)
             layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
             view, more = view.fit(layers, loaded.config.heads)
@@ -77,7 +78,6 @@ def main() -> None:
 def draw_maps(analysis: Analysis, device: str, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
     """The three maps of one layer: over the whole target, so that they do not follow the step."""
     trace = analysis.whole
-    config = {"displaylogo": False, "toImageButtonOptions": controls.image_options(layer, head, show)}
     for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
         site = Site(kind, layer)
         with column:
@@ -87,6 +87,8 @@ def draw_maps(analysis: Analysis, device: str, layer: int, head: int | None, sho
                 continue
             key = ("map", analysis.request, device, site, head, show, mode)
             figure, alt = cache.drawn(key, lambda site=site: draw_map(analysis, site, head, show, mode))
+            which = "mean" if head is None else f"head{head + 1}"
+            config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{show}")
             st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
     texts.map_caption(analysis, show)
 
@@ -112,7 +114,9 @@ def draw_changes(analysis: Analysis, language: str, mode: theme.Mode) -> None:
         texts.both_translations(words, changed_words(*words), language)
     probabilities = base.trace.probabilities, analysis.trace.probabilities
     chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
-    st.plotly_chart(chart, theme=None, key="change", config={"displaylogo": False}, alt=texts.change_alt(analysis))
+    st.plotly_chart(
+        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+    )
 
 
 main()
