@@ -117,10 +117,7 @@ def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):
 
 
 def test_a_long_translation_scrolls_with_the_step(visit):
-    page = visit(
-        "?text="
-        + quote("He said that he was going to buy some bread, some milk and a newspaper, " * 2 + "and then go home.")
-    )
+    page = visit("?text=Yes.&target=" + quote("Oui, je le veux bien, mais pas tout de suite. " * 6))
     page.keyboard.press("End")
     box = page.locator(".french .text")
     assert box.evaluate("e => e.scrollHeight > e.clientHeight")
