@@ -65,8 +65,11 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
-    files = sorted((CHECKPOINTS / name).glob("*")) if name else []
-    stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in files if (s := f.stat()))
+    try:
+        found = sorted((CHECKPOINTS / name).glob("*"))
+        stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in found if (s := f.stat()))
+    except OSError:  # a file went away while it was looked at: the next look will see
+        return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
         for kept in (checkpoint, analyse, mask_effects, drawn):
