@@ -22,8 +22,8 @@ def measure(variant: str, steps: int, threads: int) -> float:
     """Median target tokens a second of a training step."""
     import torch
 
+    from model import device
     from model import loss as losses
-    from model import training
     from model.config import ModelConfig
     from model.data import Batch
     from model.dropout import Dropout
@@ -34,7 +34,7 @@ def measure(variant: str, steps: int, threads: int) -> float:
     if variant == "drawn dropout":
         Dropout.forward = lambda self, x: torch.nn.functional.dropout(x, self.p, self.training)
     if variant != "freed memory returned":
-        training.keep_freed_memory()
+        device.keep_freed_memory()
     model = EncoderDecoder(ModelConfig(8000, 8000)).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     rows, sources, targets = 170, 11, 12  # about 2048 tokens

@@ -52,6 +52,7 @@ def build_parser() -> Parser:
     p.add_argument("--data", type=Path, required=True, help="training pairs: .tsv, .tsv.gz or .zip, source TAB target")
     p.add_argument("--dev", type=Path, required=True, help="dev pairs, in the same form")
     p.add_argument("--out", type=Path, required=True, help="folder of the run; the same command goes on with it")
+    p.add_argument("--probes", type=Path, help="sentences to watch through the training: name TAB source TAB target")
     p.add_argument("--init", metavar="CHECKPOINT", help="begin with these weights and this vocabulary")
     p.add_argument("--languages", default="English,French", help="two names, for display (default: %(default)s)")
     p.add_argument("--max-minutes", type=float, help="stop, resumably, after this time")
@@ -131,7 +132,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 def train(args: argparse.Namespace) -> None:
     from model import device
-    from model.training import Run
+    from model.training import Files, Run
 
     languages = tuple(args.languages.split(","))
     if len(languages) != 2:
@@ -142,17 +143,21 @@ def train(args: argparse.Namespace) -> None:
     config = TrainConfig(**_given(args, TrainConfig))
     ModelConfig(source_vocab=260, target_vocab=260, **options)  # faults are told before the data is read
     chosen = device.choose(args.device)
-    run = Run(args.out, args.data, args.dev, options, config, chosen, languages, args.init)
+    files = Files(args.data, args.dev, args.probes)
+    run = Run(args.out, files, options, config, chosen, languages, args.init)
+    say = print if run.group.first else lambda line: None
     dropped = f", {run.corpus.dropped} left out as too long" if run.corpus.dropped else ""
-    print(f"{len(run.corpus)} pairs{dropped}; {run.model.parameter_count:,} parameters; on {chosen}; {run.total} steps")
+    where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
+    say(f"{len(run.corpus)} pairs{dropped}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
-        print(f"going on at step {run.progress.step}")
+        say(f"going on at step {run.progress.step}")
     with _stopping(run):
         ended = run.train(args.max_minutes)
     if ended:
-        print(f"finished: the best weights are in {args.out / 'checkpoint'}")
+        say(f"finished: the best weights are in {args.out / 'checkpoint'}")
     else:
-        print(f"saved at step {run.progress.step} of {run.total}: the same command goes on")
+        say(f"saved at step {run.progress.step} of {run.total}: the same command goes on")
+    run.group.leave()
 
 
 @contextlib.contextmanager

@@ -46,6 +46,11 @@ class KeyValues:
         self.key, self.value = key, value
         return key, value
 
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.key is not None:
+            self.key, self.value = self.key[rows], self.value[rows]
+
 
 class MultiHeadAttention(nn.Module):
     """Projects to H heads, attends in each, concatenates and projects back (Vaswani et al. 2017, section 3.2.2)."""

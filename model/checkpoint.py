@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.j
 model.safetensors   float16 weights, loaded as float32
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data
+probes.npz          what a few sentences looked like during the training (model/probes.py); may be absent
 README.md           the model card
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -72,29 +74,47 @@ def find(name: str, home: Path = HOME) -> Path:
 
 
 def save(checkpoint: Checkpoint, folder: Path) -> None:
-    """Writes all files, the weights as float16; each file is complete or absent."""
+    """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
+
+    Raises OSError or SafetensorError where the disk is full; the folder then holds what it held before.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
-    write_json(folder / "config.json", config)
-    write_json(folder / "metrics.json", checkpoint.metrics)
-    write_json(folder / "counts.json", {side: list(c) for side, c in checkpoint.counts.items()}, indent=None)
-    if checkpoint.config.joint_vocab:
-        checkpoint.source_tokenizer.save(folder / "tokenizer.json")
-    else:
-        checkpoint.source_tokenizer.save(folder / "tokenizer.source.json")
-        checkpoint.target_tokenizer.save(folder / "tokenizer.target.json")
     state = checkpoint.model.state_dict()
     weights = {key: state[key].detach().cpu().half().contiguous() for key in _stored_keys(checkpoint.model)}
-    temporary = folder / "model.safetensors.new"
-    save_file(weights, temporary)
-    os.replace(temporary, folder / "model.safetensors")
+    config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
+    counts = {side: list(numbers) for side, numbers in checkpoint.counts.items()}
+    writers: dict[str, Callable[[Path], None]] = {
+        "config.json": lambda path: _dump(path, config),
+        "metrics.json": lambda path: _dump(path, checkpoint.metrics),
+        "counts.json": lambda path: _dump(path, counts, indent=None),
+        "model.safetensors": lambda path: save_file(weights, path),
+    }
+    if checkpoint.config.joint_vocab:
+        writers["tokenizer.json"] = checkpoint.source_tokenizer.save
+    else:
+        writers["tokenizer.source.json"] = checkpoint.source_tokenizer.save
+        writers["tokenizer.target.json"] = checkpoint.target_tokenizer.save
+    staged = {folder / name: folder / f"{name}.new" for name in writers}
+    try:
+        for temporary, write in zip(staged.values(), writers.values(), strict=True):
+            write(temporary)
+    except BaseException:
+        for temporary in staged.values():
+            temporary.unlink(missing_ok=True)
+        raise
+    for path, temporary in staged.items():
+        os.replace(temporary, path)
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     """Writes a JSON file whole, by way of a temporary one."""
     temporary = path.with_name(path.name + ".new")
-    temporary.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+    _dump(temporary, value, indent)
     os.replace(temporary, path)
+
+
+def _dump(path: Path, value: Any, indent: int | None = 1) -> None:
+    path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = HOME) -> Checkpoint:

@@ -133,12 +133,20 @@ class TrainConfig:
     weight_decay: float = 0.0
     seed: int = 1
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    first_target_epochs: int = 0  # the last epochs see only the first target of each source
     validate_every: int = 1000
+    average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
+    patience: int = 0  # validations without a lower dev loss after which the run ends; 0: it goes to the end
+    log_every: int = 50
     save_minutes: float = 4.0
 
     def __post_init__(self) -> None:
-        counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every")
-        _check(self, positive=(*counts, "save_minutes"), shares=("label_smoothing", "weight_decay"))
+        counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
+        _check(self, positive=(*counts, "log_every", "save_minutes"), shares=("label_smoothing", "weight_decay"))
+        if self.patience < 0:
+            raise ValueError(f"patience is {self.patience}; expected at least 0")
+        if not 0 <= self.first_target_epochs <= self.epochs:
+            raise ValueError(f"first_target_epochs is {self.first_target_epochs}; expected 0 to epochs, {self.epochs}")
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -7,8 +7,9 @@ import hashlib
 import random
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -74,9 +75,12 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of the file as it lies on the disk, in hexadecimal digits."""
-    with path.open("rb") as raw:
-        return hashlib.file_digest(raw, "sha256").hexdigest()
+    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it cannot be read."""
+    try:
+        with path.open("rb") as raw:
+            return hashlib.file_digest(raw, "sha256").hexdigest()
+    except OSError as fault:
+        raise DataError(f"{path}: {fault.strerror}; expected a readable file.") from None
 
 
 def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
@@ -114,33 +118,42 @@ class Corpus:
 
     sources: list[list[int]]
     targets: list[list[int]]
-    dropped: int  # pairs left out because a side was longer than the limit
+    dropped: int = 0  # pairs left out because a side was longer than the limit
+    first: list[int] = field(
+        default_factory=list
+    )  # the pairs whose target is the first that its source has; typeset copies count as their source
 
     @classmethod
     def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
         sources = source.encode_batch([s for s, _ in pairs])
         targets = target.encode_batch([t for _, t in pairs])
         both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
-        kept = [(s, t) for s, t in both if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
-        return cls([s for s, _ in kept], [t for _, t in kept], len(both) - len(kept))
+        kept = [i for i, (s, t) in enumerate(both) if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
+        straight = [pairs[i][0].replace("’", "'") for i in kept]
+        firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
+        first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
+        return cls([both[i][0] for i in kept], [both[i][1] for i in kept], len(both) - len(kept), first)
 
     def __len__(self) -> int:
         return len(self.sources)
 
-    def batches(self, tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    def batches(self, tokens: int, seed: int, epoch: int, rows: Sequence[int] | None = None) -> list[list[int]]:
         """Indices of each batch of one epoch: alike in length, at most `tokens` padded tokens a side, in random order.
 
-        The order depends on seed and epoch alone. Raises ValueError where a sentence alone is longer than `tokens`.
+        All pairs, or those named in `rows`. The order depends on seed and epoch alone. Raises ValueError where a sentence
+        alone is longer than `tokens`.
         """
         draw = random.Random(f"{seed}/{epoch}")
         noise = [draw.random() for _ in self.sources]
-        order = sorted(range(len(self)), key=lambda i: (len(self.targets[i]), len(self.sources[i]), noise[i]))
+        order = sorted(
+            range(len(self)) if rows is None else rows, key=lambda i: (len(self.targets[i]), len(self.sources[i]), noise[i])
+        )
         batches: list[list[int]] = [[]]
         longest = 0
         for i in order:
             length = max(len(self.targets[i]), len(self.sources[i]))
             if length > tokens:
-                raise ValueError(f"a batch holds {tokens} tokens, a sentence has {length}; give a larger batch size")
+                raise ValueError(f"a batch holds {tokens} tokens, a sentence has {length}; give a larger batch_tokens")
             longest = max(longest, length)
             if longest * (len(batches[-1]) + 1) > tokens:
                 batches.append([])
@@ -153,6 +166,12 @@ class Corpus:
         targets = [self.targets[i] for i in indices]
         inputs = [[START, *t[:-1]] for t in targets]
         return Batch(pad([self.sources[i] for i in indices]), pad(inputs), pad(targets))
+
+
+def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:
+    """How often each of `size` tokens occurs."""
+    found = Counter(token for row in rows for token in row)
+    return tuple(found[token] for token in range(size))
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:

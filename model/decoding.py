@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,12 +34,21 @@ class Hypothesis:
         """Summed log-probability in nats."""
         return sum(self.log_probs)
 
+    def normalised(self, alpha: float) -> float:
+        """What beam search ranks by: the score over the length penalty."""
+        return self.score / length_penalty(len(self.ids), alpha)
+
 
 @dataclass(frozen=True)
 class Tree:
     """All hypotheses of a decoding, the best first."""
 
     hypotheses: tuple[Hypothesis, ...]
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + length) / 6)^alpha of Wu et al. 2016, equation 14; `</s>` counts. An alpha of 0 ranks by the sum alone."""
+    return ((5 + length) / 6) ** alpha
 
 
 @torch.inference_mode()
@@ -83,11 +93,91 @@ def greedy(
     return [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
 
 
+@torch.inference_mode()
+def beam(
+    model: EncoderDecoder,
+    source: Tensor,
+    width: int,
+    alpha: float = 0.0,
+    edits: Sequence[Intervention] = (BASELINE,),
+    prefix: Sequence[int] = (),
+    limit: int = MAX_TOKENS,
+    use_cache: bool = True,
+) -> list[tuple[Hypothesis, ...]]:
+    """The `width` best paths that beam search finds for each row of source ids [B,S], the best first.
+
+    At each step the likeliest extensions of a row's living paths go on, by summed log-probability. One that ends with
+    `</s>` keeps its place, so each row ends with `width` hypotheses (fewer where fewer exist), ranked by score over
+    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`.
+
+    Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
+    """
+    if width < 1:
+        raise ValueError(f"the beam's width is {width}; expected at least 1")
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
+    if len(prefix) >= limit:
+        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+    window = model.config.window
+    cache = model.new_cache() if use_cache and all(e.causal_mask for e in edits) else None
+    memory = model.encode(source, masks.encoder_mask(source, window, edits))  # [B,S,D]
+    cross = masks.cross_mask(source, edits).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
+    target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
+    alive = [(row, Hypothesis((), ())) for row in range(source.size(0))]
+    finished: list[list[Hypothesis]] = [[] for _ in alive]
+    for step in range(limit):
+        fresh, start = (target[:, -1:], step) if cache else (target, 0)
+        own = [edits[row] for row, _ in alive] if len(edits) > 1 else edits
+        mask = masks.decoder_mask(target, window, own, queries=fresh.size(1))
+        hidden = model.decode(fresh, memory, mask, cross, cache, start)[:, -1]  # [N,D]
+        log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
+        forced = prefix[step] if step < len(prefix) else None
+        grown = _extensions(alive, log_probs, width, forced)
+        kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
+        for row, candidates in grown.items():
+            for parent, path in candidates[: width - len(finished[row])]:
+                if path.finished or len(path.ids) == limit:
+                    finished[row].append(path)
+                else:
+                    kept.append((row, parent, path))
+        if not kept:
+            break
+        parents = torch.tensor([parent for _, parent, _ in kept], device=source.device)
+        newest = torch.tensor([path.ids[-1:] for *_, path in kept], device=source.device)  # [N,1]
+        target = torch.cat((target[parents], newest), dim=1)  # [N,T]
+        memory, cross = memory[parents], cross[parents]
+        for entry in cache or ():
+            entry.select(parents)
+        alive = [(row, path) for row, _, path in kept]
+    return [tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished]
+
+
+def _extensions(
+    alive: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: int | None
+) -> dict[int, list[tuple[int, Hypothesis]]]:
+    """For each row its paths with one more token, the likeliest first, each with the number of the path it goes on from."""
+    if forced is None:
+        values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
+    else:
+        tokens = torch.full_like(log_probs[:, :1], forced, dtype=torch.long)
+        values = log_probs.gather(1, tokens)
+    grown: dict[int, list[tuple[int, Hypothesis]]] = {}
+    for parent, ((row, path), ids, scores) in enumerate(zip(alive, tokens.tolist(), values.tolist(), strict=True)):
+        paths = (Hypothesis((*path.ids, i), (*path.log_probs, s)) for i, s in zip(ids, scores, strict=True))
+        grown.setdefault(row, []).extend((parent, path) for path in paths)
+    for candidates in grown.values():
+        candidates.sort(key=lambda candidate: -candidate[1].score)
+    return grown
+
+
 def choose(log_probs: Tensor) -> Tensor:
     """The likeliest token that may stand in a sentence: [B,V] to [B]."""
-    allowed = log_probs.clone()
-    allowed[:, list(NEVER_CHOSEN)] = -torch.inf
-    return allowed.argmax(-1)
+    return allowed(log_probs).argmax(-1)
+
+
+def allowed(log_probs: Tensor) -> Tensor:
+    """The same with minus infinity for tokens that no sentence contains: [B,V] to [B,V]."""
+    return log_probs.index_fill(-1, torch.tensor(NEVER_CHOSEN, device=log_probs.device), -torch.inf)
 
 
 def _hypothesis(ids: list[int], log_probs: list[float]) -> Hypothesis:

@@ -81,6 +81,11 @@ class LayerCache:
     self_attention: KeyValues = field(default_factory=KeyValues)
     cross_attention: KeyValues = field(default_factory=KeyValues)
 
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        self.self_attention.select(rows)
+        self.cross_attention.select(rows)
+
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the encoder's output, then a feed-forward network."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model import masks
@@ -29,6 +29,18 @@ def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[T
     hidden = model.decode(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
     real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]
     return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
+
+
+class Objective(nn.Module):
+    """The model with its loss, as one module: what several processes must call to share their gradients."""
+
+    def __init__(self, model: EncoderDecoder, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Summed loss of a batch, in nats."""
+        return batch_loss(self.model, batch, self.smoothing)[0]
 
 
 def learning_rate(config: TrainConfig, step: int, total: int) -> float:

@@ -239,7 +239,7 @@ def test_the_order_of_batches_does_not_follow_their_length():
 
 def test_a_sentence_over_the_budget_is_refused():
     corpus = Corpus([[5] * 9], [[5] * 3], 0)
-    with pytest.raises(ValueError, match="a batch holds 8 tokens, a sentence has 9; give a larger batch size"):
+    with pytest.raises(ValueError, match="a batch holds 8 tokens, a sentence has 9; give a larger batch_tokens"):
         corpus.batches(8, seed=1, epoch=0)
 
 

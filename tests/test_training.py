@@ -14,7 +14,8 @@ from model import loss, masks
 from model.config import PAD, TrainConfig
 from model.data import DataError
 from model.loss import learning_rate
-from model.training import Run, TrainingError
+from model.run_folder import Files, TrainingError
+from model.training import Run
 from model.transformer import EncoderDecoder
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
@@ -24,7 +25,7 @@ BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
 def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
     options = SMALL if model is None else model
     config = TrainConfig(**(BRIEF | changes))
-    return Run(folder, *files, options, config, torch.device("cpu"), ("English", "Made-up"), init)
+    return Run(folder, Files(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
 
 
 def entries(folder: Path) -> list[dict]:
@@ -120,7 +121,7 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     adam = torch.optim.Adam(copy.parameters(), betas=(0.9, 0.98), eps=1e-9)
     for step, indices in enumerate(run.corpus.batches(300, run.config.seed, 0), 1):
         batch = run.corpus.batch(indices)
-        loss, tokens, rate = run._step(batch)
+        loss, tokens, rate = run._step(indices)
         logits = copy(batch.source, batch.inputs, masks.build(batch.source, batch.inputs))
         mean = F.cross_entropy(logits.flatten(0, 1), batch.outputs.flatten(), ignore_index=PAD, label_smoothing=smoothing)
         assert loss / tokens == pytest.approx(mean.item(), rel=1e-5)
@@ -160,7 +161,7 @@ def test_typeset_copies_are_learned_and_not_measured(tmp_path):
     straight.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
     run = make(tmp_path / "run", (straight, straight))
     assert [run.source_tokenizer.decode(row) for row in run.corpus.sources] == ["It's old.", "A lamp.", "It’s old."]
-    assert len(run.dev) == 2
+    assert len(run.dev.corpus) == 2
 
 
 def test_two_vocabularies_can_be_learned(tmp_path, pair_files):
@@ -195,7 +196,7 @@ def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
 
 def test_other_data_is_refused(tmp_path, pair_files):
     make(tmp_path, pair_files)
-    with pytest.raises(TrainingError, match=r"holds a run with other settings \(data: "):
+    with pytest.raises(TrainingError, match=r"the train file is not the one that the run in .* began with"):
         make(tmp_path, pair_files[::-1])
 
 
