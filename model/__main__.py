@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from model.arguments import Parser
 from model.config import ModelConfig, TrainConfig
+from model.request import LENGTH_PENALTY, Decoding, Request
 
 if TYPE_CHECKING:
     from model.training import Run
@@ -27,6 +28,16 @@ def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda", "mps"), help="default: %(default)s")
 
 
+def _add_beam(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--beam", type=int, default=1, metavar="N", help="width of the beam; 1 is greedy (default)")
+    hint = "length penalty's exponent (default: %(default)s)"
+    parser.add_argument("--alpha", type=float, default=LENGTH_PENALTY, metavar="A", help=hint)
+
+
+def _decoding(args: argparse.Namespace) -> Decoding:
+    return Decoding("greedy" if args.beam == 1 else "beam", width=args.beam, alpha=args.alpha)
+
+
 def build_parser() -> Parser:
     parser = Parser(prog="python -m model", description="A Transformer that translates, and what is known of it.")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
@@ -34,6 +45,7 @@ def build_parser() -> Parser:
     p = commands.add_parser("translate", help="translate one sentence")
     p.add_argument("text", help="the sentence; - reads it from standard input")
     p.add_argument("--checkpoint", default="en-fr", help="name in checkpoints/, or a folder (default: %(default)s)")
+    _add_beam(p)
     p.add_argument("--json", action="store_true", help="print tokens and probabilities as one JSON object")
     _add_device(p)
 
@@ -42,6 +54,7 @@ def build_parser() -> Parser:
     p.add_argument("--data", type=Path, required=True, help=".tsv, .tsv.gz or .zip: source TAB target")
     p.add_argument("--limit", type=int, help="only the first N distinct sentences")
     p.add_argument("--references", choices=("first", "all"), default="first", help="default: %(default)s")
+    _add_beam(p)
     p.add_argument("--record", metavar="KEY", help="also write the scores into the checkpoint's metrics.json, under KEY")
     p.add_argument("--json", action="store_true", help="print one JSON object and no progress")
     _add_device(p)
@@ -83,10 +96,9 @@ def _given(args: argparse.Namespace, record: type) -> dict[str, Any]:
 
 def translate(args: argparse.Namespace) -> None:
     from model.inference import analyse, load
-    from model.request import Request
 
     text = sys.stdin.read() if args.text == "-" else args.text
-    request = Request(checkpoint=args.checkpoint, source=text)
+    request = Request(checkpoint=args.checkpoint, source=text, decoding=_decoding(args))
     analysis = analyse(load(args.checkpoint, device=args.device), request)
     if args.json:
         print(json.dumps(analysis.to_dict(), ensure_ascii=False))
@@ -105,7 +117,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
-    pairs = read_pairs(args.data)
+    asked, pairs = _decoding(args), read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, device.choose(args.device))
     total = min(len(by_source(pairs)), args.limit or len(pairs))
     with tqdm(total=total, unit="sentence", disable=args.json) as bar:
@@ -117,8 +129,9 @@ def evaluate(args: argparse.Namespace) -> None:
             args.references == "all",
             args.limit,
             bar.update,
+            asked,
         )
-    scores |= {"references": args.references, "beam": 1}
+    scores |= {"references": args.references, "beam": args.beam} | ({"alpha": asked.alpha} if args.beam > 1 else {})
     if args.record:
         folder = checkpoints.find(args.checkpoint)
         entry = scores | {"data_sha256": file_hash(args.data)}

@@ -131,11 +131,11 @@ def beam(
         mask = masks.decoder_mask(target, window, own, queries=fresh.size(1))
         hidden = model.decode(fresh, memory, mask, cross, cache, start)[:, -1]  # [N,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
-        forced = prefix[step] if step < len(prefix) else None
-        grown = _extensions(alive, log_probs, width, forced)
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
-        for row, candidates in grown.items():
-            for parent, path in candidates[: width - len(finished[row])]:
+        for row, candidates in _extensions(alive, log_probs, width, prefix[step : step + 1]).items():
+            for _, parent, token, log_prob in candidates[: width - len(finished[row])]:
+                before = alive[parent][1]
+                path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
                 if path.finished or len(path.ids) == limit:
                     finished[row].append(path)
                 else:
@@ -153,20 +153,21 @@ def beam(
 
 
 def _extensions(
-    alive: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: int | None
-) -> dict[int, list[tuple[int, Hypothesis]]]:
-    """For each row its paths with one more token, the likeliest first, each with the number of the path it goes on from."""
-    if forced is None:
-        values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
-    else:
-        tokens = torch.full_like(log_probs[:, :1], forced, dtype=torch.long)
+    alive: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: Sequence[int]
+) -> dict[int, list[tuple[float, int, int, float]]]:
+    """For each row the tokens that its paths may go on with: (score with it, number of the path, token, log-probability),
+    the best first. `forced` holds the only token allowed, or nothing."""
+    if forced:
+        tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
         values = log_probs.gather(1, tokens)
-    grown: dict[int, list[tuple[int, Hypothesis]]] = {}
-    for parent, ((row, path), ids, scores) in enumerate(zip(alive, tokens.tolist(), values.tolist(), strict=True)):
-        paths = (Hypothesis((*path.ids, i), (*path.log_probs, s)) for i, s in zip(ids, scores, strict=True))
-        grown.setdefault(row, []).extend((parent, path) for path in paths)
+    else:
+        values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
+    grown: dict[int, list[tuple[float, int, int, float]]] = {}
+    for parent, ((row, path), ids, gains) in enumerate(zip(alive, tokens.tolist(), values.tolist(), strict=True)):
+        score = path.score
+        grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
     for candidates in grown.values():
-        candidates.sort(key=lambda candidate: -candidate[1].score)
+        candidates.sort(key=lambda candidate: -candidate[0])
     return grown
 
 

@@ -17,7 +17,7 @@ from model import masks
 from model.analysis import first_difference, rare_positions
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import Hypothesis, Tree, greedy
+from model.decoding import Hypothesis, Tree, beam, greedy
 from model.intervention import BASELINE, Intervention
 from model.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.tokenizer import Tokenizer
@@ -112,33 +112,33 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     """
     source = [*_encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
     padded = [*source, *[PAD] * request.padding]
-    plain = _hypothesis(checkpoint, request, padded)
+    found = _target(checkpoint, request, padded)
+    plain = found[0]
     rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
     rare_words = _words_at(checkpoint.source_tokenizer, source, rare)
     edit = request.intervention
 
-    def analysis(hypothesis: Hypothesis, trace: Trace, asked: Request = request, **more: Any) -> Analysis:
-        text = checkpoint.target_tokenizer.decode(hypothesis.ids)
-        return Analysis(asked, text, trace, Tree((hypothesis,)), rare, rare_words, **more)
+    def analysis(paths: Sequence[Hypothesis], trace: Trace, asked: Request = request, **more: Any) -> Analysis:
+        text = checkpoint.target_tokenizer.decode(paths[0].ids)
+        return Analysis(asked, text, trace, Tree(tuple(paths)), rare, rare_words, **more)
 
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
 
     if not edit:
         (trace,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
-        return analysis(_scored(plain, trace), trace)
+        return analysis(_scored(found, trace), trace)
     if request.mode == "given":
         before, after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit])
-        baseline = analysis(_scored(plain, before), before, unedited)
-        return analysis(_scored(plain, after), after, baseline=baseline)
+        baseline = analysis(_scored(found, before), before, unedited)
+        return analysis(_scored([plain], after), after, baseline=baseline)
     (before,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
-    baseline = analysis(_scored(plain, before), before, unedited)
-    prefix = _prefix(checkpoint, request)
-    ids = torch.tensor([padded], device=checkpoint.device)
-    (again,) = greedy(checkpoint.model, ids, [edit], prefix, request.decoding.limit)
+    baseline = analysis(_scored(found, before), before, unedited)
+    again = _decode(checkpoint, request, padded, edit)
     if edit.causal_mask:
-        (trace,) = teacher_force(checkpoint, padded, again.ids, [edit])
+        (trace,) = teacher_force(checkpoint, padded, again[0].ids, [edit])
         return analysis(again, trace, baseline=baseline)
-    steps = tuple(teacher_force(checkpoint, padded, again.ids[: t + 1], [edit])[0] for t in range(len(again.ids)))
+    ids = again[0].ids
+    steps = tuple(teacher_force(checkpoint, padded, ids[: t + 1], [edit])[0] for t in range(len(ids)))
     return analysis(again, _gather(steps), baseline=baseline, steps=steps)
 
 
@@ -172,7 +172,7 @@ def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
     """
     source = [*_encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
     pad = request.pad or PAD_WHEN_UNMASKED
-    target = _hypothesis(checkpoint, request, [*source, *[PAD] * request.pad]).ids
+    target = _target(checkpoint, request, [*source, *[PAD] * request.pad])[0].ids
     edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
     before, *after = teacher_force(checkpoint, [*source, *[PAD] * pad], target, [BASELINE, *edits.values()])
     return {
@@ -249,18 +249,26 @@ def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
     return ids
 
 
-def _hypothesis(checkpoint: Checkpoint, request: Request, source: list[int]) -> Hypothesis:
-    """The target without edits: the one given, else the model's own. Scores are filled in from the pass that follows."""
+def _target(checkpoint: Checkpoint, request: Request, source: list[int]) -> Sequence[Hypothesis]:
+    """The target without edits, the best first: the one given, else the model's own."""
     if request.target is not None:
         ids = (*_encode(checkpoint.target_tokenizer, request.target, "target"), END)
-        return Hypothesis(ids, (0.0,) * len(ids))
-    prefix = _prefix(checkpoint, request)
+        return (Hypothesis(ids, (0.0,) * len(ids)),)  # scored by the pass that follows
+    return _decode(checkpoint, request, source, BASELINE)
+
+
+def _decode(checkpoint: Checkpoint, request: Request, source: list[int], edit: Intervention) -> Sequence[Hypothesis]:
+    """What decoding finds under an intervention, the best first."""
+    prefix, asked = _prefix(checkpoint, request), request.decoding
     ids = torch.tensor([source], device=checkpoint.device)
-    return greedy(checkpoint.model, ids, prefix=prefix, limit=request.decoding.limit)[0]
+    if asked.strategy == "beam":
+        return beam(checkpoint.model, ids, asked.width, asked.alpha, [edit], prefix, asked.limit)[0]
+    return greedy(checkpoint.model, ids, [edit], prefix, asked.limit)
 
 
-def _scored(hypothesis: Hypothesis, trace: Trace) -> Hypothesis:
-    return Hypothesis(hypothesis.ids, tuple(float(p) for p in trace.token_log_probs))
+def _scored(paths: Sequence[Hypothesis], trace: Trace) -> Sequence[Hypothesis]:
+    """The same, the first with the log-probabilities of its trace."""
+    return (Hypothesis(paths[0].ids, tuple(float(p) for p in trace.token_log_probs)), *paths[1:])
 
 
 def _gather(steps: Sequence[Trace]) -> Trace:

@@ -30,7 +30,7 @@ class Meter:
         if self.steps < self.every:
             return None
         self._reset()
-        return {"loss": round(mean, 4), "learning_rate": rate, "tokens_per_second": round(speed)}
+        return {"loss": round(mean, 6), "learning_rate": rate, "tokens_per_second": round(speed)}
 
     def say(self, line: str) -> None:
         if not self.silent:

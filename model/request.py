@@ -10,6 +10,8 @@ from model.intervention import BASELINE, Intervention
 
 Mode = Literal["given", "again"]
 MAX_PAD = 32
+LENGTH_PENALTY = 1.0  # alpha; chosen on the shipped checkpoint's dev sentences
+MAX_ALPHA = 5
 PAD_WHEN_UNMASKED = 4  # with the padding mask off and no padding asked for, there is this much
 
 
@@ -19,16 +21,26 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True)
 class Decoding:
-    """How tokens are chosen: the likeliest at each step, up to a number of target tokens, `</s>` included."""
+    """How tokens are chosen, up to a number of target tokens, `</s>` included.
 
-    strategy: Literal["greedy"] = "greedy"
+    `greedy` takes the likeliest at each step; `beam` keeps `width` paths alive and ranks the finished ones by their score
+    over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016. Raises RequestError for values out of range.
+    """
+
+    strategy: Literal["greedy", "beam"] = "greedy"
     limit: int = MAX_TOKENS
+    width: int = 4  # of the beam
+    alpha: float = LENGTH_PENALTY
 
     def __post_init__(self) -> None:
-        if self.strategy != "greedy":
-            raise RequestError(f"The decoding strategy is {self.strategy!r}; expected 'greedy'.")
+        if self.strategy not in ("greedy", "beam"):
+            raise RequestError(f"The decoding strategy is {self.strategy!r}; expected 'greedy' or 'beam'.")
         if not 1 <= self.limit <= MAX_TOKENS:
             raise RequestError(f"The limit is {self.limit} target tokens; expected 1 to {MAX_TOKENS}.")
+        if self.width < 1:
+            raise RequestError(f"The beam's width is {self.width}; expected at least 1.")
+        if not 0 <= self.alpha <= MAX_ALPHA:
+            raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 
 
 @dataclass(frozen=True)

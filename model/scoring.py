@@ -11,9 +11,12 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from model.config import END, MAX_TOKENS
 from model.data import by_source, pad
-from model.decoding import Hypothesis, greedy
+from model.decoding import Hypothesis, beam, greedy
+from model.request import Decoding
 from model.tokenizer import Tokenizer
 from model.transformer import EncoderDecoder
+
+GREEDY = Decoding()
 
 
 def translate(
@@ -22,8 +25,9 @@ def translate(
     sentences: Sequence[str],
     batch_size: int = 64,
     progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
 ) -> list[Hypothesis]:
-    """Greedy hypotheses of many sentences, batched by length, in the order given.
+    """The best hypothesis of each of many sentences, batched by length, in the order given.
 
     A sentence over the text limit is cut there. `progress` is told how many sentences each batch has finished.
     """
@@ -34,7 +38,11 @@ def translate(
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
         source = pad([ids[i] for i in chosen]).to(device)
-        found |= zip(chosen, greedy(model, source), strict=True)
+        if decoding.strategy == "beam":
+            paths = beam(model, source, decoding.width, decoding.alpha, limit=decoding.limit)
+            found |= zip(chosen, (best for best, *_ in paths), strict=True)
+        else:
+            found |= zip(chosen, greedy(model, source, limit=decoding.limit), strict=True)
         progress(len(chosen))
     return [found[i] for i in range(len(ids))]
 
@@ -62,6 +70,7 @@ def evaluate(
     all_references: bool = False,
     limit: int | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
 ) -> dict[str, Any]:
     """Translates the distinct source strings (at most `limit`) and scores them against the first target of each, or all.
 
@@ -72,7 +81,7 @@ def evaluate(
     was_training = model.training
     model.eval()
     with torch.inference_mode():
-        hypotheses = translate(model, source_tokenizer, [s for s, _ in groups], progress=progress)
+        hypotheses = translate(model, source_tokenizer, [s for s, _ in groups], decoding=decoding, progress=progress)
     model.train(was_training)
     seconds = time.perf_counter() - began
     references = [refs if all_references else refs[:1] for _, refs in groups]

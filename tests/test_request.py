@@ -59,8 +59,21 @@ def test_a_limit_out_of_range_is_told(limit):
 
 
 def test_an_unknown_strategy_is_told():
-    with pytest.raises(RequestError, match=r"^The decoding strategy is 'dice'; expected 'greedy'.$"):
+    with pytest.raises(RequestError, match=r"^The decoding strategy is 'dice'; expected 'greedy' or 'beam'.$"):
         Decoding(strategy="dice")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"width": 0}, "The beam's width is 0; expected at least 1."),
+        ({"alpha": -0.1}, "The length penalty's alpha is -0.1; expected 0 to 5."),
+        ({"alpha": float("nan")}, "The length penalty's alpha is nan; expected 0 to 5."),
+    ],
+)
+def test_a_beam_out_of_range_is_told(values, message):
+    with pytest.raises(RequestError, match=f"^{message}$"):
+        Decoding("beam", **values)
 
 
 def test_the_ends_of_the_ranges_are_allowed():

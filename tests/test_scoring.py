@@ -6,7 +6,8 @@ import torch
 
 from model import scoring
 from model.config import END, MAX_TOKENS
-from model.decoding import Hypothesis, greedy
+from model.decoding import Hypothesis, beam, greedy
+from model.request import Decoding
 from model.scoring import evaluate, score, translate
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
@@ -27,10 +28,19 @@ def test_translations_come_in_the_order_given(exact_checkpoint):
 
 def test_a_sentence_over_the_limit_is_cut(exact_checkpoint, monkeypatch):
     shapes = []
-    monkeypatch.setattr(scoring, "greedy", lambda model, source: shapes.append(source) or [Hypothesis((END,), (0.0,))])
+    monkeypatch.setattr(scoring, "greedy", lambda model, source, **_: shapes.append(source) or [Hypothesis((END,), (0.0,))])
     translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, ["q" * 500])
     assert shapes[0].shape == (1, MAX_TOKENS)
     assert shapes[0][0, -1] == END
+
+
+def test_beam_search_takes_the_best_path(exact_checkpoint):
+    model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
+    asked = Decoding("beam", limit=10, width=3, alpha=0.5)
+    found = translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)
+    alone = [beam(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 0.5, limit=10)[0] for s in SENTENCES]
+    assert [h.ids for h in found] == [paths[0].ids for paths in alone]
+    assert any(len(paths) == 3 for paths in alone)
 
 
 def test_scores_of_known_sentences():

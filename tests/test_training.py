@@ -137,6 +137,69 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
             torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, msg=name)
 
 
+def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
+    """Weights at the last three validations, averaged in float32, scored as such, stored as float16."""
+    seen: list[dict[str, torch.Tensor]] = []
+
+    class Watched(Run):
+        def validate(self):
+            seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
+            return super().validate()
+
+    files, config = Files(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
+    run = Watched(tmp_path, files, SMALL, config, torch.device("cpu"), ("English", "Made-up"))
+    run.train()
+    assert len(seen) >= 4
+    for number, entry in enumerate(run.progress.validations):
+        last = seen[max(0, number - 2) : number + 1]
+        model = EncoderDecoder(run.model_config).eval()
+        model.load_state_dict({k: sum(s[k] for s in last) / len(last) for k in last[0]})
+        assert entry["dev_loss"] == pytest.approx(dev_loss(run, model), abs=1e-4)
+        model.load_state_dict(last[-1])
+        assert entry["dev_loss_unaveraged"] == pytest.approx(dev_loss(run, model), abs=1e-4)
+    best = run.progress.validations.index(run.progress.best)
+    kept = checkpoints.load(str(tmp_path / "checkpoint")).model.state_dict()
+    for key, value in kept.items():
+        mean = sum(s[key] for s in seen[max(0, best - 2) : best + 1]) / min(3, best + 1)
+        torch.testing.assert_close(value, mean.half().float(), rtol=1e-3, atol=1e-6)
+
+
+def dev_loss(run: Run, model: EncoderDecoder) -> float:
+    """Nats a token of the dev pairs, one by one."""
+    total = count = 0.0
+    with torch.inference_mode():
+        for number in range(len(run.dev.corpus)):
+            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
+            total, count = total + float(summed), count + tokens
+    return total / count
+
+
+def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch):
+    losses = iter([3.0, 2.0, 2.5, 2.0, 2.1, 2.2, 1.0])
+    monkeypatch.setattr("model.validation.Validator.loss", lambda self, model, precision: next(losses))
+    run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    assert run.train() is True
+    assert [e["dev_loss"] for e in run.progress.validations] == [3.0, 2.0, 2.5, 2.0, 2.1, 2.2]  # equal counts as better
+    assert run.progress.best["step"] == 4
+    assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] == 4
+    again = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    assert again.train() is True
+    assert again.progress.step == 6
+
+
+def test_the_last_epochs_see_only_first_targets(tmp_path):
+    file = tmp_path / "several.tsv"
+    rows = ["It's old.\tEs vechu.", "It's old.\tSta vechu.", "A lamp.\tUna lumel.", "It's old.\tEra vechu."]
+    file.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    run = make(tmp_path / "run", (file, file), epochs=3, first_target_epochs=1, batch_tokens=40)
+    texts = [run.target_tokenizer.decode(run.corpus.targets[i]) for i in run.corpus.first]
+    assert texts == ["Es vechu.", "Una lumel.", "Es vechu."]  # the last is of the typeset copy
+    seen = [sorted(i for batch in run._batches(epoch) for i in batch) for epoch in range(3)]
+    assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
+    assert run.total == sum(len(run._batches(epoch)) for epoch in range(3))
+    assert len(run.dev.corpus) == 2  # dev loss is that of first targets alone
+
+
 def test_a_finished_run_stays_as_it_is(tmp_path, pair_files):
     first = make(tmp_path, pair_files)
     first.train()
