@@ -14,6 +14,8 @@ import tiny
 
 from model.__main__ import build_parser, main
 from model.config import ModelConfig, TrainConfig
+from model.inference import analyse, load
+from model.request import Decoding, Request
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE, TARGET = tiny.HELD_OUT[1]
@@ -104,6 +106,26 @@ def test_evaluate_prints_one_json_object(learned, pair_files, capsys, references
     assert 60 < scores["bleu"] <= 100
     assert "version:" in scores["sacrebleu_signature"]
     assert scores["references"] == references
+
+
+def test_a_beam_can_be_asked_for(learned, pair_files, capsys):
+    assert (
+        main(["translate", "The old fox sees a lamp.", "--checkpoint", learned, "--beam", "3", "--alpha", "0.5", "--json"])
+        == 0
+    )
+    one = json.loads(capsys.readouterr().out)
+    asked = Decoding("beam", width=3, alpha=0.5)
+    two = analyse(load(learned), Request("The old fox sees a lamp.", checkpoint=learned, decoding=asked))
+    assert one == two.to_dict()
+    assert len(two.tree.hypotheses) == 3
+    args = ["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--json"]
+    found = {}
+    for beam in ("1", "4"):
+        assert main([*args, "--beam", beam]) == 0
+        found[beam] = json.loads(capsys.readouterr().out)
+    assert (found["1"]["beam"], found["4"]["beam"], found["4"]["alpha"]) == (1, 4, 1.0)
+    assert "alpha" not in found["1"]
+    assert found["4"]["bleu"] > 60
 
 
 def test_evaluate_prints_for_people_and_takes_a_limit(learned, pair_files, capsys):
@@ -245,6 +267,8 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
         (["evaluate"], "the following arguments are required: --data"),
         (["evaluate", "--data", "x", "--limit", "many"], "argument --limit: invalid int value: 'many'"),
         (["evaluate", "--data", "x", "--limit", "0"], "--limit is 0; expected at least 1"),
+        (["evaluate", "--data", "x", "--beam", "0"], "The beam's width is 0; expected at least 1."),
+        (["translate", "x", "--beam", "2", "--alpha", "nan"], "The length penalty's alpha is nan; expected 0 to 5."),
         (["train", "--data", "x"], "the following arguments are required: --dev, --out"),
         (["train", "--data", "x", "--dev", "x", "--out", "x", "--norm", "batch"], "argument --norm: invalid choice"),
         (["train", "--data", "x", "--dev", "x", "--out", "x", "--heads", "3"], "d_model is 256; expected a multiple"),

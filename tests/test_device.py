@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from model import device
+from model.device import random_state, set_random_state
 
 
 def test_the_processor_is_always_there_and_last():
@@ -29,3 +30,13 @@ def test_an_absent_device_is_refused_with_those_that_are_there(monkeypatch, name
 def test_bfloat16_is_asked_of_the_device_itself():
     assert isinstance(device.has_bfloat16(torch.device("cpu")), bool)
     assert device.has_bfloat16(torch.device("meta")) is False
+
+
+def test_random_numbers_go_on_where_they_were():
+    cpu = torch.device("cpu")
+    torch.manual_seed(3)
+    state = random_state(cpu)
+    first = torch.rand(4)
+    set_random_state(cpu, state)
+    assert torch.rand(4).equal(first)
+    assert set(state) == {"cpu"}

@@ -9,12 +9,11 @@ import tiny
 import torch
 from torch import Tensor, nn
 
+from benchmarks.peers import copy_attention, copy_decoder_layer, copy_encoder_layer, torch_transformer
 from model import masks
-from model.attention import MultiHeadAttention
 from model.config import PAD
-from model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from model.layers import FeedForward, Residual
 from model.trace import Probe, Site
-from model.transformer import EncoderDecoder
 
 LENGTHS = (1, 2, 3, 7, 16, 33, 64)
 EXACT = 1e-10
@@ -53,54 +52,8 @@ def no_later(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).triu(1)
 
 
-# -- copying weights into torch's modules ------------------------------------------------------------------------------
-
-
-def copy(source: nn.Module, target: nn.Module) -> None:
-    target.load_state_dict(source.state_dict())
-
-
-@torch.no_grad()
-def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    theirs.in_proj_weight.copy_(torch.cat((ours.query.weight, ours.key.weight, ours.value.weight)))
-    theirs.in_proj_bias.copy_(torch.cat((ours.query.bias, ours.key.bias, ours.value.bias)))
-    copy(ours.output, theirs.out_proj)
-
-
-def copy_rest(ours: EncoderLayer | DecoderLayer, theirs: nn.Module, norms: list[nn.LayerNorm]) -> None:
-    copy(ours.feed_forward.inner, theirs.linear1)
-    copy(ours.feed_forward.outer, theirs.linear2)
-    for residual, norm in zip(ours.residuals, norms, strict=True):
-        copy(residual.norm, norm)
-
-
-def copy_encoder_layer(ours: EncoderLayer, theirs: nn.TransformerEncoderLayer) -> None:
-    copy_attention(ours.self_attention, theirs.self_attn)
-    copy_rest(ours, theirs, [theirs.norm1, theirs.norm2])
-
-
-def copy_decoder_layer(ours: DecoderLayer, theirs: nn.TransformerDecoderLayer) -> None:
-    copy_attention(ours.self_attention, theirs.self_attn)
-    copy_attention(ours.cross_attention, theirs.multihead_attn)
-    copy_rest(ours, theirs, [theirs.norm1, theirs.norm2, theirs.norm3])
-
-
 def torch_options(variant: dict) -> dict:
     return {"dropout": 0.0, "batch_first": True, "dtype": torch.float64} | variant
-
-
-def torch_transformer(ours: EncoderDecoder, variant: dict, final_norm: bool) -> nn.Transformer:
-    theirs = nn.Transformer(16, 2, 2, 2, 32, **torch_options(variant)).eval()
-    for mine, other in zip(ours.encoder, theirs.encoder.layers, strict=True):
-        copy_encoder_layer(mine, other)
-    for mine, other in zip(ours.decoder, theirs.decoder.layers, strict=True):
-        copy_decoder_layer(mine, other)
-    if final_norm:
-        copy(ours.encoder_norm, theirs.encoder.norm)
-        copy(ours.decoder_norm, theirs.decoder.norm)
-    else:
-        theirs.encoder.norm = theirs.decoder.norm = None
-    return theirs
 
 
 # -- attention ---------------------------------------------------------------------------------------------------------
@@ -194,7 +147,7 @@ def test_decoder_layer_equals_torch(variant, length):
 
 def transformer_difference(variant: dict, source_length: int, target_length: int, final_norm: bool = True) -> float:
     ours = tiny.model(final_norm=final_norm, **variant)
-    theirs = torch_transformer(ours, variant, final_norm)
+    theirs = torch_transformer(ours).eval()
     source, target = ids(source_length), ids(target_length, seed=1)
     seen = masks.build(source, target)
     memory = ours.encode(source, seen.encoder)
