@@ -11,7 +11,9 @@ from typing import Any
 _HOMES = {
     "load": "model.inference",
     "analyse": "model.inference",
-    "mask_effects": "model.inference",
+    "mask_effects": "model.effects",
+    "head_effects": "model.effects",
+    "leak_test": "model.leaks",
     "Analysis": "model.inference",
     "Request": "model.request",
     "Decoding": "model.request",

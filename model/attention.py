@@ -1,7 +1,7 @@
 """Attention weights are computed here, and nowhere else.
 
 There is one explicit path, for training and for viewing alike. What is read, in this order: scores, mask, softmax, zero
-rows that may attend to nothing, record, dropout, mix.
+rows that may attend to nothing, record, dropout, mix. Edits are applied where `edits.py` says.
 """
 
 from __future__ import annotations
@@ -12,24 +12,36 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from model import masks
 from model.config import ModelConfig
 from model.dropout import Dropout
+from model.edits import NO_EDITS, UNEDITED, Edits, SiteEdits
 from model.positions import rotary
 from model.trace import Probe, Site
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, dropout: nn.Module | None = None):
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    dropout: nn.Module | None = None,
+    edits: SiteEdits = UNEDITED,
+):
     """softmax(Q K^T / sqrt(d_k)) V, with what led to it (Vaswani et al. 2017, equation 1).
 
-    query [B,H,T,K], key and value [B,H,S,K], mask bool broadcastable to [B,1,T,S], True = may attend.
+    query [B,H,T,K], key and value [B,H,S,K], mask bool broadcastable to [B,H,T,S], True = may attend.
     Returns z [B,H,T,K], pattern [B,H,T,S] before dropout, scores [B,H,T,S] before the mask. A query that may attend to
     nothing has a pattern and a z of zeros.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # [B,H,T,S]
+    scores = edits.scale(scores, query.size(-1))  # [B,H,T,S]
     masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # [B,H,T,S]
     pattern = masked.softmax(dim=-1).masked_fill(~mask, 0.0)  # [B,H,T,S]
+    pattern = edits.overwrite(pattern, mask)  # [B,H,T,S]
     weights = pattern if dropout is None else dropout(pattern)
     z = weights @ value  # [B,H,T,K]
+    z = edits.ablate(z)  # [B,H,T,K]
     return z, pattern, scores
 
 
@@ -74,18 +86,24 @@ class MultiHeadAttention(nn.Module):
         positions: Tensor,
         cache: KeyValues | None = None,
         probe: Probe | None = None,
+        edits: Edits = NO_EDITS,
+        start: int = 0,
     ) -> Tensor:
         """x [B,T,D] asks, memory [B,S,D] answers (x itself in self-attention); returns [B,T,D].
 
-        `positions` [T] belong to x. With a cache, self-attention appends to it; cross-attention fills it once.
+        `positions` belong to x, whose first row is number `start`. With a cache, self-attention appends to it;
+        cross-attention fills it once.
         """
         q = self._split(self.query(x))  # [B,H,T,K]
         if self.rotary:
             q = rotary(q, positions)  # [B,H,T,K]
         k, v = self._keys_and_values(memory, positions, cache)  # [B,H,S,K]
-        z, pattern, scores = attention(q, k, v, mask, self.dropout)  # [B,H,T,K], [B,H,T,S] twice
+        mask = masks.at_site(mask, edits.blocked(self.site), (x.size(0), self.heads, x.size(1)), start)  # [B,1|H,T,S]
+        own = SiteEdits(edits, self.site, start)
+        z, pattern, scores = attention(q, k, v, mask, self.dropout, own)  # [B,H,T,K], [B,H,T,S] twice
         if probe is not None:
-            full_mask = mask.expand(x.size(0), 1, x.size(1), k.size(2))[:, 0]  # [B,T,S]
+            full_mask = mask.expand(x.size(0), -1, x.size(1), k.size(2))  # [B,1|H,T,S]
+            full_mask = full_mask[:, 0] if full_mask.size(1) == 1 else full_mask  # [B,T,S], or [B,H,T,S] where heads differ
             probe.record(self.site, scores=scores, pattern=pattern, mask=full_mask, q=q, k=k, v=v, z=z)
         return self.output(z.transpose(1, 2).flatten(2))  # [B,T,D]
 

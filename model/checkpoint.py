@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.j
 model.safetensors   float16 weights, loaded as float32
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data
+means.safetensors   mean z of every head over the dev pairs' positions (model/means.py); may be absent
 probes.npz          what a few sentences looked like during the training (model/probes.py); may be absent
 README.md           the model card
 """
@@ -24,6 +25,7 @@ from safetensors.torch import save_file
 
 from model.config import ModelConfig
 from model.tokenizer import Tokenizer
+from model.trace import Site
 from model.transformer import EncoderDecoder
 
 SCHEMA = 1
@@ -46,6 +48,7 @@ class Checkpoint:
     languages: tuple[str, str] = ("source", "target")
     metrics: dict[str, Any] = field(default_factory=dict)
     counts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # "source", "target": occurrences of each token
+    means: dict[Site, torch.Tensor] = field(default_factory=dict)  # mean z of every head over dev positions, [H,K]
 
     @property
     def device(self) -> torch.device:
@@ -139,7 +142,24 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = H
     metrics = _read_metrics(folder / "metrics.json")
     counts = _read_counts(folder / "counts.json", config)
     label = name if name in names(home) else folder.name
-    return Checkpoint(label, config, model, source, target, languages, metrics, counts)
+    means = {site: mean.to(device) for site, mean in _read_means(folder / "means.safetensors", config).items()}
+    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means)
+
+
+def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
+    """Writes the heads' means into a checkpoint's folder."""
+    temporary = folder / "means.safetensors.new"
+    save_file({f"{site.kind}.{site.layer}": mean.cpu().float().contiguous() for site, mean in means.items()}, temporary)
+    os.replace(temporary, folder / "means.safetensors")
+
+
+def _read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
+    if not path.exists():
+        return {}
+    counts = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    sites = [Site(kind, layer) for kind, layers in counts.items() for layer in range(layers)]
+    stored = _read_weights(path, {f"{s.kind}.{s.layer}": (config.heads, config.head_dim) for s in sites})
+    return {site: stored[f"{site.kind}.{site.layer}"] for site in sites}
 
 
 def _stored_keys(model: EncoderDecoder) -> list[str]:

@@ -84,6 +84,7 @@ class ModelConfig:
     norm_first: bool = True  # True: pre-norm; False: post-norm, as in 2017
     final_norm: bool = True  # a norm after the last layer of each stack
     norm_eps: float = 1e-5  # inside the root, as torch has it
+    causal: bool = True  # False: the decoder is trained without its mask, and sees the tokens that it should predict
     window: int | None = None  # width of sliding-window self-attention; None: unlimited
     dropout: float = 0.1  # embeddings and sub-layer outputs
     attention_dropout: float = 0.0  # attention pattern

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from model import masks
 from model.config import END, MAX_TOKENS, PAD, START
+from model.edits import Edits
 from model.intervention import BASELINE, Intervention
 from model.transformer import EncoderDecoder
 
@@ -55,7 +56,7 @@ def length_penalty(length: int, alpha: float) -> float:
 def greedy(
     model: EncoderDecoder,
     source: Tensor,
-    edits: Sequence[Intervention] = (BASELINE,),
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
@@ -69,17 +70,17 @@ def greedy(
     """
     if len(prefix) >= limit:
         raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
-    rows, window = source.size(0), model.config.window
-    cache = model.new_cache() if use_cache and all(e.causal_mask for e in edits) else None
-    memory = model.encode(source, masks.encoder_mask(source, window, edits))  # [B,S,D]
-    cross = masks.cross_mask(source, edits)
+    rows, window, edits = source.size(0), model.config.window, _as_edits(edits)
+    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
+    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
+    cross = masks.cross_mask(source, edits.rows)
     target = torch.full((rows, 1), START, device=source.device)  # [B,1]
     ended = torch.zeros(rows, dtype=torch.bool, device=source.device)
     chosen_log_probs: list[Tensor] = []
     for step in range(limit):
         fresh, start = (target[:, -1:], step) if cache else (target, 0)
-        mask = masks.decoder_mask(target, window, edits, queries=fresh.size(1))
-        hidden = model.decode(fresh, memory, mask, cross, cache, start)[:, -1]  # [B,D]
+        mask = masks.decoder_mask(target, window, edits.rows, fresh.size(1), model.config.causal)
+        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=edits)[:, -1]  # [B,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [B,V]
         forced = step < len(prefix)
         token = torch.full_like(target[:, 0], prefix[step]) if forced else choose(log_probs)  # [B]
@@ -99,7 +100,7 @@ def beam(
     source: Tensor,
     width: int,
     alpha: float = 0.0,
-    edits: Sequence[Intervention] = (BASELINE,),
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
@@ -118,18 +119,18 @@ def beam(
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     if len(prefix) >= limit:
         raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
-    window = model.config.window
-    cache = model.new_cache() if use_cache and all(e.causal_mask for e in edits) else None
-    memory = model.encode(source, masks.encoder_mask(source, window, edits))  # [B,S,D]
-    cross = masks.cross_mask(source, edits).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
+    window, edits = model.config.window, _as_edits(edits)
+    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
+    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
+    cross = masks.cross_mask(source, edits.rows).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
     target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
     alive = [(row, Hypothesis((), ())) for row in range(source.size(0))]
     finished: list[list[Hypothesis]] = [[] for _ in alive]
     for step in range(limit):
         fresh, start = (target[:, -1:], step) if cache else (target, 0)
-        own = [edits[row] for row, _ in alive] if len(edits) > 1 else edits
-        mask = masks.decoder_mask(target, window, own, queries=fresh.size(1))
-        hidden = model.decode(fresh, memory, mask, cross, cache, start)[:, -1]  # [N,D]
+        own = edits.select([row for row, _ in alive])
+        mask = masks.decoder_mask(target, window, own.rows, fresh.size(1), model.config.causal)
+        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=own)[:, -1]  # [N,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
         for row, candidates in _extensions(alive, log_probs, width, prefix[step : step + 1]).items():
@@ -169,6 +170,10 @@ def _extensions(
     for candidates in grown.values():
         candidates.sort(key=lambda candidate: -candidate[0])
     return grown
+
+
+def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:
+    return edits if isinstance(edits, Edits) else Edits(edits)
 
 
 def choose(log_probs: Tensor) -> Tensor:

@@ -18,8 +18,10 @@ from model.analysis import first_difference, rare_positions
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD, START
 from model.decoding import Hypothesis, Tree, beam, greedy
+from model.edit_kinds import Labels
+from model.edits import Edits
 from model.intervention import BASELINE, Intervention
-from model.request import PAD_WHEN_UNMASKED, Request, RequestError
+from model.request import Request, RequestError
 from model.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
 
@@ -54,12 +56,17 @@ class Analysis:
         """One pass over the whole target; without the causal mask this is not what `trace` has gathered step by step."""
         return self.steps[-1] if self.steps else self.trace
 
-    def former_mask(self, site: Site) -> np.ndarray | None:
+    def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
         """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
         if self.baseline is None:
             return None
-        mask = self.baseline.trace.masks[site]
+        mask = self.baseline.trace.mask(site, head)
         return mask if mask.shape == self.whole.masks[site].shape else None
+
+    @property
+    def labels(self) -> Labels:
+        """The tokens of both sides, for telling edits in words."""
+        return Labels(self.trace.source.labels, self.trace.inputs.labels, self.trace.outputs.labels)
 
     @cached_property
     def comparable(self) -> int:
@@ -80,6 +87,13 @@ class Analysis:
             more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
             shown = ", ".join(self.rare_words[:6]) + more
             notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
+        if waiting := self.request.intervention.waiting(len(self.hypothesis.ids)):
+            told = "; ".join(edit.text(self.labels) for edit in waiting)
+            notes.append(f"Waiting for a step that is not reached: {told}.")
+        if self.trace.blind and self.baseline is not None:
+            rows = len({(site.kind, t) for site, t in self.trace.blind})
+            what = "row sees" if rows == 1 else "rows see"
+            notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
         return tuple(notes)
 
     @property
@@ -110,10 +124,11 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
 
     Raises RequestError where the source, the target or the prefix is longer than the text limit.
     """
-    source = [*_encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
+    source = [*encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
     padded = [*source, *[PAD] * request.padding]
-    found = _target(checkpoint, request, padded)
+    found = target_of(checkpoint, request, padded)
     plain = found[0]
+    request.intervention.check(checkpoint.config, len(padded), bool(checkpoint.means))
     rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
     rare_words = _words_at(checkpoint.source_tokenizer, source, rare)
     edit = request.intervention
@@ -142,45 +157,6 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     return analysis(again, _gather(steps), baseline=baseline, steps=steps)
 
 
-@dataclass(frozen=True)
-class Effect:
-    """What switching one thing off does to the probability of a given target, beside the unedited row of the batch."""
-
-    intervention: Intervention
-    pad: int
-    labels: tuple[str, ...]  # the target's tokens
-    before: np.ndarray  # log-probability of each token in nats, [T]
-    after: np.ndarray  # the same under the intervention
-
-    @property
-    def change(self) -> float:
-        """Change in the summed log-probability, in nats."""
-        return float(self.after.sum() - self.before.sum())
-
-    def losses(self, least: float = 0.1) -> tuple[int, ...]:
-        """Steps whose probability falls by more than `least`, the largest fall first."""
-        fall = np.exp(self.before) - np.exp(self.after)
-        return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > least)
-
-
-@torch.inference_mode()
-def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
-    """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
-
-    Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter; without padding there are 4.
-    Raises RequestError as `analyse` does.
-    """
-    source = [*_encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
-    pad = request.pad or PAD_WHEN_UNMASKED
-    target = _target(checkpoint, request, [*source, *[PAD] * request.pad])[0].ids
-    edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
-    before, *after = teacher_force(checkpoint, [*source, *[PAD] * pad], target, [BASELINE, *edits.values()])
-    return {
-        name: Effect(edit, pad, before.outputs.labels, before.token_log_probs, trace.token_log_probs)
-        for (name, edit), trace in zip(edits.items(), after, strict=True)
-    }
-
-
 @torch.inference_mode()
 def teacher_force(
     checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edits: Sequence[Intervention]
@@ -192,24 +168,25 @@ def teacher_force(
     model, rows = checkpoint.model, len(edits)
     source_ids = torch.tensor([list(source)] * rows, device=checkpoint.device)  # [B,S]
     inputs = torch.tensor([[START, *target[:-1]]] * rows, device=checkpoint.device)  # [B,T]
-    seen = masks.build(source_ids, inputs, checkpoint.config.window, edits)
+    seen = masks.build(source_ids, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
     probe = Probe("maps")
-    log_probs = model(source_ids, inputs, seen, probe).float().log_softmax(-1)  # [B,T,V]
+    log_probs = model(source_ids, inputs, seen, probe, Edits(edits, checkpoint.means)).float().log_softmax(-1)  # [B,T,V]
     axes = {
         "source": axis(checkpoint.source_tokenizer, source),
         "inputs": axis(checkpoint.target_tokenizer, [START, *target[:-1]]),
         "outputs": axis(checkpoint.target_tokenizer, target),
     }
-    return [
-        Trace(
-            **axes,
-            patterns={site: probe.array(site, "pattern", row) for site in probe.records},
-            scores={site: probe.array(site, "scores", row) for site in probe.records},
-            masks={site: probe.array(site, "mask", row) for site in probe.records},
-            log_probs=_frozen(log_probs[row].cpu().numpy()),
-        )
-        for row in range(rows)
-    ]
+    return [_trace(axes, probe, row, _frozen(log_probs[row].cpu().numpy())) for row in range(rows)]
+
+
+def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray) -> Trace:
+    """What one row of a batch recorded."""
+    patterns, scores, found = (
+        {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
+    )
+    apart = {site: mask for site, mask in found.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
+    together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in found.items()}
+    return Trace(**axes, patterns=patterns, scores=scores, masks=together, log_probs=log_probs, head_masks=apart)
 
 
 def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
@@ -233,7 +210,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
+def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
     ids = tokenizer.encode(text.strip())
     if len(ids) + 1 > MAX_TOKENS:
         raise RequestError(
@@ -243,16 +220,16 @@ def _encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
 
 
 def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
-    ids, limit = _encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
+    ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
     return ids
 
 
-def _target(checkpoint: Checkpoint, request: Request, source: list[int]) -> Sequence[Hypothesis]:
+def target_of(checkpoint: Checkpoint, request: Request, source: list[int]) -> Sequence[Hypothesis]:
     """The target without edits, the best first: the one given, else the model's own."""
     if request.target is not None:
-        ids = (*_encode(checkpoint.target_tokenizer, request.target, "target"), END)
+        ids = (*encode(checkpoint.target_tokenizer, request.target, "target"), END)
         return (Hypothesis(ids, (0.0,) * len(ids)),)  # scored by the pass that follows
     return _decode(checkpoint, request, source, BASELINE)
 
@@ -260,10 +237,10 @@ def _target(checkpoint: Checkpoint, request: Request, source: list[int]) -> Sequ
 def _decode(checkpoint: Checkpoint, request: Request, source: list[int], edit: Intervention) -> Sequence[Hypothesis]:
     """What decoding finds under an intervention, the best first."""
     prefix, asked = _prefix(checkpoint, request), request.decoding
-    ids = torch.tensor([source], device=checkpoint.device)
+    ids, edits = torch.tensor([source], device=checkpoint.device), Edits([edit], checkpoint.means)
     if asked.strategy == "beam":
-        return beam(checkpoint.model, ids, asked.width, asked.alpha, [edit], prefix, asked.limit)[0]
-    return greedy(checkpoint.model, ids, [edit], prefix, asked.limit)
+        return beam(checkpoint.model, ids, asked.width, asked.alpha, edits, prefix, asked.limit)[0]
+    return greedy(checkpoint.model, ids, edits, prefix, asked.limit)
 
 
 def _scored(paths: Sequence[Hypothesis], trace: Trace) -> Sequence[Hypothesis]:
@@ -276,7 +253,7 @@ def _gather(steps: Sequence[Trace]) -> Trace:
     last = steps[-1]
 
     def rows(name: str, site: Site) -> np.ndarray:
-        arrays = [getattr(step, name)[site][..., -1, :] for step in steps]  # [H,S] or [S] each, S grows
+        arrays = [_last_row(step, name, site) for step in steps]  # [H,S] or [S] each, S grows
         out = np.zeros((*arrays[-1].shape[:-1], len(arrays), arrays[-1].shape[-1]), arrays[-1].dtype)
         for t, row in enumerate(arrays):
             out[..., t, : row.shape[-1]] = row
@@ -286,6 +263,12 @@ def _gather(steps: Sequence[Trace]) -> Trace:
         return {s: a if s.kind == "encoder" else rows(name, s) for s, a in getattr(last, name).items()}
 
     log_probs = _frozen(np.stack([step.log_probs[-1] for step in steps]))
-    return Trace(
-        last.source, last.inputs, last.outputs, gathered("patterns"), gathered("scores"), gathered("masks"), log_probs
-    )
+    maps = (gathered(name) for name in ("patterns", "scores", "masks"))
+    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, gathered("head_masks"))
+
+
+def _last_row(step: Trace, name: str, site: Site) -> np.ndarray:
+    """The last query's row of an array; of a site without masks of its own heads, the common one for each head."""
+    if name == "head_masks" and site not in step.head_masks:
+        return np.broadcast_to(step.masks[site][-1], (len(step.patterns[site]), step.masks[site].shape[-1]))
+    return getattr(step, name)[site][..., -1, :]

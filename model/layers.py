@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from model.attention import KeyValues, MultiHeadAttention
 from model.config import ModelConfig
 from model.dropout import Dropout
+from model.edits import NO_EDITS, Edits
 from model.trace import Probe, Site
 
 
@@ -48,11 +49,12 @@ class Residual(nn.Module):
         self.norm_first = config.norm_first
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """[B,T,D] to [B,T,D]."""
-        if self.norm_first:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], keep: Tensor | None = None) -> Tensor:
+        """[B,T,D] to [B,T,D]; `keep` [B,1,1] is 0 for rows that skip the sub-layer."""
+        added = self.dropout(sublayer(self.norm(x) if self.norm_first else x))  # [B,T,D]
+        if keep is not None:
+            added = added * keep
+        return x + added if self.norm_first else self.norm(x + added)
 
 
 class EncoderLayer(nn.Module):
@@ -65,10 +67,15 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.residuals = nn.ModuleList(Residual(config) for _ in range(2))
 
-    def forward(self, x: Tensor, mask: Tensor, positions: Tensor, probe: Probe | None = None) -> Tensor:
-        """x [B,S,D], mask [B,1,1|S,S], positions [S]; returns [B,S,D]."""
-        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, mask, positions, probe=probe))
-        output = self.residuals[1](attended, self.feed_forward)  # [B,S,D]
+    def forward(
+        self, x: Tensor, mask: Tensor, positions: Tensor, probe: Probe | None = None, edits: Edits = NO_EDITS
+    ) -> Tensor:
+        """x [B,S,D], mask [B,1,1|S,S], positions [S] or [B,S]; returns [B,S,D]."""
+        keep = [edits.keep("encoder", self.site.layer, sublayer, x) for sublayer in ("self", "ff")]
+        attended = self.residuals[0](
+            x, lambda y: self.self_attention(y, y, mask, positions, probe=probe, edits=edits), keep[0]
+        )
+        output = self.residuals[1](attended, self.feed_forward, keep[1])  # [B,S,D]
         if probe is not None:
             probe.record(self.site, residual_in=x, residual_mid=attended, residual_out=output)
         return output
@@ -106,13 +113,23 @@ class DecoderLayer(nn.Module):
         positions: Tensor,
         cache: LayerCache | None = None,
         probe: Probe | None = None,
+        edits: Edits = NO_EDITS,
+        start: int = 0,
     ) -> Tensor:
         """x [B,T,D], memory [B,S,D], self_mask [B,1,T,T or what is cached], cross_mask [B,1,1,S]; returns [B,T,D]."""
         own = cache.self_attention if cache else None
         other = cache.cross_attention if cache else None
-        attended = self.residuals[0](x, lambda y: self.self_attention(y, y, self_mask, positions, own, probe))
-        crossed = self.residuals[1](attended, lambda y: self.cross_attention(y, memory, cross_mask, positions, other, probe))
-        output = self.residuals[2](crossed, self.feed_forward)  # [B,T,D]
+        layer = self.self_attention.site.layer
+        keep = [edits.keep("decoder", layer, sublayer, x) for sublayer in ("self", "cross", "ff")]
+        attended = self.residuals[0](
+            x, lambda y: self.self_attention(y, y, self_mask, positions, own, probe, edits, start), keep[0]
+        )
+        crossed = self.residuals[1](
+            attended,
+            lambda y: self.cross_attention(y, memory, cross_mask, positions, other, probe, edits, start),
+            keep[1],
+        )
+        output = self.residuals[2](crossed, self.feed_forward, keep[2])  # [B,T,D]
         if probe is not None:
             probe.record(self.self_attention.site, residual_in=x, residual_out=attended)
             probe.record(self.cross_attention.site, residual_in=attended, residual_mid=crossed, residual_out=output)

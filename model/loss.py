@@ -24,7 +24,7 @@ def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
 
 def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
     """Summed loss of a batch and the number of target tokens that are not padding."""
-    seen = masks.build(batch.source, batch.inputs, model.config.window)
+    seen = masks.build(batch.source, batch.inputs, model.config.window, trained_causal=model.config.causal)
     memory = model.encode(batch.source, seen.encoder)  # [B,S,D]
     hidden = model.decode(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
     real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from model.config import PAD
+from model.edit_kinds import Block
 from model.intervention import BASELINE, Intervention
 
 
@@ -37,12 +38,12 @@ def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tenso
     return _distance(queries, keys, device) >= 0
 
 
-def sliding_window(queries: int, keys: int, width: int, device: torch.device | str = "cpu") -> Tensor:
-    """[1,1,T,S]: |i - j| < width; together with `causal` it is 0 <= i - j < width.
+def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,S]: |i - j| < width; together with `causal` it is 0 <= i - j < width. Widths [B,1,1,1] give [B,1,T,S].
 
     Raises ValueError for a width below 1.
     """
-    if width < 1:
+    if isinstance(width, int) and width < 1:
         raise ValueError(f"the window's width is {width}; expected at least 1, so that a query sees itself")
     return _distance(queries, keys, device).abs() < width
 
@@ -59,9 +60,8 @@ def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
 def encoder_mask(source: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
     """Source ids [B,S] to [B,1,1,S], or [B,1,S,S] with a window. One intervention for all rows, or one a row."""
     mask = cross_mask(source, edits)  # [B,1,1,S]
-    if window is None:
-        return mask
-    return mask & sliding_window(source.size(1), source.size(1), window, source.device)  # [B,1,S,S]
+    near = _near(source.size(1), source.size(1), window, edits, source)
+    return mask if near is None else mask & near  # [B,1,S,S]
 
 
 def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
@@ -71,32 +71,69 @@ def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> T
 
 
 def decoder_mask(
-    target: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,), queries: int | None = None
+    target: Tensor,
+    window: int | None,
+    edits: Sequence[Intervention] = (BASELINE,),
+    queries: int | None = None,
+    trained_causal: bool = True,
 ) -> Tensor:
-    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask."""
+    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask.
+
+    `trained_causal` is False for a model that was made without the causal mask.
+    """
     keys = target.size(1)
     queries = keys if queries is None else queries
-    off = _rows([not e.causal_mask for e in edits], target)
+    off = _rows([not (e.causal_mask and trained_causal) for e in edits], target)
     mask = padding(target) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
-    if window is None:
+    near = _near(queries, keys, window, edits, target)
+    return mask if near is None else mask & near
+
+
+def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
+    """The model's own window and those of the edits together, the narrower one: [1|B,1,T,S]; None where there is none."""
+    if window is None and all(e.window is None for e in edits):
+        return None
+    widths = [min(w for w in (window, e.window, keys + queries) if w is not None) for e in edits]
+    return sliding_window(queries, keys, _rows(widths, ids), ids.device)
+
+
+def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
+    """The mask of a site [B,1,1|T,S] without the cells that are blocked there: the same, or [B,H,T,S] of `sizes` B, H, T.
+
+    Each block comes with the rows of the batch that it belongs to; the first query stands at position `start`.
+    """
+    if not blocks:
         return mask
-    return mask & sliding_window(queries, keys, window, target.device)
+    mask = mask.expand(*sizes, -1).clone()  # [B,H,T,S]
+    for where, block in blocks:
+        if block.query is not None and block.query < start:
+            continue
+        query = slice(None) if block.query is None else slice(block.query - start, block.query - start + 1)
+        key = slice(None) if block.key is None else slice(block.key, block.key + 1)
+        mask[where, block.place.heads, query, key] = False
+    return mask
 
 
-def build(source: Tensor, target: Tensor, window: int | None = None, edits: Sequence[Intervention] = (BASELINE,)) -> Masks:
+def build(
+    source: Tensor,
+    target: Tensor,
+    window: int | None = None,
+    edits: Sequence[Intervention] = (BASELINE,),
+    trained_causal: bool = True,
+) -> Masks:
     """All masks for source ids [B,S] and decoder input ids [B,T].
 
     Raises ValueError where the number of interventions is neither 1 nor B.
     """
     return Masks(
         encoder=encoder_mask(source, window, edits),
-        decoder=decoder_mask(target, window, edits),
+        decoder=decoder_mask(target, window, edits, trained_causal=trained_causal),
         cross=cross_mask(source, edits),
     )
 
 
-def _rows(flags: list[bool], ids: Tensor) -> Tensor:
-    """One flag for all rows or one a row, as [1|B,1,1,1]."""
+def _rows(flags: Sequence[bool | int], ids: Tensor) -> Tensor:
+    """One value for all rows or one a row, as [1|B,1,1,1]."""
     if len(flags) not in (1, ids.size(0)):
         raise ValueError(f"{len(flags)} interventions for {ids.size(0)} rows; expected 1 or {ids.size(0)}")
     return torch.tensor(flags, device=ids.device)[:, None, None, None]

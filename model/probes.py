@@ -83,7 +83,8 @@ class Recorder:
             source = torch.tensor([sentence.source], device=device)
             inputs = torch.tensor([(START, *sentence.target[:-1])], device=device)
             probe = Probe("maps")
-            logits = model(source, inputs, masks.build(source, inputs, model.config.window), probe)  # [1,T,V]
+            seen = masks.build(source, inputs, model.config.window, trained_causal=model.config.causal)
+            logits = model(source, inputs, seen, probe)  # [1,T,V]
             outputs = torch.tensor([sentence.target], device=device)[..., None]
             log_probs = logits.float().log_softmax(-1).gather(-1, outputs)[0, :, 0]  # [T]
             self._add(f"log_probs/{number}", log_probs.cpu())

@@ -94,8 +94,9 @@ class Trace:
     outputs: Axis  # what it predicts: y0 y1 ... `</s>`
     patterns: dict[Site, np.ndarray]  # [H,T,S]
     scores: dict[Site, np.ndarray]  # [H,T,S], before the mask
-    masks: dict[Site, np.ndarray]  # bool [T,S]
+    masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
     log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm
+    head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -125,7 +126,23 @@ class Trace:
         if head is not None and not 0 <= head < len(pattern):
             raise ValueError(f"there is no head {head}; {site.kind} layer {site.layer} has heads 0 to {len(pattern) - 1}")
         values = pattern.mean(axis=0) if head is None else pattern[head]  # [T,S]
-        return View(values, self.masks[site], self.queries(site), self.keys(site))
+        return View(values, self.mask(site, head), self.queries(site), self.keys(site))
+
+    def mask(self, site: Site, head: int | None = None) -> np.ndarray:
+        """What a head may see, or any head where `head` is None: bool [T,S]."""
+        if head is not None and site in self.head_masks:
+            return self.head_masks[site][head]
+        return self.masks[site]
+
+    @cached_property
+    def blind(self) -> tuple[tuple[Site, int], ...]:
+        """Sites and queries, padding left out, that may look at nothing with at least one head."""
+        found = []
+        for site, mask in self.masks.items():
+            tokens = self.source.labels if site.kind == "encoder" else self.inputs.labels
+            seen = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
+            found += [(site, t) for t, label in enumerate(tokens) if not seen[t] and label != "<pad>"]
+        return tuple(found)
 
     @cached_property
     def token_log_probs(self) -> np.ndarray:
@@ -142,5 +159,5 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays hold."""
-        maps = (a for group in (self.patterns, self.scores, self.masks) for a in group.values())
+        maps = (a for group in (self.patterns, self.scores, self.masks, self.head_masks) for a in group.values())
         return self.log_probs.nbytes + sum(a.nbytes for a in maps)

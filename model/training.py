@@ -20,6 +20,7 @@ from model.data import Corpus, DataError, count_tokens, read_pairs, with_typeset
 from model.device import has_bfloat16, keep_freed_memory, random_state, set_random_state
 from model.distributed import Group
 from model.loss import Objective, learning_rate
+from model.means import head_means
 from model.meter import Meter
 from model.run_folder import Files, Progress, RunFolder, TrainingError
 from model.tokenizer import Tokenizer
@@ -247,13 +248,17 @@ class Run:
             raise self.files.not_saved(fault, self.progress.step) from None
 
     def _finish(self) -> None:
-        """The last look at the probes, kept beside the best weights, and the last state."""
+        """Beside the best weights: the means of their heads, and the probes with a last look at them. The last state."""
         if self.recorder.sentences and self.progress.step not in self.recorder.steps:
             self._watch()
-        if self.group.first and self.recorder.steps:
+        if self.group.first:
+            folder = self.files.path / "checkpoint"
+            kept = checkpoints.load(str(folder), self.device).model
             try:
-                self.recorder.recording().save(self.files.path / "checkpoint" / "probes.npz")
-            except OSError as fault:
+                checkpoints.save_means(head_means(kept, self.dev.corpus), folder)
+                if self.recorder.steps:
+                    self.recorder.recording().save(folder / "probes.npz")
+            except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 

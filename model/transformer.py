@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import torch
 from torch import Tensor, nn
 
 from model.config import ModelConfig
 from model.dropout import Dropout
+from model.edits import NO_EDITS, Edits
 from model.layers import DecoderLayer, EncoderLayer, LayerCache, make_norm
 from model.masks import Masks
 from model.positions import PositionalEncoding
@@ -25,9 +25,9 @@ class Embedding(nn.Module):
         self.positional = PositionalEncoding(config)
         self.dropout = Dropout(config.dropout)
 
-    def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """ids [B,T], positions [T]; returns [B,T,D]."""
-        return self.dropout(self.positional(self.table(ids) * self.scale, positions))
+    def forward(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
+        """ids [B,T], positions [T] or [B,T], and 0 in `present` [B,1,1] for rows without positions; returns [B,T,D]."""
+        return self.dropout(self.positional(self.table(ids) * self.scale, positions, present))
 
 
 class EncoderDecoder(nn.Module):
@@ -64,17 +64,19 @@ class EncoderDecoder(nn.Module):
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
-    def forward(self, source: Tensor, target: Tensor, masks: Masks, probe: Probe | None = None) -> Tensor:
+    def forward(
+        self, source: Tensor, target: Tensor, masks: Masks, probe: Probe | None = None, edits: Edits = NO_EDITS
+    ) -> Tensor:
         """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]."""
-        memory = self.encode(source, masks.encoder, probe)  # [B,S,D]
-        return self.project(self.decode(target, memory, masks.decoder, masks.cross, probe=probe))
+        memory = self.encode(source, masks.encoder, probe, edits)  # [B,S,D]
+        return self.project(self.decode(target, memory, masks.decoder, masks.cross, probe=probe, edits=edits))
 
-    def encode(self, source: Tensor, mask: Tensor, probe: Probe | None = None) -> Tensor:
+    def encode(self, source: Tensor, mask: Tensor, probe: Probe | None = None, edits: Edits = NO_EDITS) -> Tensor:
         """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
-        positions = torch.arange(source.size(1), device=source.device)
-        x = self.source_embedding(source, positions)  # [B,S,D]
+        positions, present = edits.positions("source", source)
+        x = self.source_embedding(source, positions, present)  # [B,S,D]
         for layer in self.encoder:
-            x = layer(x, mask, positions, probe)
+            x = layer(x, mask, positions, probe, edits)
         return self.encoder_norm(x)
 
     def decode(
@@ -86,15 +88,16 @@ class EncoderDecoder(nn.Module):
         cache: list[LayerCache] | None = None,
         start: int = 0,
         probe: Probe | None = None,
+        edits: Edits = NO_EDITS,
     ) -> Tensor:
         """Decoder inputs [B,T] that stand at positions start, start + 1, ..., to hidden states [B,T,D], for `project`.
 
         With a cache, `target` holds only what came after the positions that the cache has seen.
         """
-        positions = torch.arange(start, start + target.size(1), device=target.device)
-        x = self.target_embedding(target, positions)  # [B,T,D]
+        positions, present = edits.positions("target", target, start)
+        x = self.target_embedding(target, positions, present)  # [B,T,D]
         for n, layer in enumerate(self.decoder):
-            x = layer(x, memory, self_mask, cross_mask, positions, cache[n] if cache else None, probe)
+            x = layer(x, memory, self_mask, cross_mask, positions, cache[n] if cache else None, probe, edits, start)
         return self.decoder_norm(x)
 
     def project(self, hidden: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ import torch
 
 from model import masks
 from model.decoding import greedy
-from model.inference import analyse, load, mask_effects
+from model.effects import mask_effects
+from model.inference import analyse, load
 from model.intervention import Intervention
 from model.request import Decoding, Request
 

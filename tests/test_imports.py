@@ -25,12 +25,15 @@ LAYERS = [
     {"viz.theme"},
     {"model.__main__"},
     {"model.training", "model.report"},
+    {"model.experiments", "model.leaks"},
+    {"model.effects"},
     {"model.inference", "model.run_folder", "model.validation"},
-    {"model.scoring", "model.loss", "model.probes"},
+    {"model.scoring", "model.loss", "model.probes", "model.means"},
     {"model.decoding", "model.checkpoint", "model.data"},
     {"model.transformer"},
     {"model.layers"},
     {"model.attention"},
+    {"model.edits"},
     {
         "model.masks",
         "model.positions",
@@ -42,10 +45,11 @@ LAYERS = [
     },
     {"model.request", "model.analysis", "model.arguments", "model.meter"},
     {"model.intervention"},
+    {"model.edit_kinds"},
     {"model.config"},
     {"model", "viz", "viz.pages", "viz.components", "viz.figures"},  # the packages: names alone
 ]
-WITHOUT_TORCH = ("model.config", "model.request", "model.intervention", "model.analysis")
+WITHOUT_TORCH = ("model.config", "model.request", "model.intervention", "model.edit_kinds", "model.analysis")
 
 # What a module, or every module of a package, must not import.
 FORBIDDEN = {

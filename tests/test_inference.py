@@ -8,7 +8,8 @@ import pytest
 import tiny
 
 from model.config import END, PAD, START
-from model.inference import analyse, load, mask_effects, teacher_force
+from model.effects import mask_effects
+from model.inference import analyse, load, teacher_force
 from model.intervention import BASELINE, Intervention
 from model.request import PAD_WHEN_UNMASKED, Decoding, Request, RequestError
 from model.trace import KINDS, Site

@@ -7,7 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from model.inference import analyse, mask_effects, teacher_force
+from model.effects import mask_effects
+from model.inference import analyse, teacher_force
 from model.intervention import BASELINE, Intervention
 from model.request import PAD_WHEN_UNMASKED, Decoding, Request
 from model.trace import Site

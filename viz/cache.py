@@ -18,7 +18,8 @@ from model.request import Request
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.inference import Analysis, Effect
+    from model.effects import Effect
+    from model.inference import Analysis
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
@@ -49,7 +50,7 @@ def analyse(request: Request, device: str) -> Analysis:
 @cached(LRUCache(2048), condition=threading.Condition())
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     """What each mask switch would do; see `model.inference.mask_effects`."""
-    from model.inference import mask_effects as compute
+    from model.effects import mask_effects as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
 

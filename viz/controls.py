@@ -15,7 +15,7 @@ from model.request import MAX_PAD
 from viz import cache, state, texts
 
 if TYPE_CHECKING:
-    from model.inference import Effect
+    from model.effects import Effect
 
 PROBES = Path(__file__).resolve().parent.parent / "checkpoints" / "probes.txt"
 SHOWN_EXAMPLES = 4
