@@ -16,7 +16,10 @@ mode = state.theme_mode()
 st.html(theme.stylesheet(mode))
 st.logo(str(HERE / "viz" / "mark.svg"), size="large")  # the stylesheet sets the name beside it
 page = st.navigation(
-    [st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True)]
+    [
+        st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True),
+        st.Page(HERE / "viz" / "pages" / "what_if.py", title="What if", url_path="what-if"),
+    ]
 )
 with st.sidebar:
     below = st.container()

@@ -31,6 +31,32 @@ def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, 
     )
 
 
+def kl_divergence(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """KL(before || after) of each step, in nats; log-probabilities [T,V] to [T]. How much is lost by believing `after`."""
+    if before.shape != after.shape:
+        raise ValueError(f"the shapes are {before.shape} and {after.shape}; expected equal ones")
+    before, after = before.astype(np.float64), after.astype(np.float64)
+    return np.maximum(0.0, (np.exp(before) * (before - after)).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class Move:
+    """One candidate's probability before and after."""
+
+    id: int
+    before: float
+    after: float
+
+
+def moves(before: np.ndarray, after: np.ndarray, count: int = 3) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+    """The tokens that gain, and that lose, the most probability at one step: log-probabilities [V], the largest first."""
+    p, q = np.exp(before.astype(np.float64)), np.exp(after.astype(np.float64))
+    order = np.argsort(q - p, kind="stable")
+    gains = [Move(int(i), float(p[i]), float(q[i])) for i in order[::-1][:count] if q[i] > p[i]]
+    losses = [Move(int(i), float(p[i]), float(q[i])) for i in order[:count] if q[i] < p[i]]
+    return tuple(gains), tuple(losses)
+
+
 def first_difference(one: Sequence[int], two: Sequence[int]) -> int | None:
     """The first position where two token sequences differ, None where they are equal."""
     for i, (a, b) in enumerate(zip(one, two, strict=False)):

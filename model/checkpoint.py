@@ -107,6 +107,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         raise
     for path, temporary in staged.items():
         os.replace(temporary, path)
+    (folder / "means.safetensors").unlink(missing_ok=True)  # those of other weights
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:

@@ -46,6 +46,11 @@ def _label(tokens: Sequence[str], position: int) -> str:
     return tokens[position] if position < len(tokens) else f"token {position + 1}"
 
 
+def _check_index(what: str, number: int | None) -> None:
+    if number is not None and number < 0:
+        raise EditError(f"The {what} of an edit is {number}; expected at least 0, where the first is 0.")
+
+
 @dataclass(frozen=True)
 class Place:
     """One head, the heads of a layer (`head` None), or all layers of a kind of attention (`layer` None as well)."""
@@ -59,6 +64,8 @@ class Place:
             raise EditError(f"The kind of attention is {self.kind!r}; expected encoder, decoder or cross.")
         if self.layer is None and self.head is not None:
             raise EditError("A head is named without its layer; expected both.")
+        _check_index("layer", self.layer)
+        _check_index("head", self.head)
 
     def covers(self, kind: str, layer: int) -> bool:
         return self.kind == kind and self.layer in (None, layer)
@@ -67,6 +74,11 @@ class Place:
         """True where the two have a head in common."""
         both = ((self.layer, other.layer), (self.head, other.head))
         return self.kind == other.kind and all(a == b or a is None or b is None for a, b in both)
+
+    def contains(self, other: Place) -> bool:
+        """True where every head of the other is one of these."""
+        pairs = ((self.layer, other.layer), (self.head, other.head))
+        return self.kind == other.kind and all(mine in (None, its) for mine, its in pairs)
 
     @property
     def heads(self) -> slice:
@@ -93,6 +105,8 @@ class Block:
     def __post_init__(self) -> None:
         if self.query is None and self.key is None:
             raise EditError("A block names neither a row nor a column; expected one of them, or both.")
+        _check_index("row", self.query)
+        _check_index("column", self.key)
 
     @property
     def code(self) -> str:
@@ -113,6 +127,10 @@ class Overwrite:
     place: Place
     query: int
     key: int | None
+
+    def __post_init__(self) -> None:
+        _check_index("row", self.query)
+        _check_index("column", self.key)
 
     @property
     def code(self) -> str:

@@ -52,8 +52,8 @@ class Edits:
         """Scores [B,H,T,S], divided by sqrt(`width`) already, times it where the scaling is off."""
         if not self._unscaled:
             return scores
-        factors = torch.tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows], device=scores.device)
-        return scores * factors.to(scores.dtype)[:, None, None, None]
+        factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
+        return scores * factors[:, None, None, None]
 
     def blocked(self, site: Site | None) -> list[tuple[slice, Block]]:
         """The blocks at a site, for `masks.at_site`."""
@@ -74,8 +74,10 @@ class Edits:
                 continue
             seen = visible[where, edit.place.heads, row]  # [b,h,S]
             if edit.key is None:
-                pattern[where, edit.place.heads, row] = seen / seen.sum(-1, keepdim=True).clamp(min=1)
+                pattern[where, edit.place.heads, row] = seen.to(pattern) / seen.sum(-1, keepdim=True).clamp(min=1)
                 continue
+            if edit.place.kind == "decoder" and edit.key >= seen.size(-1):
+                continue  # it waits for a token that is not there yet
             if edit.key >= seen.size(-1) or not seen[..., edit.key].all():
                 raise EditError(f"The edit “{edit.text(Labels())}” looks where the mask forbids it: choose another token.")
             pattern[where, edit.place.heads, row] = 0.0

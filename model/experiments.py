@@ -17,7 +17,7 @@ from model.intervention import Intervention
 from model.request import Request
 from model.trace import Trace
 
-PEEKING = "en-fr-peek"
+MASKED, PEEKING = "en-fr", "en-fr-peek"
 PADS = 8
 DOG, MAN = "The dog bites the man.", "The man bites the dog."
 
@@ -47,8 +47,13 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
 def _outcome(analysis: Analysis) -> str:
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
-        return f"The translation stays: “{after}”"
-    return f"“{before}” becomes “{after}”"
+        return _sentence(f"The translation stays: “{after}”")
+    return _sentence(f"“{before}” becomes “{after}”")
+
+
+def _sentence(text: str) -> str:
+    """The text with a full stop, unless it ends with a quotation that has one."""
+    return text if text[-2:-1] in (".", "!", "?", "…") else text + "."
 
 
 def _signed(nats: float) -> str:
@@ -60,7 +65,10 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
 
     Raises CheckpointError where there is no such checkpoint.
     """
-    own = analyse(checkpoint, dataclasses.replace(request, target=None, intervention=Intervention(), mode="given"))
+    if not checkpoint.config.causal:  # the visitor looks at the other one already
+        checkpoint = checkpoints.load(MASKED, checkpoint.device)
+    plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
+    own = analyse(checkpoint, dataclasses.replace(request, **plain))
     peeker = checkpoints.load(PEEKING, checkpoint.device)
     told = dataclasses.replace(own.request, checkpoint=PEEKING, target=own.translation)
     given = analyse(peeker, told)
@@ -68,7 +76,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     text = (
         f"Trained without its causal mask, a decoder reads the answer off its own input: given “{own.translation}” it "
         f"finds the tokens {given.trace.probabilities.mean():.0%} likely on average (the shipped one: "
-        f"{own.trace.probabilities.mean():.0%}). On its own it writes: “{alone.translation[:120]}”."
+        f"{own.trace.probabilities.mean():.0%}). {_sentence(f'On its own it writes: “{alone.translation[:120]}”')}"
     )
     return Answer(text, told)
 
@@ -80,7 +88,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     encoder, cross = (_share_on_padding(found.whole, kind) for kind in ("encoder", "cross"))
     text = (
         f"With {PADS} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
-        f"decoder's cross-attention. {_outcome(found)}."
+        f"decoder's cross-attention. {_outcome(found)}"
     )
     return Answer(text, asked)
 
@@ -100,7 +108,7 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
     found = [analyse(checkpoint, _again(request, off, source=s, pad=0)) for s in (DOG, MAN)]
     same = found[0].translation == found[1].translation
     text = (
-        f"With positions “{plain[0]}” and “{plain[1]}”. Without positions on the source "
+        f"{_sentence(f'With positions “{plain[0]}” and “{plain[1]}”')} Without positions on the source "
         + (f"both give “{found[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in found))
         + f": the two log-probabilities differ by {abs(found[0].hypothesis.score - found[1].hypothesis.score):.4f}."
     )
@@ -115,7 +123,7 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}: "
-        f"softmax saturates. {_outcome(found)}."
+        f"softmax saturates. {_outcome(found)}"
     )
     return Answer(text, asked)
 
@@ -139,7 +147,7 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         f"{_signed(first.change)} nats when it is off"
         + (f", the next {_signed(ranked[1].change)}" if len(ranked) > 1 else "")
         + ". "
-        f"With it alone its layer costs {_signed(alone.change)}, without any head {_signed(none.change)}. {_outcome(found)}."
+        f"With it alone its layer costs {_signed(alone.change)}, without any head {_signed(none.change)}. {_outcome(found)}"
     )
     return Answer(text, asked)
 
@@ -154,7 +162,7 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     asked = _again(request, skips[best])
     least, most = (_signed(found[name].change) for name in (best, worst))
     text = f"Skipping {best} costs the least, {least} nats; {worst} the most, {most}. "
-    return Answer(text + _outcome(analyse(checkpoint, asked)) + ".", asked)
+    return Answer(text + _outcome(analyse(checkpoint, asked)), asked)
 
 
 EXPERIMENTS = (

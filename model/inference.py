@@ -139,6 +139,9 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
 
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
 
+    if not edit and not checkpoint.config.causal and request.target is None:
+        steps = _steps(checkpoint, padded, plain.ids, BASELINE)
+        return analysis(found, _gather(steps), steps=steps)
     if not edit:
         (trace,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
         return analysis(_scored(found, trace), trace)
@@ -149,11 +152,10 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     (before,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
     baseline = analysis(_scored(found, before), before, unedited)
     again = _decode(checkpoint, request, padded, edit)
-    if edit.causal_mask:
+    if edit.causal_mask and checkpoint.config.causal:
         (trace,) = teacher_force(checkpoint, padded, again[0].ids, [edit])
         return analysis(again, trace, baseline=baseline)
-    ids = again[0].ids
-    steps = tuple(teacher_force(checkpoint, padded, ids[: t + 1], [edit])[0] for t in range(len(ids)))
+    steps = _steps(checkpoint, padded, again[0].ids, edit)
     return analysis(again, _gather(steps), baseline=baseline, steps=steps)
 
 
@@ -246,6 +248,11 @@ def _decode(checkpoint: Checkpoint, request: Request, source: list[int], edit: I
 def _scored(paths: Sequence[Hypothesis], trace: Trace) -> Sequence[Hypothesis]:
     """The same, the first with the log-probabilities of its trace."""
     return (Hypothesis(paths[0].ids, tuple(float(p) for p in trace.token_log_probs)), *paths[1:])
+
+
+def _steps(checkpoint: Checkpoint, source: list[int], ids: Sequence[int], edit: Intervention) -> tuple[Trace, ...]:
+    """Without a causal mask: one trace a step, each over the prefix that chose its token."""
+    return tuple(teacher_force(checkpoint, source, ids[: t + 1], [edit])[0] for t in range(len(ids)))
 
 
 def _gather(steps: Sequence[Trace]) -> Trace:

@@ -74,6 +74,18 @@ class Intervention:
             return replace(self, window=None)
         return replace(self, edits=tuple(edit for edit in self.edits if edit.code != code))
 
+    def covering(self, code: str) -> str | None:
+        """The text of an edit that does what the one of a code would do, and more; None where there is none."""
+        if code in SWITCHES or code.startswith("window-"):
+            return None
+        new = parse(code)
+        for edit in self.edits:
+            if type(edit) is type(new) and isinstance(new, Ablate | Block) and edit.place.contains(new.place):
+                rows = isinstance(new, Ablate) or (edit.query in (None, new.query) and edit.key in (None, new.key))
+                if rows and edit != new:
+                    return edit.text(Labels())
+        return None
+
     def check(self, config: ModelConfig, source_length: int, has_means: bool) -> None:
         """EditError for a layer, a head or a source position that does not exist, and for means that are not stored."""
         layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
@@ -89,7 +101,10 @@ class Intervention:
             if isinstance(edit, Ablate) and edit.how == "mean" and not has_means:
                 raise EditError(f"{said} needs the heads' means, which this checkpoint does not have. Switch the head off.")
             if isinstance(edit, Block | Overwrite):
-                query, key = (getattr(edit, side) for side in ("query", "key"))
+                query, key = edit.query, edit.key
+                ahead = kind == "decoder" and isinstance(edit, Overwrite) and key is not None and key > query
+                if ahead and self.causal_mask and config.causal:
+                    raise EditError(f"{said} looks ahead, which the causal mask forbids: choose an earlier token.")
                 for position, limit, what in (
                     (query, source_length if kind == "encoder" else MAX_TOKENS, "row"),
                     (key, MAX_TOKENS if kind == "decoder" else source_length, "column"),

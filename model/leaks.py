@@ -50,6 +50,7 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     With a causal mask nothing before a changed input may move at any layer; with a padding mask nothing at all.
     """
     source, target = tokens_of(checkpoint, request)
+    request.intervention.check(checkpoint.config, len(source), bool(checkpoint.means))
     edits = Edits([request.intervention], checkpoint.means)
     inputs = [START, *target[:-1]]
     rows = [inputs, *([*inputs[:j], _other(inputs[j], checkpoint), *inputs[j + 1 :]] for j in range(1, len(inputs)))]
@@ -61,7 +62,8 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     pads = request.pad or PAD_WHEN_UNMASKED
     plain = [i for i in source if i != PAD]
     padded = torch.tensor([[*plain, *[PAD] * pads]] * 2, device=checkpoint.device)
-    filled = padded.clone()
+    filled = padded.clone()  # in neither row by `<pad>`: shuffled positions count what is no padding
+    filled[0, len(plain) :] = torch.tensor((plain * pads)[:pads])
     filled[1, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
     twice = torch.tensor([inputs] * 2, device=checkpoint.device)
     decoder, encoder = _streams(checkpoint, filled, padded, twice, edits)

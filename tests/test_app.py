@@ -9,7 +9,7 @@ from viz_helpers import Lab, numbers, read
 
 from model.request import MAX_PAD, PAD_WHEN_UNMASKED
 from viz import controls, theme
-from viz.state import FIRST_SENTENCE
+from viz.view import FIRST_SENTENCE
 
 SENTENCE = "Seven owls sat on the roof and sang."
 

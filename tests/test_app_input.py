@@ -66,13 +66,14 @@ def test_no_markup_is_made_of_what_is_typed(text, tag):
 def texts_with_markup() -> None:
     import numpy as np
 
-    from model.inference import Effect
+    from model.effects import Effect
     from model.intervention import BASELINE
-    from viz import controls, state, texts
+    from viz import controls, texts
+    from viz.view import View
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    controls.mask_switches(state.View(), {"causal_mask": effect, "padding_mask": effect})
+    controls.mask_switches(View(), {"causal_mask": effect, "padding_mask": effect})
     texts.fault(f"There is no {typed}.")
     texts.note(f"The link's step is {typed}.", warn=True)
     texts.label(typed)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model import inference
+from model import effects, inference
 from model.checkpoint import CheckpointError
 from model.intervention import Intervention
 from model.request import Decoding, Request, RequestError
@@ -47,8 +47,9 @@ class Network:
 def network(monkeypatch):
     def made(**options) -> Network:
         stub = Network(**options)
-        for name in ("analyse", "mask_effects"):
-            monkeypatch.setattr(inference, name, stub)
+        monkeypatch.setattr(inference, "analyse", stub)
+        for name in ("mask_effects", "head_effects"):
+            monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
         return stub
 

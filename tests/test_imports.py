@@ -18,11 +18,12 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"app", "viz.server"},
     {"viz.pages.*"},
+    {"viz.edit_controls", "viz.what_if_controls"},
     {"viz.controls"},
     {"viz.components.*", "viz.figures.*"},
     {"viz.state", "viz.texts"},
     {"viz.cache"},
-    {"viz.theme"},
+    {"viz.theme", "viz.view"},
     {"model.__main__"},
     {"model.training", "model.report"},
     {"model.experiments", "model.leaks"},

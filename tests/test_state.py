@@ -9,7 +9,7 @@ from viz_helpers import TIMEOUT, address
 
 from model.intervention import Intervention
 from model.request import MAX_PAD, Request, RequestError
-from viz.state import View, link, parse, unedited
+from viz.view import View, link, parse, unedited
 
 # every field of the view, at another value than its default
 OTHER = {
@@ -23,7 +23,11 @@ OTHER = {
     "mode": "again",
     "causal_mask": False,
     "padding_mask": False,
+    "edits": Intervention(scaling=False, window=3).with_edit("off_cross.3.5").with_edit("block_enc_9-2"),
     "pad": MAX_PAD,
+    "kind": "cross",
+    "scope": "head",
+    "experiment": "order",
     "device": "cpu",
 }
 GOOD = {
@@ -37,10 +41,14 @@ GOOD = {
     "causal": "off",
     "padmask": "off",
     "pad": "5",
+    "edits": "skip_dec.2.ff~source-positions_off",
+    "kind": "decoder",
+    "scope": "layer",
+    "try": "skip",
     "checkpoint": "mine",
     "device": "cpu",
 }
-FIELD = {"text": "source", "causal": "causal_mask", "padmask": "padding_mask"}
+FIELD = {"text": "source", "try": "experiment", "causal": "causal_mask", "padmask": "padding_mask"}
 NONSENSE = [
     *(("step", text) for text in ("-1", "0", "1000", "1.5", "", "1e2", "١", "+1", "1_0", " 1")),
     *(("layer", text) for text in ("abc", "0", "-3", "9" * 5000)),
@@ -50,6 +58,8 @@ NONSENSE = [
     *(("padmask", text) for text in ("1", "false")),
     *(("show", text) for text in ("x", "Mask", "")),
     *(("mode", text) for text in ("both", "__class__")),
+    *(("kind", text) for text in ("enc", "")),
+    *(("scope", text) for text in ("everything", "")),
     *(("device", text) for text in ("tpu", "cuda:0", "")),
     *(("checkpoint", text) for text in ("../../etc", "/etc", "", ".", "..", "a\\b", "<b>", "a b", ".hidden", "a\x00")),
     ("text", "x" * 10_000),
@@ -158,7 +168,7 @@ def test_the_default_layer_is_no_fault_of_the_link():
 
 
 def test_a_request_carries_everything_that_the_network_needs():
-    edits = Intervention(causal_mask=False, padding_mask=False)
+    edits = dataclasses.replace(OTHER["edits"], causal_mask=False, padding_mask=False)
     request = View(**OTHER).request()
     assert request == Request(
         source=OTHER["source"],
@@ -171,7 +181,7 @@ def test_a_request_carries_everything_that_the_network_needs():
     assert not View().request().intervention
 
 
-@pytest.mark.parametrize("field", ["step", "layer", "head", "show", "device"])
+@pytest.mark.parametrize("field", ["step", "layer", "head", "show", "device", "kind", "scope", "experiment"])
 def test_what_is_only_looked_at_asks_for_nothing_new(field):
     assert dataclasses.replace(View(), **{field: OTHER[field]}).request() == View().request()
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
+from model import masks
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
+from model.edits import Edits
+from model.intervention import BASELINE, Intervention
 from model.tokenizer import Tokenizer
+from model.trace import Probe, Site
 from model.transformer import EncoderDecoder
 
 VOCAB = 40  # where plain ids do, without a tokenizer
@@ -101,6 +107,45 @@ def padded(rows: list[int], length: int, seed: int = 0, vocab: int = VOCAB) -> t
     """Random ids [B, length] of which row b keeps the first rows[b], then `<pad>`."""
     drawn = ids(len(rows), length, seed=seed, vocab=vocab)
     return drawn.masked_fill(torch.arange(length)[None] >= torch.tensor(rows)[:, None], PAD)
+
+
+def edited(*codes: str) -> Intervention:
+    """The intervention that some codes make together."""
+    made = BASELINE
+    for code in codes:
+        made = made.with_edit(code)
+    return made
+
+
+def sites(config: ModelConfig) -> list[Site]:
+    """Every site of a model."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    return [Site(kind, layer) for kind, count in layers.items() for layer in range(count)]
+
+
+def means(config: ModelConfig, seed: int = 5) -> dict[Site, torch.Tensor]:
+    """Made-up means of every head, [H,K] a site."""
+    drawn = torch.Generator().manual_seed(seed)
+    return {site: torch.randn(config.heads, config.head_dim, generator=drawn) for site in sites(config)}
+
+
+def with_means(checkpoint: Checkpoint) -> Checkpoint:
+    """The same checkpoint with made-up means."""
+    return dataclasses.replace(checkpoint, means=means(checkpoint.config))
+
+
+def logits(
+    model: EncoderDecoder,
+    source: torch.Tensor,
+    target: torch.Tensor,
+    *rows: Intervention,
+    probe: Probe | None = None,
+    means: Mapping[Site, torch.Tensor] | None = None,
+) -> torch.Tensor:
+    """One pass [B,T,V] under no intervention, one for all rows, or one a row."""
+    edits = Edits(rows or (BASELINE,), means)
+    seen = masks.build(source, target, model.config.window, edits.rows, model.config.causal)
+    return model(source, target, seen, probe, edits)
 
 
 def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:

@@ -18,8 +18,10 @@ from model.request import Request
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.effects import Effect
+    from model.effects import Effect, HeadEffect
+    from model.experiments import Answer
     from model.inference import Analysis
+    from model.leaks import LeakReport
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
@@ -55,6 +57,34 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
+@cached(LRUCache(512), key=lambda request, device, progress: (request, device), condition=threading.Condition())
+def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
+    """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
+    from model.effects import head_effects as compute
+
+    return compute(checkpoint(request.checkpoint, device), request, progress)
+
+
+@cached(LRUCache(256), condition=threading.Condition())
+def leak_test(request: Request, device: str) -> LeakReport:
+    """Whether anything sees what it must not; see `model.leaks`."""
+    from model.leaks import leak_test as compute
+
+    return compute(checkpoint(request.checkpoint, device), request)
+
+
+@cached(LRUCache(256), condition=threading.Condition())
+def experiment(name: str, request: Request, device: str) -> Answer:
+    """The measured answer of a ready experiment; ValueError where there is none of this name."""
+    from model.experiments import EXPERIMENTS
+
+    for known in EXPERIMENTS:
+        if known.name == name:
+            return known.run(checkpoint(request.checkpoint, device), request)
+    names = ", ".join(known.name for known in EXPERIMENTS)
+    raise ValueError(f"There is no experiment {name!r}; expected one of {names}.")
+
+
 @cached(LRUCache(MAX_DRAWN), key=lambda key, draw: key, condition=threading.Condition())
 def drawn(key: Hashable, draw: Callable[[], T]) -> T:
     """What `draw` makes, kept under everything that decides how it looks: most runs change one thing of many."""
@@ -73,7 +103,7 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        for kept in (checkpoint, analyse, mask_effects, drawn):
+        for kept in (checkpoint, analyse, mask_effects, head_effects, leak_test, experiment, drawn):
             kept.cache_clear()
 
 

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from model.config import MAX_TOKENS
 from model.request import MAX_PAD
 from viz import cache, state, texts
+from viz.view import View
 
 if TYPE_CHECKING:
     from model.effects import Effect
@@ -30,7 +31,7 @@ def examples() -> list[tuple[str, str]]:
     return [(f[0], f[1]) for f in fields]
 
 
-def sentence_box(view: state.View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
     """The sentence, with ready examples above it. The text stays whatever happens to it.
 
     Returns the places of the language's name and of the number of tokens, for both may only be known later.
@@ -46,14 +47,19 @@ def sentence_box(view: state.View, language: str) -> tuple[DeltaGenerator, Delta
         with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
             for _, sentence in ready[SHOWN_EXAMPLES:]:
                 _example(sentence, sentence)
+    plain_box(view)
+    return heading, count
+
+
+def plain_box(view: View) -> None:
+    """The sentence, and a button for those who look for one."""
     with st.container(key="input_row", horizontal=True, gap=None):
         hint = f"A sentence of up to {MAX_TOKENS} tokens"
         st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
         st.button("Translate", key="translate")
-    return heading, count
 
 
-def given_target(view: state.View) -> None:
+def given_target(view: View) -> None:
     """Where a link gives the target: says so, and offers the way back."""
     if view.target is not None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
@@ -65,7 +71,7 @@ def _example(label: str, sentence: str) -> None:
     st.button(label, key=f"example {sentence}", type="tertiary", on_click=state.change, kwargs={"source": sentence})
 
 
-def layer_and_head(view: state.View, layers: int, heads: int) -> None:
+def layer_and_head(view: View, layers: int, heads: int) -> None:
     """Which layer and head is shown, and whether its attention or its mask."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
@@ -76,24 +82,8 @@ def layer_and_head(view: state.View, layers: int, heads: int) -> None:
             label_visibility="collapsed",
             **state.bind("show", "show", view.show),
         )
-        texts.label("layer")
-        st.segmented_control(
-            "Layer",
-            range(1, layers + 1),
-            required=True,
-            label_visibility="collapsed",
-            **state.bind("layer", "layer", view.layer),
-        )
-        texts.label("head")
-        options = [MEAN, *map(str, range(1, heads + 1))]
-        shown = MEAN if view.head is None else str(view.head)
-        st.segmented_control(
-            "Head",
-            options,
-            required=True,
-            label_visibility="collapsed",
-            **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
-        )
+        layer_pick(view, layers)
+        head_pick(view, heads)
         st.space("stretch")
         with st.popover("Save", type="tertiary"):
             saves = "The camera in each map's toolbar saves"
@@ -102,19 +92,35 @@ def layer_and_head(view: state.View, layers: int, heads: int) -> None:
             texts.legend(state.theme_mode())
 
 
-def mask_switches(view: state.View, effects: dict[str, Effect]) -> None:
+def layer_pick(view: View, layers: int) -> None:
+    texts.label("layer")
+    st.segmented_control(
+        "Layer",
+        range(1, layers + 1),
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("layer", "layer", view.layer),
+    )
+
+
+def head_pick(view: View, heads: int) -> None:
+    texts.label("head")
+    shown = MEAN if view.head is None else str(view.head)
+    st.segmented_control(
+        "Head",
+        [MEAN, *map(str, range(1, heads + 1))],
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+    )
+
+
+def mask_switches(view: View, effects: dict[str, Effect]) -> None:
     """The two masks, each with what switching it off does to the target's probabilities, measured."""
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
         st.space("stretch")
-        st.segmented_control(
-            "Mode",
-            ["given", "again"],
-            required=True,
-            format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("mode", "mode", view.mode),
-        )
+        modes(view)
     given = ", given the target" if view.mode == "again" else ""
     st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
     seen = "The decoder sees no later token." if view.causal_mask else "The decoder sees later tokens."
@@ -137,6 +143,18 @@ def mask_switches(view: state.View, effects: dict[str, Effect]) -> None:
         "again": "Decode again: every token is chosen anew under the switches.",
     }
     texts.note(how[view.mode])
+
+
+def modes(view: View) -> None:
+    """Given target, or decode again."""
+    st.segmented_control(
+        "Mode",
+        ["given", "again"],
+        required=True,
+        format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("mode", "mode", view.mode),
+    )
 
 
 def _pads(count: int) -> str:

@@ -36,7 +36,7 @@ def warm_up(server: uvicorn.Server) -> None:
     if has_screen():
         webbrowser.open(address(server.config.host, server.config.port))
     from viz import cache
-    from viz.state import View, unedited
+    from viz.view import View, unedited
 
     view = View()
     try:

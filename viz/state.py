@@ -1,160 +1,26 @@
-"""What is looked at <-> the session <-> the link. The only place that touches session state and the query string.
+"""The view <-> the session <-> the link. The only place that touches session state and the query string.
 
 The view is kept as one frozen value, apart from the widgets: a widget that is not drawn in a run loses its value, the view
-does not. A link is checked like any other outside input; each fault becomes one sentence, and the rest of the link holds.
+does not.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Literal
 
 import streamlit as st
 
+from model.edit_kinds import EditError
 from model.intervention import BASELINE, Intervention
-from model.request import MAX_PAD, Request
+from model.request import Request
+from viz.view import View, link, parse, with_intervention
 
-FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 FORMAT = "format"
-MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
-
-
-@dataclass(frozen=True)
-class View:
-    """Everything that changes the picture. Layers, heads and steps count from 1, as on the screen."""
-
-    checkpoint: str = "en-fr"
-    source: str = FIRST_SENTENCE
-    target: str | None = None
-    step: int = 1
-    layer: int = 3
-    head: int | None = 2  # None: the mean over heads
-    show: str = "attention"  # or "mask"
-    mode: str = "given"  # or "again"
-    causal_mask: bool = True
-    padding_mask: bool = True
-    pad: int = 0
-    device: str = "auto"
-
-    def request(self) -> Request:
-        """The request behind the view; RequestError where it cannot be answered."""
-        edits = Intervention(causal_mask=self.causal_mask, padding_mask=self.padding_mask)
-        return Request(
-            source=self.source,
-            checkpoint=self.checkpoint,
-            target=self.target,
-            pad=self.pad,
-            mode=self.mode,  # type: ignore[arg-type]
-            intervention=edits,
-        )
-
-    def fit(self, layers: int, heads: int) -> tuple[View, tuple[str, ...]]:
-        """The view with a layer and a head that the checkpoint has, and a sentence for each that it has not."""
-        view, faults = self, []
-        if self.layer > layers:
-            if self.layer != View.layer:  # the default is nobody's mistake
-                faults.append(f"The link asks for layer {self.layer}; this checkpoint has layers 1 to {layers}.")
-            view = dataclasses.replace(view, layer=layers)
-        if self.head is not None and self.head > heads:
-            if self.head != View.head:
-                faults.append(f"The link asks for head {self.head}; this checkpoint has heads 1 to {heads}.")
-            view = dataclasses.replace(view, head=None)
-        return view, tuple(faults)
-
-    def within(self, steps: int) -> View:
-        """The view at its step, or at the last of `steps` where there are fewer."""
-        return self if self.step <= steps else dataclasses.replace(self, step=steps)
-
-
-def unedited(request: Request) -> Request:
-    """The same request without its edits: the key of what does not depend on them."""
-    return dataclasses.replace(request, intervention=BASELINE, mode="given")
-
-
-def _number(low: int, high: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) < 6 and low <= int(text) <= high):
-            raise ValueError(f"a whole number from {low} to {high}")
-        return int(text)
-
-    return parse
-
-
-def _choice(**choices: Any) -> Callable[[str], Any]:
-    def parse(text: str) -> Any:
-        if text not in choices:
-            raise ValueError(" or ".join(choices))
-        return choices[text]
-
-    return parse
-
-
-def _text(text: str) -> str:
-    if len(text) > MAX_LINK_TEXT:
-        raise ValueError(f"at most {MAX_LINK_TEXT} characters")
-    return text
-
-
-def _head(text: str) -> int | None:
-    try:
-        return None if text == "mean" else _number(1, 999)(text)
-    except ValueError as expected:
-        raise ValueError(f"mean or {expected}") from None
-
-
-def _name(text: str) -> str:
-    if not text.replace("-", "").replace("_", "").replace(".", "").isalnum() or text.startswith("."):
-        raise ValueError("the name of a checkpoint")
-    return text
-
-
-_ON_OFF = _choice(on=True, off=False)
-# parameter of the link: field of the view, how its text is read, how its value is written
-_LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
-    "text": ("source", _text, str),
-    "target": ("target", _text, str),
-    "step": ("step", _number(1, 999), str),
-    "layer": ("layer", _number(1, 999), str),
-    "head": ("head", _head, lambda head: "mean" if head is None else str(head)),
-    "show": ("show", _choice(attention="attention", mask="mask"), str),
-    "mode": ("mode", _choice(given="given", again="again"), str),
-    "causal": ("causal_mask", _ON_OFF, lambda on: "on" if on else "off"),
-    "padmask": ("padding_mask", _ON_OFF, lambda on: "on" if on else "off"),
-    "pad": ("pad", _number(0, MAX_PAD), str),
-    "checkpoint": ("checkpoint", _name, str),
-    "device": ("device", _choice(auto="auto", cpu="cpu", cuda="cuda", mps="mps"), str),
-}
-
-
-def parse(params: Mapping[str, str]) -> tuple[View, tuple[str, ...]]:
-    """The view that a link describes, and one sentence for each parameter that could not be used."""
-    values, faults = {}, []
-    for name, text in params.items():
-        if name not in _LINK:
-            continue  # other software adds parameters of its own
-        field, read, _ = _LINK[name]
-        try:
-            values[field] = read(text)
-        except ValueError as expected:
-            shown = text if len(text) <= 40 else text[:40] + "..."
-            faults.append(f"The link's {name} is “{shown}”; expected {expected}. The default is shown.")
-    return View(**values), tuple(faults)
-
-
-def link(view: View) -> dict[str, str]:
-    """The query parameters of a view; what is at its default is left out, and a text that is too long for a link."""
-    default = View()
-    written = {
-        name: write(getattr(view, field))
-        for name, (field, _, write) in _LINK.items()
-        if getattr(view, field) != getattr(default, field)
-    }
-    return {name: text for name, text in written.items() if len(text) <= MAX_LINK_TEXT}
-
-
-# -- the session ------------------------------------------------------------------------------------------------------
+UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
+HISTORY = {"undo": UNDO, "redo": REDO}
+_EXPERIMENTAL = {"checkpoint", "source", "target", "pad", "mode", "causal_mask", "padding_mask", "edits"}
 
 
 def open_view() -> tuple[View, tuple[str, ...]]:
@@ -180,9 +46,76 @@ def change(**fields: Any) -> None:
     old = current()
     if "source" in fields and fields["source"] != old.source:
         fields = {"step": 1, "target": None} | fields
-    session["view"] = dataclasses.replace(old, **fields)
+    if _EXPERIMENTAL & set(fields):
+        fields = {"experiment": None} | fields  # its answer was measured on another view
+    new = dataclasses.replace(old, **fields)
+    if new.intervention != old.intervention and not session.get("stepping"):
+        session[UNDO], session[REDO] = [*_history("undo"), old.intervention], []
+    session["view"] = new
     session["faults"] = ()
     session["touched"] = True
+
+
+def _history(name: str) -> list[Intervention]:
+    return st.session_state.get(HISTORY[name], [])
+
+
+def can_step(name: str) -> bool:
+    """True where there is something to undo, or to redo."""
+    return bool(_history(name))
+
+
+def step_back(name: str) -> None:
+    """Undoes or redoes the last change of the edits; called from callbacks."""
+    other = {"undo": "redo", "redo": "undo"}[name]
+    session, history = st.session_state, _history(name)
+    if history:
+        now = current().intervention
+        session["stepping"] = True
+        change(**with_intervention(history[-1]))
+        session["stepping"] = False
+        session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
+
+
+def toggle_edit(code: str) -> None:
+    """Takes an edit away where it is there, and makes it where it is not; called from callbacks.
+
+    An edit that cannot be made is told at the next run, and changes nothing.
+    """
+    now = current().intervention
+    has = any(code == each for each, _ in now.parts())
+    try:
+        if not has and (larger := now.covering(code)):
+            tell(f"This is off already, by a larger edit ({larger}): take that back to set it free.")
+            return
+        change(**with_intervention(now.without(code) if has else now.with_edit(code)))
+    except EditError as fault:
+        tell(str(fault))
+
+
+def tell(sentence: str) -> None:
+    """Shows a sentence at the next run, and changes nothing; called from callbacks."""
+    change()
+    st.session_state["faults"] = (sentence,)
+
+
+def clear_edits() -> None:
+    """Takes all edits away, as one step that can be undone; called from callbacks."""
+    change(**with_intervention(BASELINE))
+
+
+def show_request(request: Request, experiment: str) -> None:
+    """Makes the view that of a ready experiment; called from callbacks."""
+    change(
+        **with_intervention(request.intervention),
+        checkpoint=request.checkpoint,
+        source=request.source,
+        target=request.target,
+        pad=request.pad,
+        mode=request.mode,
+        step=1,
+        experiment=experiment,
+    )
 
 
 def settle(view: View) -> None:

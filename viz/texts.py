@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.analysis import changed_words, kl_divergence, moves
 from model.config import MAX_TOKENS
 from viz import cache, theme
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from model.inference import Analysis
+    from model.leaks import LeakReport
+    from model.tokenizer import Tokenizer
     from model.trace import Site, View
 
+MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
+MOVED = 1e-5  # as in model.leaks, which imports torch
 LANGUAGE_CODES = {
     "Dutch": "nl",
     "English": "en",
@@ -70,7 +77,10 @@ def language_code(name: str) -> str:
 
 
 def both_translations(
-    words: tuple[list[str], list[str]], changed: tuple[tuple[bool, ...], tuple[bool, ...]], language: str
+    words: tuple[list[str], list[str]],
+    changed: tuple[tuple[bool, ...], tuple[bool, ...]],
+    language: str,
+    given: bool = False,
 ) -> None:
     """The baseline's and the edited translation, what changed underlined above and boxed below."""
 
@@ -82,8 +92,17 @@ def both_translations(
     write(
         '<div class="lab-both">'
         f'<span>Baseline</span><p lang="{code}">{marked(0, "was")}</p>'
-        f'<span>Edited</span><p lang="{code}">{marked(1, "is")}</p></div>'
+        + (
+            '<span>Edited</span><p class="lab-note">the same tokens, given: their probabilities are below</p></div>'
+            if given
+            else f'<span>Edited</span><p lang="{code}">{marked(1, "is")}</p></div>'
+        )
     )
+
+
+def translation(text: str, language: str) -> None:
+    """A translation in a line of its own."""
+    write(f'<p class="lab-translation" lang="{language_code(language)}">{html.escape(text)}</p>')
 
 
 def change_heading(analysis: Analysis) -> None:
@@ -106,12 +125,112 @@ def change_heading(analysis: Analysis) -> None:
 
 
 def change_alt(analysis: Analysis) -> str:
-    count = min(analysis.comparable, len(analysis.baseline.trace.outputs))
+    count = min(analysis.comparable, len((analysis.baseline or analysis).trace.outputs))
     return f"Probability of {count} target tokens before and after: {analysis.request.intervention.describe()}."
 
 
-def site_title(kind: str) -> None:
-    write(f'<h3 class="lab-site"><i style="background:{theme.HUES[kind]}"></i>{theme.SITE_NAMES[kind]}</h3>')
+def site_title(kind: str, title: str | None = None) -> None:
+    """A heading with the hue of a kind of site."""
+    name = title or theme.SITE_NAMES[kind]
+    write(f'<h3 class="lab-site"><i style="background:{theme.HUES[kind]}"></i>{name}</h3>', inline=title is not None)
+
+
+def signed(value: float) -> None:
+    """A change in nats, in the hue of a loss or a gain."""
+    hue = "loss" if value < 0 else "gain"
+    write(f'<b class="lab-number {hue}">{nats(value)}</b>', inline=True)
+
+
+def nats(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def measured(question: str, found: str) -> None:
+    """A question and the answer that was measured."""
+    write(f'<div class="lab-answer" role="status"><b>{html.escape(question)}</b> {html.escape(found)}</div>')
+
+
+def verdict(analysis: Analysis) -> None:
+    """What the edits did, in one large line."""
+    base = analysis.baseline
+    if base is None:
+        said = "Nothing is edited"
+    elif analysis.request.mode == "given":
+        before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (base, analysis))
+        said = f"Summed log-probability {before} → {after}"
+    else:
+        changed = sum(changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids)[0])
+        steps = len(base.trace.outputs)
+        said = f"{changed} of {steps} tokens change" if changed else "The translation stays as it is"
+        if not changed and base.trace.outputs.ids != analysis.trace.outputs.ids:
+            said = f"{len(analysis.trace.outputs) - steps} tokens are added"
+    write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
+
+
+def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
+    """One step: KL(baseline || edited), and the candidates that gain and lose the most."""
+    base = analysis.baseline
+    trace = (base or analysis).trace
+    pair = f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"
+    title = f'<h3 class="lab-label">Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
+    if base is None:
+        write(f"{title}</h3>")
+        note("Without an edit nothing gains and nothing loses.")
+        return
+    if step >= analysis.comparable:
+        write(f"{title}</h3>")
+        note("The prefixes differ here: no comparison.")
+        return
+    before, after = base.trace.log_probs[step], analysis.trace.log_probs[step]
+    kl = float(kl_divergence(before[None], after[None])[0])
+    columns = []
+    for name, hue, rows in zip(("Gains", "Losses"), ("gain", "loss"), moves(before, after), strict=True):
+        lines = "".join(
+            f'<li><span class="lab-mono">{html.escape(tokenizer.piece(m.id))}</span>'
+            f'<b class="{hue}">{m.before:.3f} → {m.after:.3f}</b></li>'
+            for m in rows
+        )
+        columns.append(f"<div><span>{name}</span><ul>{lines or '<li>none</li>'}</ul></div>")
+    write(f'{title} <small>KL(baseline || edited) {kl:.3f} nats</small></h3><div class="lab-moves">{"".join(columns)}</div>')
+
+
+def leak_report(report: LeakReport, mode: theme.Mode) -> None:
+    """What moved although it must not, in words."""
+    layers, steps = report.later.shape[:2]
+    leaks = report.leaks
+    if not leaks:
+        note(f"No leak: of {steps} tokens, changing a later one moves no earlier position, at any of {layers} layers.")
+    else:
+        layer, j, i = min(leaks)
+        note(
+            f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
+            f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
+            f"{report.later[layer, j, i]:.1%} of the largest entry.",
+            warn=True,
+        )
+    if not report.padding_leaks:
+        note(f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder.")
+    else:
+        stack, layer, _ = report.padding_leaks[0]
+        places = len({(name, i) for name, _, i in report.padding_leaks})
+        note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+    rows = [
+        f"<tr><th>{html.escape(label)}</th>" + "".join(_moved(report.later[:, j, i], i < j) for i in range(steps)) + "</tr>"
+        for j, label in enumerate(report.labels)
+        if j
+    ]
+    head = "".join(f"<th><span>{html.escape(label)}</span></th>" for label in report.labels)
+    write(
+        '<details class="lab-details"><summary>Which position moves at which layer</summary>'
+        "<p>A row: the token that was changed. A column: the position that moves, with the first layer at which it does; "
+        "· does not move, a box must not.</p>"
+        f'<div class="lab-scroll"><table><tr><th></th>{head}</tr>{"".join(rows)}</table></div></details>'
+    )
+
+
+def _moved(layers: np.ndarray, forbidden: bool) -> str:
+    moved = [n + 1 for n, share in enumerate(layers) if share > MOVED]
+    return f'<td class="{"bad" if moved and forbidden else ""}">{moved[0] if moved else "·"}</td>'
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:

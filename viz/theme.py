@@ -97,9 +97,17 @@ def scale(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
     )
 
 
+@cache
+def diverging(mode: Mode, steps: int = 33) -> tuple[str, ...]:
+    """Colours of equally spaced differences from -1 to 1: the hue of a loss, the page's background, the hue of a gain."""
+    colours = PALETTES[mode]
+    values = np.linspace(-1, 1, steps)
+    return tuple(_mix(colours.page, colours.loss if v < 0 else colours.gain, abs(float(v))) for v in values)
+
+
 def plotly_scale(kind: str, mode: Mode) -> list[list[float | str]]:
-    """The same as a Plotly colour scale."""
-    colours = scale(kind, mode)
+    """The same as a Plotly colour scale; `difference` is a kind too."""
+    colours = diverging(mode) if kind == "difference" else scale(kind, mode)
     return [[i / (len(colours) - 1), c] for i, c in enumerate(colours)]
 
 

@@ -76,7 +76,7 @@ def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts, errors = [], []
 
     def opened(query: str = "", *, wait: bool = True, **options) -> Page:
-        context = browser.new_context(viewport={"width": 1280, "height": 720}, **options)
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}} | options)
         context.set_default_timeout(TIMEOUT)
         contexts.append(context)
         page = context.new_page()

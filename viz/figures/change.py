@@ -12,12 +12,18 @@ from viz import theme
 
 
 def change_chart(
-    labels: Sequence[str], before: np.ndarray, after: np.ndarray, comparable: int, mode: theme.Mode, height: int = 220
+    labels: Sequence[str],
+    before: np.ndarray,
+    after: np.ndarray,
+    comparable: int,
+    mode: theme.Mode,
+    height: int = 220,
+    chosen: int | None = None,
 ) -> go.Figure:
     """Hollow: before; filled: after; a stem in the hue of a loss or a gain. Steps from `comparable` on are greyed out.
 
     `labels` and `before` cover all T steps of the baseline, `after` at least the first `comparable` of them; both are
-    probabilities. Raises ValueError where `after` is too short.
+    probabilities. `chosen` is the step that is looked at. Raises ValueError where `after` is too short.
     """
     if len(after) < comparable or len(labels) != len(before):
         raise ValueError(f"{len(labels)} labels, {len(before)} and {len(after)} values for {comparable} comparable steps")
@@ -46,6 +52,10 @@ def change_chart(
             showarrow=False,
             font={"color": colours.ink2, "size": 12},
         )
+    if chosen is not None and chosen < len(labels):
+        labels = [f"<b>{label}</b>" if i == chosen else label for i, label in enumerate(labels)]
+        line = {"color": colours.ink, "width": 1}
+        figure.add_vrect(x0=chosen - 0.5, x1=chosen + 0.5, fillcolor="rgba(0,0,0,0)", line=line, layer="below")
     font = {"size": 11, "color": colours.ink2, "family": theme.SANS}
     figure.update_xaxes(
         range=[-0.6, len(labels) - 0.4],

@@ -23,17 +23,38 @@ def attention_map(
     width: int = 248,
     height: int = 256,
     former: np.ndarray | None = None,
+    labelled: bool = True,
 ) -> go.Figure:
     """A heatmap of one pattern [T,S] on a scale from 0 to 1; forbidden cells are blank and the rest is outlined.
 
-    `former` is the mask before an edit, where there was one: its border is drawn as a dashed line.
+    `former` is the mask before an edit, where there was one: its border is drawn as a dashed line. Without `labelled` the
+    tokens are read on hover alone.
     Axes are numeric with the tokens as tick labels, for categories would merge repeated words.
     Raises ValueError where the labels do not fit the values.
     """
     values = np.where(allowed, values, np.nan).astype(np.float32)
     hover = "<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.6f}<extra></extra>"
     heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=theme.plotly_scale(kind, mode), hovertemplate=hover)
-    return _map(heat, allowed, queries, keys, mode, width, height, former)
+    return _map(heat, allowed, queries, keys, mode, width, height, former, labelled)
+
+
+def difference_map(
+    values: np.ndarray,
+    allowed: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    mode: theme.Mode,
+    width: int = 248,
+    height: int = 256,
+    labelled: bool = True,
+) -> go.Figure:
+    """After minus before [T,S], coloured symmetrically about 0 up to the largest change; what both forbid is blank."""
+    values = np.where(allowed, values, np.nan).astype(np.float32)
+    most = max(0.01, float(np.nanmax(np.abs(values)))) if allowed.any() else 1.0
+    hover = "<b>%{y}</b> looks at <b>%{x}</b><br>change %{z:.6f}<extra></extra>"
+    scale = theme.plotly_scale("difference", mode)
+    heat = go.Heatmap(z=values, zmin=-most, zmax=most, colorscale=scale, hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, None, labelled)
 
 
 def mask_map(
@@ -62,6 +83,7 @@ def _map(
     width: int,
     height: int,
     former: np.ndarray | None,
+    labelled: bool = True,
 ) -> go.Figure:
     rows, columns = allowed.shape
     if (rows, columns) != (len(queries), len(keys)):
@@ -76,8 +98,8 @@ def _map(
     figure = go.Figure(heat)
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
-    across = (width - left - 24) / columns >= LABEL_CELL
-    down = (height - top - 6) / rows >= LABEL_CELL
+    across = labelled and (width - left - 24) / columns >= LABEL_CELL
+    down = labelled and (height - top - 6) / rows >= LABEL_CELL
     figure.update_xaxes(
         **axis,
         range=[-0.5, columns - 0.5],

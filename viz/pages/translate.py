@@ -12,6 +12,7 @@ from viz import cache, controls, state, texts, theme
 from viz.components.timeline import payload, timeline
 from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, mask_map
+from viz.view import unedited
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -39,7 +40,7 @@ def main() -> None:
             layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
             view, more = view.fit(layers, loaded.config.heads)
             analysis = cache.analyse(request, view.device)
-            effects = cache.mask_effects(state.unedited(request), view.device)
+            effects = cache.mask_effects(unedited(request), view.device)
     except ValueError as fault:
         with below:
             texts.sentence_notes((), faults)

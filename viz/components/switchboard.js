@@ -1,0 +1,200 @@
+// The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
+// A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
+
+const mounts = new WeakMap();
+const CELL = 18, LEAST = 9, TOP = 48;
+
+function element(tag, className, text) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  if (text != null) node.textContent = text;
+  return node;
+}
+
+const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".switchboard");
+  const state = mounts.get(root) || { row: 0, column: 0 };
+  const focused = parentElement.activeElement?.dataset?.focus;
+  mounts.set(root, state);
+  for (const name in data.style) root.style.setProperty(name, data.style[name]);
+  root.replaceChildren(matrix(), grids());
+  if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+
+  function toggle(code) { setTriggerValue("toggle", code); }
+
+  // -- the mask matrix ---------------------------------------------------------------------------------------------
+
+  function matrix() {
+    const { queries, keys, values, allowed, blocked, scale, place } = data;
+    const box = element("section", "matrix"), n = keys.length, m = queries.length;
+    const long = Math.max(...queries.map((q) => q.length)), LEFT = long > 10 ? 96 : 62;
+    box.setAttribute("aria-label", "Who may see whom");
+    const size = Math.max(LEAST, Math.min(CELL, Math.floor((data.width - LEFT - 14) / n)));
+    const scroll = element("div", "scroll"), canvas = element("canvas");
+    const width = LEFT + n * size + 30, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
+    Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0 });
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    canvas.dataset.focus = "matrix";
+    canvas.setAttribute("role", "application");
+    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it.`);
+    const said = element("p", "said");
+    said.setAttribute("aria-live", "polite");
+    state.row = Math.min(state.row, m - 1);
+    state.column = Math.min(state.column, n - 1);
+    let hover = null;
+    const colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`).trim();
+
+    function draw() {
+      const x = canvas.getContext("2d"), sans = getComputedStyle(root).fontFamily;
+      x.setTransform(ratio, 0, 0, ratio, 0, 0);
+      x.clearRect(0, 0, width, height);
+      for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) cell(x, i, j);
+      x.textBaseline = "middle";
+      for (let i = 0; i < m; i++) {
+        const strong = blocked[i].some(Boolean) || hover?.[0] === i;
+        x.font = `${strong ? "650 " : ""}${Math.min(12, size + 1)}px ${sans}`;
+        x.fillStyle = colour(strong ? "ink" : "ink2");
+        x.textAlign = "right";
+        x.fillText(cut(queries[i], long > 10 ? 16 : 10), LEFT - 6, TOP + (i + 0.5) * size, LEFT - 8);
+      }
+      for (let j = 0; j < n; j++) {
+        const strong = blocked.some((row) => row[j]) || hover?.[1] === j;
+        x.save();
+        x.translate(LEFT + (j + 0.5) * size, TOP - 5);
+        x.rotate(-Math.PI / 3);
+        x.font = `${strong ? "650 " : ""}${Math.min(12, size + 1)}px ${sans}`;
+        x.fillStyle = colour(strong ? "ink" : "ink2");
+        x.textAlign = "left";
+        x.fillText(cut(keys[j], 8), 0, 0);
+        x.restore();
+      }
+      const at = hover || (canvas.matches(":focus") ? [state.row, state.column] : null);
+      if (at) {
+        x.strokeStyle = colour("ink");
+        x.lineWidth = 1.5;
+        const [left, top, w, h] = frame(at);
+        x.strokeRect(left, top, w, h);
+      }
+    }
+
+    function frame([i, j]) {
+      if (i === null) return [LEFT + j * size, TOP, size - 1, m * size - 1];
+      if (j === null) return [LEFT, TOP + i * size, n * size - 1, size - 1];
+      return [LEFT + j * size, TOP + i * size, size - 1, size - 1];
+    }
+
+    function cell(x, i, j) {
+      const left = LEFT + j * size, top = TOP + i * size, s = size - 1;
+      if (blocked[i][j]) {
+        x.strokeStyle = colour("ink");
+        x.lineWidth = size > 12 ? 2 : 1.2;
+        x.strokeRect(left + 1, top + 1, s - 2, s - 2);
+        const inset = size > 12 ? 4.5 : 3;
+        x.beginPath();
+        x.moveTo(left + inset, top + inset);
+        x.lineTo(left + s - inset, top + s - inset);
+        x.moveTo(left + s - inset, top + inset);
+        x.lineTo(left + inset, top + s - inset);
+        x.stroke();
+      } else if (allowed[i][j]) {
+        x.fillStyle = scale[Math.round(Math.min(1, values[i][j]) * (scale.length - 1))];
+        x.fillRect(left, top, s, s);
+        x.strokeStyle = colour("line");
+        x.lineWidth = 1;
+        x.strokeRect(left + 0.5, top + 0.5, s - 1, s - 1);
+      }
+    }
+
+    function tell([i, j]) {
+      if (i === null) return `${keys[j]} as a column: nobody sees it, with a click`;
+      if (j === null) return `${queries[i]} as a row: it sees nothing, with a click`;
+      if (!allowed[i][j] && !blocked[i][j]) return `${queries[i]} may not see ${keys[j]}: the mask forbids it`;
+      return `${queries[i]} ${blocked[i][j] ? "is kept from" : "looks at"} ${keys[j]}` + (blocked[i][j] ? "" : `, weight ${values[i][j].toFixed(3)}`);
+    }
+
+    function at(event) {
+      const j = Math.floor((event.offsetX - LEFT) / size), i = Math.floor((event.offsetY - TOP) / size);
+      const row = i >= 0 && i < m, column = j >= 0 && j < n;
+      if (row && column) return [i, j];
+      if (row && event.offsetX < LEFT) return [i, null];
+      if (column && event.offsetY < TOP) return [null, j];
+      return null;
+    }
+
+    const code = ([i, j]) => `block_${place}_${i === null ? "all" : i + 1}-${j === null ? "all" : j + 1}`;
+    canvas.onmousemove = (event) => { hover = at(event); said.textContent = hover ? tell(hover) : ""; draw(); };
+    canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
+    canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
+    canvas.onfocus = canvas.onblur = draw;
+    canvas.onkeydown = (event) => {
+      const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+      if (moves[event.key]) {
+        state.row = Math.max(0, Math.min(m - 1, state.row + moves[event.key][0]));
+        state.column = Math.max(0, Math.min(n - 1, state.column + moves[event.key][1]));
+        hover = null;
+        said.textContent = tell([state.row, state.column]);
+        draw();
+      } else if (event.key === " " || event.key === "Enter") toggle(code([state.row, state.column]));
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+    scroll.append(canvas);
+    box.append(scroll, said);
+    draw();
+    requestAnimationFrame(draw); // fonts and colours of the page are there by then
+    return box;
+  }
+
+  function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+
+  // -- the heads ---------------------------------------------------------------------------------------------------
+
+  function grids() {
+    const box = element("section", "heads");
+    box.setAttribute("aria-label", "Heads");
+    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "Change in summed log-probability when each is off."));
+    const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs)));
+    for (const grid of data.grids) {
+      box.append(element("h4", "", grid.name));
+      const rows = element("div", "grid");
+      rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, 19px))`;
+      grid.changes.forEach((row, layer) => {
+        rows.append(element("span", "layer", `L${layer + 1}`));
+        row.forEach((change, head) => {
+          const off = grid.off[layer][head], button = element("button", off ? "off" : "", off ? "✕" : "");
+          const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
+          button.type = "button";
+          button.dataset.focus = `${grid.code}.${layer + 1}.${head + 1}`;
+          button.dataset.change = change;
+          button.setAttribute("aria-pressed", off);
+          button.setAttribute("aria-label", `${name}: ${signed(change)} nats when off${off ? ", off" : ""}`);
+          button.title = `${name}: ${signed(change)} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.style.background = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
+          button.tabIndex = layer + head ? -1 : 0;
+          button.onclick = () => toggle(`off_${grid.code}.${layer + 1}.${head + 1}`);
+          button.onkeydown = (event) => step(event, rows, grid, layer, head);
+          rows.append(button);
+        });
+      });
+      box.append(rows);
+    }
+    const legend = element("div", "legend"), bar = element("i");
+    bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
+    legend.append(element("span", "", signed(-most)), bar, element("span", "", signed(most)));
+    box.append(legend);
+    return box;
+  }
+
+  function step(event, rows, grid, layer, head) {
+    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }, move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const to = `${grid.code}.${layer + 1 + move[0]}.${head + 1 + move[1]}`;
+    rows.querySelector(`[data-focus="${CSS.escape(to)}"]`)?.focus();
+  }
+}

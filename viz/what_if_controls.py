@@ -1,0 +1,106 @@
+"""The widgets of the What if page beside its list of edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz import controls, state, texts
+from viz.components.switchboard import NAMES
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.effects import HeadEffect
+
+SHOWN = 5
+
+
+def matrix_picks(view: View) -> None:
+    """Whose mask is shown, and how far a click on it reaches."""
+    head = "mean" if view.head is None else view.head
+    reach = {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    with st.container(key="matrix_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.site_title(view.kind, "Who may see whom")
+        st.space("stretch")
+        st.segmented_control(
+            "Attention",
+            list(NAMES),
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **state.bind("kind", "kind", view.kind),
+        )
+        options = [name for name in reach if name != "head" or view.head is not None]
+        shown = view.scope if view.scope in options else "layer"
+        st.selectbox(
+            "A click blocks at",
+            options,
+            format_func=reach.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("scope", "scope", shown),
+        )
+    texts.note("Rows ask, columns answer. Click a cell, or a token for its row or column; click a head to switch it off.")
+
+
+def head_picks(view: View, loaded: Checkpoint) -> None:
+    """Which layer and head the three maps show."""
+    with st.container(key="head_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.site_title(view.kind, "Pattern")
+        st.space("stretch")
+        controls.layer_pick(view, max(loaded.config.encoder_layers, loaded.config.decoder_layers))
+        controls.head_pick(view, loaded.config.heads)
+
+
+def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
+    """The heads that matter most for this sentence; a click switches one off or on."""
+    ranked = sorted(effects, key=lambda e: -abs(e.change))
+    texts.write('<h3 class="lab-label">Largest changes</h3>')
+    texts.note("Each head off in turn: change in the summed log-probability of the baseline’s target, in nats.")
+    with st.container(key="ranking"):
+        for effect in ranked[:SHOWN]:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    head_name(effect),
+                    key=f"rank {effect.edit.code}",
+                    type="tertiary",
+                    on_click=state.toggle_edit,
+                    args=(effect.edit.code,),
+                )
+                texts.signed(effect.change)
+    with st.popover(f"All {len(ranked)} heads", type="tertiary"):
+        rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]
+        st.dataframe(rows, hide_index=True, width=280, height=320)
+
+
+def head_name(effect: HeadEffect) -> str:
+    kinds = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+    return f"{kinds[effect.site.kind]}, L{effect.site.layer + 1} head {effect.head + 1}"
+
+
+def mode_picks(view: View) -> None:
+    """Given target or decode again, and what each of them can tell."""
+    with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
+        texts.write('<h2 class="lab-label">Translation</h2>', inline=True)
+        st.space("stretch")
+        controls.modes(view)
+    how = {
+        "given": "The baseline’s tokens are fed in: how much less does it believe them?",
+        "again": "Tokens are chosen anew under the edits: what would it have said?",
+    }
+    texts.note(how[view.mode])
+
+
+def step_slider(view: View, labels: Sequence[str]) -> None:
+    """The step that is looked at."""
+    names = {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
+    if len(names) > 1:
+        st.select_slider(
+            "Step",
+            options=list(names),
+            format_func=lambda n: names.get(n, str(n)),
+            label_visibility="collapsed",
+            **state.bind("what if step", "step", min(view.step, len(labels))),
+        )
