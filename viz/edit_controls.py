@@ -88,9 +88,17 @@ def answer(view: View) -> None:
     texts.measured(question, found.text)
 
 
+def other_edits(view: View, analysis: Analysis) -> None:
+    """On a page without the editor: what is edited beside the two masks, with a way to take each back."""
+    _listed(view.edits.parts(analysis.labels))
+
+
 def rescue(view: View) -> None:
     """Where nothing can be shown: the edits with a way to take each back, for one of them may be why."""
-    parts = view.intervention.parts()
+    _listed(view.intervention.parts())
+
+
+def _listed(parts: Sequence[tuple[str, str]]) -> None:
     if not parts:
         return
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):

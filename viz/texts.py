@@ -107,7 +107,7 @@ def translation(text: str, language: str) -> None:
 
 def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
-    base, edits = analysis.baseline, analysis.request.intervention.describe()
+    base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after = base.trace, analysis.trace
     if analysis.request.mode == "given":
         change = f"{after.token_log_probs.sum() - before.token_log_probs.sum():+.2f}".replace("-", "−")
@@ -120,7 +120,7 @@ def change_heading(analysis: Analysis) -> None:
     else:
         what = f"the translations part at step {analysis.comparable}"
         how = "Every token was chosen anew under the edits; where the translations part, nothing can be compared any more."
-    write(f'<h2 class="lab-label lab-rule">With {edits}: {what}</h2>')
+    write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
     note(f"{how} Probability of each token of the baseline, hollow before and filled after.")
 
 

@@ -9,7 +9,11 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import TIMEOUT, idle, launch, start_server
 
+CHANGED = "?kind=cross&scope=layer&mode=again&edits=off_cross.3~block_enc_9-2"
 VIEWS = {
+    "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
+    "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
+    "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
     "translate-light": ("?step=11&layer=4&head=5", "light", 1280, 720),
     "translate-dark": ("?step=11&layer=4&head=5&causal=off", "dark", 1280, 720),
     "translate-edit": ("?step=11&layer=4&head=5&causal=off", "light", 1280, 1040),
@@ -26,7 +30,7 @@ def main(folder: Path) -> None:
             for name, (query, scheme, width, height) in VIEWS.items():
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.goto(url + "/" + query)
-                page.locator(".timeline .said").wait_for(timeout=TIMEOUT)
+                page.locator(".timeline .said, .switchboard canvas").first.wait_for(timeout=TIMEOUT)
                 idle(page)
                 page.wait_for_timeout(1000)
                 page.screenshot(path=folder / f"{name}.png")

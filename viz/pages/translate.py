@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.analysis import changed_words
 from model.trace import KINDS, Site
-from viz import cache, controls, state, texts, theme
+from viz import cache, controls, edit_controls, state, texts, theme
 from viz.components.timeline import payload, timeline
 from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, mask_map
@@ -47,6 +47,7 @@ def main() -> None:
             controls.given_target(view)
         with rest:
             texts.fault(str(fault))
+            edit_controls.rescue(view)
         state.settle(view)
         return
     view = view.within(len(analysis.trace.outputs))
@@ -57,6 +58,7 @@ def main() -> None:
     with below:
         texts.sentence_notes(analysis.notes, (*faults, *more))
         controls.given_target(view)
+        edit_controls.other_edits(view, analysis)
     mode = state.theme_mode()
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     with rest:
@@ -98,7 +100,7 @@ def draw_map(analysis: Analysis, site: Site, head: int | None, show: str, mode: 
     """One map, and the same in words."""
     seen = analysis.whole.view(site, head)
     labels = {"queries": seen.queries, "keys": seen.keys}
-    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site)}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site, head)}
     if show == "mask":
         figure = mask_map(seen.allowed, **labels, **sizes)
     else:
