@@ -8,17 +8,12 @@ import streamlit as st
 
 from viz import theme
 
-_CSS = """
-.copy button { height: 32px; padding: 0 12px; border: 1px solid var(--lab-border); border-radius: 6px; background: var(--lab-field);
-  color: var(--lab-ink); font: 14px/20px "Source Sans", system-ui, sans-serif; cursor: pointer; white-space: nowrap; }
-.copy button:hover { border-color: var(--lab-ink); }
-.copy button:focus-visible { outline: 2px solid var(--lab-ink); outline-offset: 2px; }
-"""
+_HERE = Path(__file__).parent
 _mount = st.components.v2.component(
     "attention_lab.copy_link",
     html='<div class="copy"><button type="button">Copy link</button></div>',
-    css=_CSS,
-    js=(Path(__file__).parent / "copy_link.js").read_text(encoding="utf-8"),
+    css=(_HERE / "copy_link.css").read_text(encoding="utf-8"),
+    js=(_HERE / "copy_link.js").read_text(encoding="utf-8"),
 )
 
 
