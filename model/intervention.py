@@ -81,6 +81,8 @@ class Intervention:
         new = parse(code)
         for edit in self.edits:
             if type(edit) is type(new) and isinstance(new, Ablate | Block) and edit.place.contains(new.place):
+                if isinstance(new, Ablate) and edit.how != new.how:
+                    continue  # these contradict each other, and that is told instead
                 rows = isinstance(new, Ablate) or (edit.query in (None, new.query) and edit.key in (None, new.key))
                 if rows and edit != new:
                     return edit.text(Labels())

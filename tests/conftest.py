@@ -43,6 +43,15 @@ def saved(tiny_checkpoint: Checkpoint, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, saved: Path) -> Path:
+    """A folder of checkpoints with a made-up one in it, which a test may damage."""
+    for function in (checkpoints.names, checkpoints.find, checkpoints.load):
+        *others, _ = function.__defaults__
+        monkeypatch.setattr(function, "__defaults__", (*others, saved.parent))
+    return saved
+
+
 @pytest.fixture(scope="session")
 def pair_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Training and dev pairs of the made-up language, as files."""

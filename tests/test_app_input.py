@@ -11,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, Lab
 
-from model import checkpoint as checkpoints
 from model.config import MAX_TOKENS
 
 ODD = [
@@ -180,15 +179,6 @@ def test_a_device_that_is_not_there_gets_one_sentence_and_a_way_back(monkeypatch
     lab.at.selectbox(key="device").set_value("cpu")
     assert lab.run().faults == []
     assert len(lab.charts) == 3
-
-
-@pytest.fixture
-def home(monkeypatch, saved: Path) -> Path:
-    """A folder of checkpoints with a made-up one in it, which a test may damage."""
-    for function in (checkpoints.names, checkpoints.find, checkpoints.load):
-        *others, _ = function.__defaults__
-        monkeypatch.setattr(function, "__defaults__", (*others, saved.parent))
-    return saved
 
 
 def test_a_checkpoint_of_other_sizes_is_as_good(home):

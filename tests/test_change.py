@@ -99,6 +99,30 @@ def test_the_scale_of_probability_shows_0_and_1_whole():
     assert axis.range[1] > 1
 
 
+@MODES
+@pytest.mark.parametrize("chosen", [0, 2, 3])
+@pytest.mark.parametrize("comparable", [1, 4])
+def test_the_chosen_step_alone_is_outlined_and_set_bold(mode, chosen, comparable):
+    labels = ("<s>", "owls", "owls", "</s>")
+    figure = change_chart(labels, BEFORE, AFTER, comparable, mode, chosen=chosen)
+    bold = [text.startswith("<b>") and text.endswith("</b>") for text in figure.layout.xaxis.ticktext]
+    assert bold == [i == chosen for i in range(4)]
+    assert [read(text) for text in figure.layout.xaxis.ticktext] == list(labels)
+    (frame,) = [shape for shape in figure.layout.shapes if shape.line.width]
+    assert (frame.x0, frame.x1, frame.line.color) == (chosen - 0.5, chosen + 0.5, theme.PALETTES[mode].ink)
+    assert frame.fillcolor == "rgba(0,0,0,0)"
+    assert all(
+        text.startswith(f"<b>{label}</b>") for text, label in zip(dots(figure)[0].hovertext, ("&lt;s&gt;",), strict=False)
+    )
+
+
+@pytest.mark.parametrize("chosen", [None, 4, 99])
+def test_a_step_that_is_not_there_is_not_marked(chosen):
+    figure = change_chart(LABELS, BEFORE, AFTER, 4, "light", chosen=chosen)
+    assert not figure.layout.shapes
+    assert list(figure.layout.xaxis.ticktext) == [label.replace("<", "&lt;").replace(">", "&gt;") for label in LABELS]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

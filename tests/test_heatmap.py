@@ -5,7 +5,7 @@ import pytest
 from viz_helpers import hover, numbers, read, through_json
 
 from viz import theme
-from viz.figures.heatmap import LABEL_CELL, attention_map, mask_map
+from viz.figures.heatmap import LABEL_CELL, attention_map, difference_map, mask_map
 
 QUERIES = ("<s> → a", "a → &", "& → a", 'a → "')
 KEYS = ("<s>", "a", "&", "a")  # a word twice, and what would vanish as markup
@@ -209,3 +209,44 @@ def test_a_figure_leaves_what_it_is_given_alone(show, mode):
 
 def test_the_largest_map_is_light_enough_to_send():
     assert len(unnamed(128, 128).to_json()) < 400_000
+
+
+def change_of(values=VALUES, allowed=CAUSAL, **changes):
+    return difference_map(values, allowed, **(LABELS | {"mode": "light"} | changes))
+
+
+@MODES
+@pytest.mark.parametrize("largest", [0.25, -0.75, 0.001])
+def test_a_difference_is_drawn_as_it_is_symmetrically_about_0(mode, largest):
+    values = np.where(VALUES == 1, np.float32(largest), -VALUES * np.float32(largest / 2))
+    heat = through_json(change_of(values, mode=mode))["data"][0]
+    z = numbers(heat["z"])
+    np.testing.assert_array_equal(np.isnan(z), ~CAUSAL)
+    np.testing.assert_array_equal(z[CAUSAL], values[CAUSAL])
+    assert (heat["zmin"], heat["zmax"]) == pytest.approx((-max(0.01, abs(largest)), max(0.01, abs(largest))))
+    assert heat["colorscale"] == theme.plotly_scale("difference", mode)
+    assert heat["hoverongaps"] is False
+
+
+def test_what_is_forbidden_has_no_part_in_the_scale_of_differences():
+    assert change_of(np.where(CAUSAL, 0.2, 9).astype(np.float32)).data[0].zmax == pytest.approx(0.2)
+
+
+def test_no_difference_at_all_is_drawn_as_the_page():
+    heat = change_of(np.zeros((4, 4), np.float32)).data[0]
+    assert heat.zmin < 0 < heat.zmax
+    assert np.isnan(change_of(allowed=np.zeros((4, 4), bool)).data[0].z).all()
+
+
+def test_hovering_over_a_difference_names_both_tokens_and_the_change():
+    assert hover(change_of(-VALUES), 2, 1) == "& → a looks at a\nchange -0.333333"
+
+
+@pytest.mark.parametrize("builder", [draw, change_of])
+def test_without_labels_tokens_are_read_on_hover_alone(builder):
+    plain, labelled = builder(labelled=False), builder(width=600, height=600)
+    for axis in ("xaxis", "yaxis"):
+        assert (plain.layout[axis].showticklabels, labelled.layout[axis].showticklabels) == (False, True)
+        assert plain.layout[axis].ticktext == labelled.layout[axis].ticktext
+    assert max(plain.layout.margin.l, plain.layout.margin.t) < min(labelled.layout.margin.l, labelled.layout.margin.t)
+    assert hover(plain, 3, 0).startswith('a → " looks at <s>')

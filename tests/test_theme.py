@@ -5,6 +5,7 @@ import re
 import tomllib
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 from viz_helpers import ROOT
 
@@ -95,6 +96,27 @@ def test_plotlys_scale_is_the_same_at_equal_distances(kind, mode):
     assert colours == theme.scale(kind, mode)
     assert (places[0], places[-1]) == (0, 1)
     assert {round(b - a, 9) for a, b in itertools.pairwise(places)} == {round(1 / (len(places) - 1), 9)}
+
+
+@MODES
+def test_differences_run_from_the_hue_of_a_loss_through_the_page_to_that_of_a_gain(mode):
+    palette, colours = theme.PALETTES[mode], theme.diverging(mode)
+    middle = len(colours) // 2
+    assert len(colours) == 2 * middle + 1
+    assert (colours[0], colours[middle], colours[-1]) == (palette.loss, palette.page, palette.gain)
+    assert (palette.loss, palette.gain) == ("#cc79a7", "#0072b2")
+    page, share = theme._oklab(palette.page), np.arange(1, middle + 1) / middle
+    for side in (colours[middle + 1 :], colours[middle - 1 :: -1]):  # from 0 outwards, either way as far as the value says
+        away = np.linalg.norm([theme._oklab(colour) - page for colour in side], axis=1)
+        np.testing.assert_allclose(away / away[-1], share, atol=0.02)
+
+
+@MODES
+def test_plotlys_scale_of_differences_has_the_page_at_the_middle(mode):
+    found = theme.plotly_scale("difference", mode)
+    assert [colour for _, colour in found] == list(theme.diverging(mode))
+    assert dict(map(tuple, found))[0.5] == theme.PALETTES[mode].page
+    np.testing.assert_allclose([place for place, _ in found], np.linspace(0, 1, len(found)))
 
 
 def test_each_kind_of_site_has_its_own_hue_in_both_themes():

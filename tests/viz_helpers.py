@@ -15,20 +15,35 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
+WHAT_IF, TRANSLATE = "viz/pages/what_if.py", "viz/pages/translate.py"
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 
 class Lab:
     """One visitor: opens a link, types, switches, and reads what stands on the page. No run may end in an exception."""
 
-    def __init__(self, **link: str) -> None:
+    def __init__(self, page: str | None = None, **link: str) -> None:
         self.at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+        if page:  # pages have names after the first run
+            self.run()
         for name, value in link.items():
             self.at.query_params[name] = value
-        self.run()
+        if page:
+            self.go(page)
+        else:
+            self.run()
 
     def run(self) -> Lab:
         self.at.run()
+        return self._checked()
+
+    def go(self, page: str) -> Lab:
+        """To another page, as the browser does it: the address stays, and what stood on the old page is not sent along."""
+        self.at.switch_page(page)
+        self.at._run()  # without the widgets that `run` would send
+        return self._checked()
+
+    def _checked(self) -> Lab:
         assert not self.at.exception, [e.message for e in self.at.exception]
         assert not any("Traceback" in text for text in self.html)
         return self
@@ -78,9 +93,28 @@ class Lab:
     @property
     def timeline(self) -> dict[str, Any] | None:
         """What the timeline was given; None where there is none."""
-        mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith("timeline")]
+        return self._mounted("timeline")
+
+    @property
+    def switchboard(self) -> dict[str, Any] | None:
+        """What the switchboard was given; None where there is none."""
+        return self._mounted("switchboard")
+
+    def _mounted(self, name: str) -> dict[str, Any] | None:
+        mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
         assert len(mounted) <= 1
         return json.loads(mounted[0].proto.json) if mounted else None
+
+    @property
+    def edits(self) -> dict[str, str]:
+        """The listed edits: code and label, as it is read."""
+        listed = {b.key.removeprefix("edit "): b.label for b in self.at.button if (b.key or "").startswith("edit ")}
+        return {code: unescaped(label).removesuffix(" ×") for code, label in listed.items()}
+
+    @property
+    def buttons(self) -> list[str]:
+        """The keys of the buttons."""
+        return [button.key for button in self.at.button]
 
     @property
     def translation(self) -> str:
@@ -95,6 +129,13 @@ def address(at: AppTest) -> dict[str, str]:
     """The query parameters as they stand in the address after a run."""
     params = at.query_params
     return {name: params[name] if isinstance(params[name], str) else params[name][-1] for name in params}
+
+
+def unescaped(markdown: str) -> str:
+    """A label in which every sign that Markdown knows stands behind a backslash, as it is read."""
+    plain = re.sub(r"\\([!-/:-@\[-`{-~])", "", markdown)
+    assert not re.search(r"[\\`*_{}\[\]()<>#+.!|$~:&-]", plain), f"{markdown!r} is Markdown"
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
 
 
 def numbers(value: Any) -> np.ndarray:

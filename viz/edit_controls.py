@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.edit_kinds import MAX_SEED, MAX_SHIFT, Ablate, Block, EditError, Overwrite, Place, Positions, Skip
+from model.request import Request
 from viz import cache, state, texts
 from viz.components.switchboard import NAMES
 from viz.view import View, unedited
@@ -54,7 +56,7 @@ def _toggle(code: str) -> dict[str, object]:
 def _plain(text: str) -> str:
     """Text for a button's label, which is Markdown otherwise; it begins with a capital."""
     text = text[:1].upper() + text[1:]
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:" else c for c in text)
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
 
 
 def questions(view: View) -> None:
@@ -70,11 +72,16 @@ def questions(view: View) -> None:
 def _run(name: str, view: View) -> None:
     """Asks an experiment's question of the sentence, and shows its request; what cannot be asked is told."""
     try:
-        answer = cache.experiment(name, unedited(view.request()), view.device)
+        answer = cache.experiment(name, _asked(view), view.device)
     except ValueError as fault:
         state.tell(str(fault))
         return
     state.show_request(answer.request, name)
+
+
+def _asked(view: View) -> Request:
+    """What an experiment is asked of: the sentence, with the model's own translation."""
+    return dataclasses.replace(unedited(view.request()), target=None)
 
 
 def answer(view: View) -> None:
@@ -83,7 +90,7 @@ def answer(view: View) -> None:
 
     if view.experiment is None:
         return
-    found = cache.experiment(view.experiment, unedited(view.request()), view.device)
+    found = cache.experiment(view.experiment, _asked(view), view.device)
     question = next(known.question for known in EXPERIMENTS if known.name == view.experiment)
     texts.measured(question, found.text)
 
@@ -154,11 +161,11 @@ def _place(loaded: Checkpoint) -> Place:
     return Place(kind, layer, head)
 
 
-def _token(label: str, tokens: Sequence[str], key: str, extra: str | None = None) -> int | None:
-    """A choice of a token by its number and text; None for what `extra` names."""
+def _token(label: str, tokens: Sequence[str], key: str, extra: str | None = None, first: int = 0) -> int | None:
+    """A choice of a token by its number and text; None for what `extra` names. `first` is the choice at first."""
     choices = [*([extra] if extra else []), *range(len(tokens))]
     names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
-    chosen = st.selectbox(label, choices, format_func=lambda i: names.get(i, str(i)), key=f"editor {key}")
+    chosen = st.selectbox(label, choices, first, format_func=lambda i: names.get(i, str(i)), key=f"editor {key}")
     return None if chosen == extra else chosen
 
 
@@ -171,7 +178,7 @@ def _axes(analysis: Analysis, kind: str) -> tuple[Sequence[str], Sequence[str]]:
 def _block(analysis: Analysis, loaded: Checkpoint) -> str:
     place = _place(loaded)
     queries, keys = _axes(analysis, place.kind)
-    query = _token("Who may not see", queries, "query", "every row")
+    query = _token("Who may not see", queries, "query", "every row", first=1)
     key = _token("whom", keys, "key", "every column")
     return Block(place, query, key).code
 

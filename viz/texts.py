@@ -163,7 +163,8 @@ def verdict(analysis: Analysis) -> None:
         steps = len(base.trace.outputs)
         said = f"{changed} of {steps} tokens change" if changed else "The translation stays as it is"
         if not changed and base.trace.outputs.ids != analysis.trace.outputs.ids:
-            said = f"{len(analysis.trace.outputs) - steps} tokens are added"
+            added = len(analysis.trace.outputs) - steps
+            said = f"{added} {'token is' if added == 1 else 'tokens are'} added"
     write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
 
 
@@ -194,7 +195,7 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
     write(f'{title} <small>KL(baseline || edited) {kl:.3f} nats</small></h3><div class="lab-moves">{"".join(columns)}</div>')
 
 
-def leak_report(report: LeakReport, mode: theme.Mode) -> None:
+def leak_report(report: LeakReport) -> None:
     """What moved although it must not, in words."""
     layers, steps = report.later.shape[:2]
     leaks = report.leaks
@@ -243,6 +244,12 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
         f"{site.kind} attention, layer {site.layer + 1}, {which}: {len(seen.queries)} queries by {len(seen.keys)} keys; the "
         f"largest weight, {seen.values[i, j]:.3f}, is {seen.queries[i]} looking at {seen.keys[j]}."
     )
+
+
+def difference_alt(change: View) -> str:
+    """A difference of two maps in words."""
+    i, j = divmod(int(abs(change.values).argmax()), change.values.shape[1])
+    return f"the largest change, {change.values[i, j]:+.3f}, is {change.queries[i]} looking at {change.keys[j]}."
 
 
 def map_caption(analysis: Analysis, show: str) -> None:

@@ -17,7 +17,7 @@ from model.request import MAX_PAD, Request
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
 SEPARATOR = "~"  # between the edits of a link
-MAX_EDITS = 200
+MAX_EDITS = 100
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,9 @@ def parse(params: Mapping[str, str]) -> tuple[View, tuple[str, ...]]:
         except ValueError as expected:
             shown = text if len(text) <= 40 else text[:40] + "..."
             faults.append(f"The link's {name} is “{shown}”; expected {expected}. The default is shown.")
-    return View(**values), tuple(faults)
+    view = View(**values)  # where an edit's code switches a mask off, its switch says so
+    masks = {name: getattr(view, name) and getattr(view.edits, name) for name in ("causal_mask", "padding_mask")}
+    return dataclasses.replace(view, **with_intervention(dataclasses.replace(view.edits, **masks))), tuple(faults)
 
 
 def link(view: View) -> dict[str, str]:

@@ -54,12 +54,13 @@ def main() -> None:
             edit_controls.rescue(view)
         state.settle(view)
         return
-    view = view.within(len(analysis.trace.outputs))
+    view = view.within(len((analysis.baseline or analysis).trace.outputs))
     mode = state.theme_mode()
     with body:
         edit_controls.edit_bar(view, analysis, loaded)
         edit_controls.questions(view)
         texts.sentence_notes(analysis.notes, (*faults, *more))
+        controls.given_target(view)
         try:
             edit_controls.answer(view)
         except ValueError as fault:
@@ -91,9 +92,10 @@ def ranking(view: View) -> tuple[HeadEffect, ...]:
 def change_it(view: View, analysis: Analysis, loaded: Checkpoint, effects: tuple[HeadEffect, ...], mode: theme.Mode) -> None:
     """The switchboard, and the maps of one head before and after."""
     what_if_controls.matrix_picks(view)
-    key = ("switchboard", analysis.request, view.device, view.place, mode)
-    data = cache.drawn(key, lambda: payload(analysis.whole, effects, view.place, analysis.request.intervention, mode))
-    switchboard(data, on_toggle=state.toggle_edit)
+    if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps below say what is not there
+        key = ("switchboard", analysis.request, view.device, view.place, mode)
+        data = cache.drawn(key, lambda: payload(analysis.whole, effects, view.place, analysis.request.intervention, mode))
+        switchboard(data, on_toggle=state.toggle_edit)
     what_if_controls.head_picks(view, loaded)
     with st.container(key="three_maps"):
         three_maps(view, analysis, mode)
@@ -127,6 +129,8 @@ def three_maps(view: View, analysis: Analysis, mode: theme.Mode) -> None:
             figure = cache.drawn(key, lambda name=name: drawn(name))
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
             alt = texts.map_alt(before if name == "before" else after, site, head, "attention")
+            if name == "difference":
+                alt = texts.difference_alt(after - before)
             st.plotly_chart(figure, theme=None, key=f"whatif-{name}", config=config, alt=f"{name}: {alt}")
 
 
@@ -164,7 +168,7 @@ def leaks(view: View) -> None:
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return
         try:
-            texts.leak_report(cache.leak_test(view.request(), view.device), state.theme_mode())
+            texts.leak_report(cache.leak_test(view.request(), view.device))
         except ValueError as fault:
             texts.fault(str(fault))
 

@@ -1,0 +1,140 @@
+"""The edits of a link, and what of a view they and the mask matrix make. The rest of the link is in test_state.py."""
+
+from __future__ import annotations
+
+import dataclasses
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+import tiny
+
+from model.edit_kinds import Place
+from model.intervention import BASELINE, Intervention
+from viz.view import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, View, link, parse, with_intervention
+
+CODES = (
+    *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
+    *("row_cross.3.5_4-uniform", "row_dec.1_4-2", "off_cross.3.5", "off_enc", "skip_dec.2.ff", "skip_enc.1.self"),
+    *("source-positions_off", "target-positions_shuffled-7"),
+)
+MASKS = ("causal-off", "padding-off")
+
+
+def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
+    """The edits that a link with these codes makes, and what is said of it."""
+    view, faults = parse(dict(parse_qsl(urlencode({"edits": SEPARATOR.join(codes)}), keep_blank_values=True)))
+    assert dataclasses.replace(view, edits=BASELINE, causal_mask=True, padding_mask=True) == View()
+    return view.intervention, faults
+
+
+def test_many_edits_come_back_through_a_link():
+    view = View(edits=tiny.edited(*CODES))
+    assert len(view.edits.parts()) == len(CODES)
+    written = link(view)
+    assert set(written) == {"edits"}
+    assert sorted(written["edits"].split(SEPARATOR)) == sorted(CODES)
+    assert parse(dict(parse_qsl(urlencode(written)))) == (view, ())
+
+
+def test_the_order_of_a_links_edits_does_not_matter_nor_does_one_twice():
+    assert edits_of(*CODES) == edits_of(*reversed(CODES), *CODES[:3]) == (tiny.edited(*CODES), ())
+
+
+@pytest.mark.parametrize("place", [0, 1, len(CODES)])
+@pytest.mark.parametrize(
+    "bad",
+    ["nonsense", "off_enc.0", "window-0", "window-999", "block_enc_all-all", "skip_enc.1.cross", "<b>x</b>", " ", "off"],
+)
+def test_one_bad_edit_gets_one_sentence_and_the_others_hold(bad, place):
+    codes = [code for code in CODES if not code.startswith("window")]
+    made, faults = edits_of(*codes[:place], bad, *codes[place:])
+    assert made == tiny.edited(*codes)
+    assert len(faults) == 1
+    assert faults[0].endswith(" The link's other edits hold.")
+    assert len(faults[0]) < 250
+
+
+def test_of_several_bad_edits_the_first_is_named():
+    made, (fault,) = edits_of("one", "off_enc", "two", "off_cross.3")
+    assert made == tiny.edited("off_enc", "off_cross.3")
+    assert "“one”" in fault
+    assert "two" not in fault
+
+
+def test_an_endless_edit_is_cut_in_its_sentence():
+    made, (fault,) = edits_of("off_enc", "x" * 9000)
+    assert made == tiny.edited("off_enc")
+    assert "x" * 40 in fault
+    assert len(fault) < 250
+
+
+def test_no_edit_at_all_between_the_commas_is_told():
+    made, faults = edits_of("")
+    assert (made, len(faults)) == (BASELINE, 1)
+    assert "is no edit" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("off_cross.3.5", "mean_cross.3.5"),
+        ("mean_enc.1", "off_enc.1.2"),
+        ("source-positions_off", "source-positions_shifted-2"),
+        ("block_enc_4-all", "row_enc_4-2"),
+        ("row_cross.1.1_1-1", "row_cross.1.1_1-uniform"),
+    ],
+)
+def test_of_edits_that_contradict_each_other_the_first_holds(one, two):
+    for first, second in ((one, two), (two, one)):
+        made, (fault,) = edits_of(first, second, "scaling-off")
+        assert made == tiny.edited(first, "scaling-off")
+        assert "contradict each other" in fault
+        assert fault.endswith(" The link's other edits hold.")
+
+
+@pytest.mark.parametrize(("count", "told"), [(MAX_EDITS, 0), (5 * MAX_EDITS, 1)])
+def test_more_edits_than_a_link_carries_are_left_out_in_one_sentence(count, told):
+    codes = [f"block_enc_{row}-{key}" for row in range(1, 101) for key in range(1, 11)][:count]
+    made, faults = edits_of(*codes)
+    assert made == tiny.edited(*codes[:MAX_EDITS])
+    assert len(faults) == told
+    assert all(f"at most {MAX_EDITS} edits" in fault for fault in faults)
+
+
+def test_as_many_edits_as_a_link_may_carry_fit_into_it():
+    longest = View(edits=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
+    assert len(link(longest)["edits"]) <= MAX_LINK_TEXT
+    assert parse(link(longest)) == (longest, ())
+
+
+@pytest.mark.parametrize("codes", [MASKS[:1], MASKS[1:], (*MASKS, *CODES)])
+def test_a_mask_among_the_edits_is_off_and_is_written_as_its_switch(codes):
+    made, faults = edits_of(*codes)
+    assert (made, faults) == (tiny.edited(*codes), ())
+    view, _ = parse({"edits": SEPARATOR.join(codes)})
+    assert (view.causal_mask, view.padding_mask) == ("causal-off" not in codes, "padding-off" not in codes)
+    assert parse(link(view)) == (view, ())
+    assert not set(MASKS) & set(link(view).get("edits", "").split(SEPARATOR))
+    assert parse({"edits": codes[0], "causal": "off", "padmask": "off"})[0].intervention == tiny.edited(*MASKS, codes[0])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("head", [5, None])
+def test_a_click_edits_all_layers_one_layer_or_one_head(kind, head):
+    view = View(kind=kind, layer=3, head=head)
+    assert dataclasses.replace(view, scope="all").place == Place(kind)
+    assert dataclasses.replace(view, scope="layer").place == Place(kind, 2)
+    assert dataclasses.replace(view, scope="head").place == Place(kind, 2, None if head is None else 4)  # no head: its layer
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("padding", [True, False])
+@pytest.mark.parametrize("codes", [(), CODES])
+def test_a_views_edits_and_switches_are_one_intervention_and_it_makes_the_view_again(causal, padding, codes):
+    view = View(causal_mask=causal, padding_mask=padding, edits=tiny.edited(*codes))
+    whole = tiny.edited(*codes, *(() if causal else MASKS[:1]), *(() if padding else MASKS[1:]))
+    assert view.intervention == whole
+    assert view.request().intervention == whole
+    assert bool(whole) is not (causal and padding and not codes)
+    assert with_intervention(whole) == {"causal_mask": causal, "padding_mask": padding, "edits": view.edits}
+    assert dataclasses.replace(View(), **with_intervention(whole)) == view
