@@ -36,7 +36,14 @@ class Experiment:
 
     name: str
     question: str
-    run: Callable[[Checkpoint, Request], Answer]
+    measure: Callable[[Checkpoint, Request], Answer]
+
+    def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
+        """Asks the question of a sentence; a model without a causal mask leaves the answer to the shipped one."""
+        if not checkpoint.config.causal:
+            checkpoint = checkpoints.load(MASKED, checkpoint.device)
+            request = dataclasses.replace(request, checkpoint=MASKED)
+        return self.measure(checkpoint, request)
 
 
 def _again(request: Request, intervention: Intervention, **changes: object) -> Request:
@@ -49,6 +56,12 @@ def _outcome(analysis: Analysis) -> str:
     if before == after:
         return _sentence(f"The translation stays: “{after}”")
     return _sentence(f"“{before}” becomes “{after}”")
+
+
+def _alone(text: str) -> str:
+    if not text.strip():
+        return "On its own it writes nothing: it ends at once."
+    return _sentence(f"On its own it writes: “{text[:120]}”")
 
 
 def _sentence(text: str) -> str:
@@ -65,8 +78,6 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
 
     Raises CheckpointError where there is no such checkpoint.
     """
-    if not checkpoint.config.causal:  # the visitor looks at the other one already
-        checkpoint = checkpoints.load(MASKED, checkpoint.device)
     plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
     peeker = checkpoints.load(PEEKING, checkpoint.device)
@@ -76,7 +87,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     text = (
         f"Trained without its causal mask, a decoder reads the answer off its own input: given “{own.translation}” it "
         f"finds the tokens {given.trace.probabilities.mean():.0%} likely on average (the shipped one: "
-        f"{own.trace.probabilities.mean():.0%}). {_sentence(f'On its own it writes: “{alone.translation[:120]}”')}"
+        f"{own.trace.probabilities.mean():.0%}). {_alone(alone.translation)}"
     )
     return Answer(text, told)
 

@@ -88,6 +88,20 @@ class Intervention:
                     return edit.text(Labels())
         return None
 
+    def fitted(
+        self, config: ModelConfig, source_length: int, has_means: bool
+    ) -> tuple[Intervention, tuple[tuple[str, str], ...]]:
+        """The edits that can be made here, and code and reason of each that cannot."""
+        kept, aside = replace(self, edits=()), []
+        for edit in self.edits:
+            try:
+                replace(kept, edits=(edit,)).check(config, source_length, has_means)
+            except EditError as fault:
+                aside.append((edit.code, str(fault)))
+            else:
+                kept = replace(kept, edits=(*kept.edits, edit))
+        return kept, tuple(aside)
+
     def check(self, config: ModelConfig, source_length: int, has_means: bool) -> None:
         """EditError for a layer, a head or a source position that does not exist, and for means that are not stored."""
         layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}

@@ -55,7 +55,7 @@ def test_without_positions_the_dog_and_the_man_are_one_on_the_shipped_checkpoint
     assert dog.translation == man.translation
     assert dog.baseline.translation != man.baseline.translation
     assert f"both give “{dog.translation}”: the two log-probabilities differ by 0.00" in answer.text
-    assert f"With positions “{dog.baseline.translation}” and “{man.baseline.translation}”." in answer.text
+    assert f"With positions “{dog.baseline.translation}” and “{man.baseline.translation}”" in answer.text
     assert dog.hypothesis.score == pytest.approx(man.hypothesis.score, abs=5e-3)
 
 

@@ -50,15 +50,14 @@ def test_one_bad_edit_gets_one_sentence_and_the_others_hold(bad, place):
     made, faults = edits_of(*codes[:place], bad, *codes[place:])
     assert made == tiny.edited(*codes)
     assert len(faults) == 1
-    assert faults[0].endswith(" The link's other edits hold.")
+    assert faults[0].endswith(f" The link's “{bad}” is left out.")
     assert len(faults[0]) < 250
 
 
-def test_of_several_bad_edits_the_first_is_named():
-    made, (fault,) = edits_of("one", "off_enc", "two", "off_cross.3")
-    assert made == tiny.edited("off_enc", "off_cross.3")
-    assert "“one”" in fault
-    assert "two" not in fault
+def test_of_several_bad_edits_each_is_named():
+    made, faults = edits_of("one", "off_enc", "two", "off_cross.3", "window-3", "window-5")
+    assert made == tiny.edited("off_enc", "off_cross.3", "window-3")
+    assert [name in fault for name, fault in zip(("“one”", "“two”", "“window-5”"), faults, strict=True)] == [True] * 3
 
 
 def test_an_endless_edit_is_cut_in_its_sentence():
@@ -89,7 +88,7 @@ def test_of_edits_that_contradict_each_other_the_first_holds(one, two):
         made, (fault,) = edits_of(first, second, "scaling-off")
         assert made == tiny.edited(first, "scaling-off")
         assert "contradict each other" in fault
-        assert fault.endswith(" The link's other edits hold.")
+        assert fault.endswith(f" The link's “{second}” is left out.")
 
 
 @pytest.mark.parametrize(("count", "told"), [(MAX_EDITS, 0), (5 * MAX_EDITS, 1)])

@@ -6,6 +6,7 @@ read-only arrays; they are kept up to a number of bytes, and two visitors who as
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 from collections.abc import Callable, Hashable
@@ -126,6 +127,14 @@ def languages(name: str, device: str) -> tuple[str, str]:
     with checkpoint.cache_condition:  # a look into the cache reorders it
         loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
     return loaded.languages if loaded else ("Sentence", "Translation")
+
+
+def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
+    """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
+    loaded = checkpoint(request.checkpoint, device)
+    length = len(loaded.source_tokenizer.encode(request.source.strip())) + 1 + request.padding
+    made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
+    return dataclasses.replace(request, intervention=made), aside
 
 
 def is_ready() -> bool:

@@ -31,18 +31,20 @@ KIND_NAMES = {
 ALL = "all"
 
 
-def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint) -> None:
-    """Every edit in words with a way to take it back; undo, redo, clear; and the editor."""
+def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence[str] = ()) -> None:
+    """Every edit in words with a way to take it back; undo, redo, clear; and the editor. `aside` holds the codes of those
+    that cannot be made here."""
     parts = view.intervention.parts(analysis.labels)
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
-        if not parts:
-            texts.label("None yet: click a cell, a token or a head below, or try a question.")
-        for code, text in parts:
-            st.button(f"{_plain(text)} ×", key=f"edit {code}", help="Take this edit back", **_toggle(code))
+        with st.container(key="chips", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
+            if not parts:
+                texts.label("None yet: click a cell, a token or a head below, or try a question.")
+            for code, text in parts:
+                label = _plain(text + " (set aside)" if code in aside else text)
+                st.button(f"{label} ×", key=f"edit {code}", help="Take this edit back", **_toggle(code))
         with st.popover("Add edit", key="add_edit"):
             _editor(analysis, loaded)
-        st.space("stretch")
         for name in ("undo", "redo"):
             able = state.can_step(name)
             st.button(name.capitalize(), key=name, disabled=not able, on_click=state.step_back, args=(name,))

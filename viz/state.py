@@ -13,22 +13,26 @@ from typing import Any, Literal
 import streamlit as st
 
 from model.edit_kinds import EditError
-from model.intervention import BASELINE, Intervention
+from model.intervention import BASELINE
 from model.request import Request
 from viz.view import View, link, parse, with_intervention
 
 FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 HISTORY = {"undo": UNDO, "redo": REDO}
+_UNDONE = ("checkpoint", "source", "target", "pad", "causal_mask", "padding_mask", "edits")
 _EXPERIMENTAL = {"checkpoint", "source", "target", "pad", "mode", "causal_mask", "padding_mask", "edits"}
 
 
-def open_view() -> tuple[View, tuple[str, ...]]:
+def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
     """The view of this run, and what was wrong with its link. Where the link differs from what was last written it wins,
-    unless this run was started by a widget: then the browser had not yet heard of the last link."""
+    unless this run was started by a widget: then the browser had not yet heard of the last link; or by the way from one
+    page to another, whose link is empty: then the view goes with the visitor."""
     session = st.session_state
     incoming = {name: st.query_params[name] for name in st.query_params}
-    touched = session.pop("touched", False)
+    session["moved"] = session.get("page", page) != page
+    touched = session.pop("touched", False) or (not incoming and session["moved"])
+    session["page"] = page
     if "view" not in session or (incoming != session["link"] and not touched):
         session["view"], session["faults"] = parse(incoming)
         session["link"] = incoming
@@ -49,14 +53,14 @@ def change(**fields: Any) -> None:
     if _EXPERIMENTAL & set(fields):
         fields = {"experiment": None} | fields  # its answer was measured on another view
     new = dataclasses.replace(old, **fields)
-    if new.intervention != old.intervention and not session.get("stepping"):
-        session[UNDO], session[REDO] = [*_history("undo"), old.intervention], []
+    if any(getattr(new, name) != getattr(old, name) for name in _UNDONE) and not session.get("stepping"):
+        session[UNDO], session[REDO] = [*_history("undo"), old], []
     session["view"] = new
     session["faults"] = ()
     session["touched"] = True
 
 
-def _history(name: str) -> list[Intervention]:
+def _history(name: str) -> list[View]:
     return st.session_state.get(HISTORY[name], [])
 
 
@@ -66,13 +70,14 @@ def can_step(name: str) -> bool:
 
 
 def step_back(name: str) -> None:
-    """Undoes or redoes the last change of the edits; called from callbacks."""
+    """Undoes or redoes the last change of edits, sentence, padding or checkpoint; called from callbacks."""
     other = {"undo": "redo", "redo": "undo"}[name]
     session, history = st.session_state, _history(name)
     if history:
-        now = current().intervention
+        now, then = current(), history[-1]
         session["stepping"] = True
-        change(**with_intervention(history[-1]))
+        names = (*_UNDONE, "mode", "step", "experiment", *(("layer", "head") if then.checkpoint != now.checkpoint else ()))
+        change(**{name: getattr(then, name) for name in names})
         session["stepping"] = False
         session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
 
@@ -152,8 +157,9 @@ def component_value(key: str, name: str) -> Any:
 
 def bind(key: str, field: str, value: Any, read: Callable[[Any], Any] = lambda v: v) -> dict[str, Any]:
     """Arguments that tie a widget to a field of the view: the widget shows `value`, a change of it changes the view."""
-    if st.session_state.get(key) != value:  # setting it unchanged would take away what is being typed
-        st.session_state[key] = value
+    session = st.session_state
+    if session.get("moved") or session.get(key) != value:  # setting it unchanged would take away what is being typed
+        session[key] = value  # a page's widgets do not know what those of another page have shown
 
     def store() -> None:
         change(**{field: read(st.session_state[key])})

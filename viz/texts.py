@@ -142,7 +142,7 @@ def signed(value: float) -> None:
 
 
 def nats(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{value:+.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
 
 
 def measured(question: str, found: str) -> None:
@@ -190,9 +190,14 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
             f'<li><span class="lab-mono">{html.escape(tokenizer.piece(m.id))}</span>'
             f'<b class="{hue}">{m.before:.3f} → {m.after:.3f}</b></li>'
             for m in rows
+            if abs(m.after - m.before) >= 0.0005
         )
         columns.append(f"<div><span>{name}</span><ul>{lines or '<li>none</li>'}</ul></div>")
-    write(f'{title} <small>KL(baseline || edited) {kl:.3f} nats</small></h3><div class="lab-moves">{"".join(columns)}</div>')
+    meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this token"
+    write(
+        f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
+        f'<div class="lab-moves">{"".join(columns)}</div>'
+    )
 
 
 def leak_report(report: LeakReport) -> None:

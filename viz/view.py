@@ -17,7 +17,7 @@ from model.request import MAX_PAD, Request
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
 SEPARATOR = "~"  # between the edits of a link
-MAX_EDITS = 100
+MAX_EDITS = 200
 
 
 @dataclass(frozen=True)
@@ -131,24 +131,28 @@ def _name(text: str) -> str:
 
 
 def _edits(text: str) -> Intervention:
-    """The edits of a link; ValueError names the first that cannot be made, and keeps the others."""
-    made, fault = BASELINE, None
+    """The edits of a link; _SomeEdits names those that cannot be made, and keeps the others."""
+    made, faults = BASELINE, []
     for code in text.split(SEPARATOR)[:MAX_EDITS]:
         try:
+            if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
+                raise EditError(f"“{code[:40]}” is a second window; expected one.")
             made = made.with_edit(code)
         except EditError as wrong:
-            fault = fault or wrong
-    if fault or text.count(SEPARATOR) >= MAX_EDITS:
-        raise _SomeEdits(made, str(fault or f"A link carries at most {MAX_EDITS} edits; the rest is left out."))
+            faults.append(f"{wrong} The link's “{code[:40]}” is left out.")
+    if text.count(SEPARATOR) >= MAX_EDITS:
+        faults.append(f"A link carries at most {MAX_EDITS} edits; the rest is left out.")
+    if faults:
+        raise _SomeEdits(made, faults)
     return made
 
 
 class _SomeEdits(ValueError):
     """Some of a link's edits hold, others do not."""
 
-    def __init__(self, made: Intervention, fault: str) -> None:
-        super().__init__(fault)
-        self.made = made
+    def __init__(self, made: Intervention, faults: list[str]) -> None:
+        super().__init__(*faults)
+        self.made, self.faults = made, faults
 
 
 _ON_OFF = _choice(on=True, off=False)
@@ -184,7 +188,7 @@ def parse(params: Mapping[str, str]) -> tuple[View, tuple[str, ...]]:
             values[field] = read(text)
         except _SomeEdits as some:
             values[field] = some.made
-            faults.append(f"{some} The link's other edits hold.")
+            faults += some.faults
         except ValueError as expected:
             shown = text if len(text) <= 40 else text[:40] + "..."
             faults.append(f"The link's {name} is “{shown}”; expected {expected}. The default is shown.")

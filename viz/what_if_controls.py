@@ -58,7 +58,7 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
     """The heads that matter most for this sentence; a click switches one off or on."""
     ranked = sorted(effects, key=lambda e: -abs(e.change))
     texts.write('<h3 class="lab-label">Largest changes</h3>')
-    texts.note("Each head off in turn: change in the summed log-probability of the baseline’s target, in nats.")
+    texts.note("Each head off in turn, without the other edits: change in the baseline’s summed log-probability (nats).")
     with st.container(key="ranking"):
         for effect in ranked[:SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -90,7 +90,10 @@ def mode_picks(view: View) -> None:
         "given": "The baseline’s tokens are fed in: how much less does it believe them?",
         "again": "Tokens are chosen anew under the edits: what would it have said?",
     }
-    texts.note(how[view.mode])
+    if view.target is not None and not view.intervention:
+        texts.note("A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own.")
+    else:
+        texts.note(how[view.mode])
 
 
 def step_slider(view: View, labels: Sequence[str]) -> None:

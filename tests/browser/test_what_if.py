@@ -192,6 +192,53 @@ def test_a_link_with_an_edit_that_cannot_be_made_says_so_and_the_page_works(visi
     assert "fatigué" in shown(page)
 
 
+def test_the_view_goes_with_the_visitor_from_page_to_page(what_if):
+    page = what_if(f"?text={quote(SENTENCE)}&mode=again&edits=off_cross.2.3")
+    said = shown(page)
+    page.get_by_role("link", name="Translate").click()
+    page.locator(".timeline .said").wait_for()
+    settled(page)
+    assert page.get_by_role("textbox", name="Sentence to translate").input_value() == SENTENCE
+    assert "Cross-attention, layer 2, head 3: off" in page.locator(".st-key-edit_bar").inner_text()
+    assert query(page)["edits"] == "off_cross.2.3"
+    type_sentence(page, "I love you.")
+    page.get_by_role("link", name="What if").click()
+    page.locator(".switchboard canvas").wait_for()
+    settled(page)
+    assert page.get_by_role("textbox", name="Sentence to translate").input_value() == "I love you."
+    assert shown(page) != said
+    assert "off" in page.locator(".st-key-edit_bar").inner_text()
+
+
+def test_a_question_is_undone_in_one_step(what_if):
+    page = what_if("?text=I%20am%20tired.")
+    said = shown(page)
+    page.locator(".st-key-try-peek button").click()
+    page.locator(".lab-answer").wait_for()
+    settled(page)
+    assert query(page)["checkpoint"] == "en-fr-peek"
+    page.locator(".st-key-try-order button").click()  # asked of the shipped model all the same
+    page.get_by_text("With positions").wait_for()
+    settled(page)
+    assert "“”" not in page.locator(".lab-answer").inner_text()
+    for _ in range(2):
+        page.get_by_role("button", name="Undo").click()
+        settled(page)
+    assert query(page) == {"text": "I am tired."}
+    assert shown(page) == said
+
+
+@pytest.mark.parametrize("width", [1024, 1280, 1920])
+def test_nothing_lies_over_the_controls_at_the_top(what_if, width):
+    """Playwright refuses to click what something else covers."""
+    page = what_if(viewport={"width": width, "height": 720})
+    page.get_by_role("textbox", name="Sentence to translate").click(timeout=3000)
+    page.get_by_role("button", name="Translate").click(timeout=3000)
+    page.get_by_role("button", name="Copy link").click(timeout=3000)
+    page.get_by_role("button", name=re.compile("Copied|Copy it from")).wait_for(timeout=3000)
+    page.locator("[data-testid=stMainMenu] button").click(timeout=3000)
+
+
 def test_everything_blocked_says_so(what_if):
     page = what_if("?text=I%20am%20tired.&mode=again&edits=" + "~".join(f"block_cross_all-{n}" for n in range(1, 6)))
     assert "see nothing at all" in page.locator(".st-key-whatif, [data-testid=stMain]").first.inner_text()

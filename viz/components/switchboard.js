@@ -33,7 +33,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     box.setAttribute("aria-label", "Who may see whom");
     const size = Math.max(LEAST, Math.min(CELL, Math.floor((data.width - LEFT - 14) / n)));
     const scroll = element("div", "scroll"), canvas = element("canvas");
-    const width = LEFT + n * size + 30, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
+    const width = LEFT + n * size + 36, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
     Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0 });
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
@@ -156,7 +156,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function grids() {
     const box = element("section", "heads");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "Change in summed log-probability when each is off."));
+    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "Without other edits: change in summed log-probability when each is off."));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs)));
     for (const grid of data.grids) {
       box.append(element("h4", "", grid.name));

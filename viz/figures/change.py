@@ -45,10 +45,12 @@ def change_chart(
     figure.add_scatter(x=seen, y=after, mode="markers", marker={"size": 8, "color": inks}, hoverinfo="text", hovertext=text)
     if comparable < len(labels):
         figure.add_vrect(x0=comparable - 0.5, x1=len(labels) - 0.5, fillcolor=colours.mute, line_width=0, layer="below")
+        narrow = (len(labels) - comparable) / len(labels) < 0.3
         figure.add_annotation(
             x=(comparable + len(labels)) / 2 - 0.5,
             y=0.5,
-            text="the prefixes differ:<br>no comparison",
+            text="no comparison" if narrow else "the prefixes differ:<br>no comparison",
+            textangle=-90 if narrow else 0,
             showarrow=False,
             font={"color": colours.ink2, "size": 12},
         )

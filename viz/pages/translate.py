@@ -24,7 +24,7 @@ CHART_HEIGHT = 210
 
 
 def main() -> None:
-    view, faults = state.open_view()
+    view, faults = state.open_view("translate")
     texts.heading("Translate", "What does it say, and why this word?")
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")
@@ -34,8 +34,8 @@ def main() -> None:
         rest = st.container()
     try:
         with rest, texts.waiting():
-            request = view.request()
             cache.refresh(view.checkpoint)
+            request, aside = cache.fitted(view.request(), view.device)
             loaded = cache.checkpoint(view.checkpoint, view.device)
             layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
             view, more = view.fit(layers, loaded.config.heads)
@@ -56,7 +56,7 @@ def main() -> None:
     with count:
         texts.token_count(analysis)
     with below:
-        texts.sentence_notes(analysis.notes, (*faults, *more))
+        texts.sentence_notes(analysis.notes, (*faults, *more, *(reason for _, reason in aside)))
         controls.given_target(view)
         edit_controls.other_edits(view, analysis)
     mode = state.theme_mode()

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.effects import HeadEffect
     from model.inference import Analysis
+    from model.request import Request
 
 CHART_HEIGHT = 220
 MAP = {"width": 164, "height": 150, "labelled": False}
 
 
 def main() -> None:
-    view, faults = state.open_view()
+    view, faults = state.open_view("what if")
     with st.container(key="title_row"):
         title, box, link = st.columns([300, 560, 96], vertical_alignment="center", gap="small")
         with title:
@@ -39,8 +40,8 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            request = view.request()
             cache.refresh(view.checkpoint)
+            request, aside = cache.fitted(view.request(), view.device)
             loaded = cache.checkpoint(view.checkpoint, view.device)
             layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
             view, more = view.fit(layers, loaded.config.heads)
@@ -57,9 +58,8 @@ def main() -> None:
     view = view.within(len((analysis.baseline or analysis).trace.outputs))
     mode = state.theme_mode()
     with body:
-        edit_controls.edit_bar(view, analysis, loaded)
+        edit_controls.edit_bar(view, analysis, loaded, tuple(code for code, _ in aside))
         edit_controls.questions(view)
-        texts.sentence_notes(analysis.notes, (*faults, *more))
         controls.given_target(view)
         try:
             edit_controls.answer(view)
@@ -70,9 +70,9 @@ def main() -> None:
         with left:
             change_it(view, analysis, loaded, effects, mode)
         with right:
-            what_happens(view, analysis, loaded, mode)
+            what_happens(view, analysis, loaded, mode, (*faults, *more, *(reason for _, reason in aside)))
             what_if_controls.largest_changes(effects, view)
-    leaks(view)
+    leaks(view, request)
     state.settle(view)
 
 
@@ -134,11 +134,12 @@ def three_maps(view: View, analysis: Analysis, mode: theme.Mode) -> None:
             st.plotly_chart(figure, theme=None, key=f"whatif-{name}", config=config, alt=f"{name}: {alt}")
 
 
-def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
-    """Both translations, the probability of every token, and the step that is looked at."""
+def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme.Mode, faults: tuple[str, ...]) -> None:
+    """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
     what_if_controls.mode_picks(view)
     base = analysis.baseline or analysis
     texts.verdict(analysis)
+    texts.sentence_notes(analysis.notes, faults)
     words = base.translation.split(), analysis.translation.split()
     if analysis.baseline is None:
         texts.translation(base.translation, loaded.languages[1])
@@ -157,7 +158,7 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
     texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
 
 
-def leaks(view: View) -> None:
+def leaks(view: View, request: Request) -> None:
     """The leak test, where it was asked for."""
     with st.container(key="leaks"):
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
@@ -168,7 +169,7 @@ def leaks(view: View) -> None:
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return
         try:
-            texts.leak_report(cache.leak_test(view.request(), view.device))
+            texts.leak_report(cache.leak_test(request, view.device))
         except ValueError as fault:
             texts.fault(str(fault))
 
