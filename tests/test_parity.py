@@ -210,5 +210,5 @@ def test_a_missing_scale_would_be_found(monkeypatch):
 
 
 def test_swapped_norms_would_be_found(monkeypatch):
-    monkeypatch.setattr(Residual, "forward", lambda self, x, sublayer: x + sublayer(self.norm(x)))
+    monkeypatch.setattr(Residual, "forward", lambda self, x, sublayer, keep=None: x + sublayer(self.norm(x)))
     assert transformer_difference({"norm_first": False, "activation": "relu"}, 7, 7) > 1e-3
