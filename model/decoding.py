@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from model import masks
 from model.config import END, MAX_TOKENS, PAD, START
 from model.edits import Edits
+from model.hypotheses import Hypothesis, Tree
 from model.intervention import BASELINE, Intervention
+from model.sampling import NEVER_CHOSEN, check, choices
 from model.transformer import EncoderDecoder
-
-NEVER_CHOSEN = (PAD, START)  # their probabilities are shown as they are, but no hypothesis contains them
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One finished path: the tokens chosen, `</s>` included where it ended by itself."""
-
-    ids: tuple[int, ...]
-    log_probs: tuple[float, ...]  # natural logarithm, one a token
-
-    @property
-    def finished(self) -> bool:
-        """False where the limit of tokens was reached before `</s>`."""
-        return bool(self.ids) and self.ids[-1] == END
-
-    @property
-    def score(self) -> float:
-        """Summed log-probability in nats."""
-        return sum(self.log_probs)
-
-    def normalised(self, alpha: float) -> float:
-        """What beam search ranks by: the score over the length penalty."""
-        return self.score / length_penalty(len(self.ids), alpha)
-
-
-@dataclass(frozen=True)
-class Tree:
-    """All hypotheses of a decoding, the best first."""
-
-    hypotheses: tuple[Hypothesis, ...]
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^alpha of Wu et al. 2016, equation 14; `</s>` counts. An alpha of 0 ranks by the sum alone."""
-    return ((5 + length) / 6) ** alpha
 
 
 @torch.inference_mode()
@@ -68,6 +34,50 @@ def greedy(
 
     Raises ValueError where the prefix fills the limit.
     """
+    return _grow(model, source, choose, edits, prefix, limit, use_cache)
+
+
+@torch.inference_mode()
+def sample(
+    model: EncoderDecoder,
+    source: Tensor,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    prefix: Sequence[int] = (),
+    limit: int = MAX_TOKENS,
+    use_cache: bool = True,
+) -> list[Hypothesis]:
+    """A token drawn at every step (see `sampling.choices`), for each row of source ids [B,S]; the rest is as in `greedy`.
+
+    Every row has a generator of its own with this seed: a sentence gets the same text alone and beside others. A temperature
+    of 0 is greedy decoding. The log-probabilities told are the model's own, before the temperature.
+
+    Raises ValueError for controls out of range, and where the prefix fills the limit.
+    """
+    check(temperature, top_k, top_p)
+    generators = [np.random.default_rng(seed) for _ in range(source.size(0))]
+
+    def draw(log_probs: Tensor) -> Tensor:
+        rows = zip(log_probs.cpu().numpy(), generators, strict=True)
+        drawn = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
+        return torch.tensor(drawn, device=log_probs.device)
+
+    return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache)
+
+
+def _grow(
+    model: EncoderDecoder,
+    source: Tensor,
+    pick: Callable[[Tensor], Tensor],
+    edits: Sequence[Intervention] | Edits,
+    prefix: Sequence[int],
+    limit: int,
+    use_cache: bool,
+) -> list[Hypothesis]:
+    """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
     if len(prefix) >= limit:
         raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
     rows, window, edits = source.size(0), model.config.window, _as_edits(edits)
@@ -83,7 +93,7 @@ def greedy(
         hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=edits)[:, -1]  # [B,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [B,V]
         forced = step < len(prefix)
-        token = torch.full_like(target[:, 0], prefix[step]) if forced else choose(log_probs)  # [B]
+        token = torch.full_like(target[:, 0], prefix[step]) if forced else pick(log_probs)  # [B]
         token = token.masked_fill(ended, PAD)
         chosen_log_probs.append(log_probs.gather(1, token[:, None])[:, 0])
         target = torch.cat((target, token[:, None]), dim=1)  # [B,T]
@@ -104,12 +114,13 @@ def beam(
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
-) -> list[tuple[Hypothesis, ...]]:
+) -> list[Tree]:
     """The `width` best paths that beam search finds for each row of source ids [B,S], the best first.
 
     At each step the likeliest extensions of a row's living paths go on, by summed log-probability. One that ends with
     `</s>` keeps its place, so each row ends with `width` hypotheses (fewer where fewer exist), ranked by score over
-    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`.
+    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree holds
+    the paths that were given up as well.
 
     Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
     """
@@ -126,6 +137,7 @@ def beam(
     target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
     alive = [(row, Hypothesis((), ())) for row in range(source.size(0))]
     finished: list[list[Hypothesis]] = [[] for _ in alive]
+    pruned: list[list[Hypothesis]] = [[] for _ in alive]
     for step in range(limit):
         fresh, start = (target[:, -1:], step) if cache else (target, 0)
         own = edits.select([row for row, _ in alive])
@@ -133,14 +145,19 @@ def beam(
         hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=own)[:, -1]  # [N,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
+        gone_on: set[int] = set()
         for row, candidates in _extensions(alive, log_probs, width, prefix[step : step + 1]).items():
             for _, parent, token, log_prob in candidates[: width - len(finished[row])]:
                 before = alive[parent][1]
                 path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
+                gone_on.add(parent)
                 if path.finished or len(path.ids) == limit:
                     finished[row].append(path)
                 else:
                     kept.append((row, parent, path))
+        for number, (row, path) in enumerate(alive):
+            if number not in gone_on and path.ids:
+                pruned[row].append(path)
         if not kept:
             break
         parents = torch.tensor([parent for _, parent, _ in kept], device=source.device)
@@ -150,7 +167,8 @@ def beam(
         for entry in cache or ():
             entry.select(parents)
         alive = [(row, path) for row, _, path in kept]
-    return [tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished]
+    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished)
+    return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, pruned, strict=True)]
 
 
 def _extensions(

@@ -10,12 +10,13 @@ import torch
 
 from model import masks
 from model.checkpoint import Checkpoint
-from model.config import END, PAD, START
+from model.config import PAD, START
 from model.edit_kinds import Ablate, Place, Skip
 from model.edits import Edits
-from model.inference import encode, target_of, teacher_force
+from model.inference import teacher_force
 from model.intervention import BASELINE, Intervention
 from model.request import PAD_WHEN_UNMASKED, Request
+from model.targets import shown, sources, target_of
 from model.trace import Site
 
 ROWS = 25  # of a batch: memory stays bounded for the longest sentences
@@ -63,8 +64,8 @@ def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
 
 def tokens_of(checkpoint: Checkpoint, request: Request) -> tuple[list[int], tuple[int, ...]]:
     """Source ids with the request's padding, and the ids of its target without edits: the one given, or the model's own."""
-    source = [*encode(checkpoint.source_tokenizer, request.source, "sentence"), END, *[PAD] * request.pad]
-    return source, tuple(target_of(checkpoint, request, source)[0].ids)
+    rows = sources(checkpoint, request, request.pad)
+    return rows[0], shown(target_of(checkpoint, request, rows)[0], request).ids
 
 
 def effects(

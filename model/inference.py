@@ -16,12 +16,13 @@ from model import device as devices
 from model import masks
 from model.analysis import first_difference, rare_positions
 from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import Hypothesis, Tree, beam, greedy
+from model.config import PAD, START
 from model.edit_kinds import Labels
 from model.edits import Edits
+from model.hypotheses import Hypothesis, Tree
 from model.intervention import BASELINE, Intervention
-from model.request import Request, RequestError
+from model.request import Request
+from model.targets import decode, shown, sources, target_of
 from model.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
 
@@ -42,14 +43,12 @@ class Analysis:
     translation: str
     trace: Trace
     tree: Tree
+    hypothesis: Hypothesis  # the path of the tree that the trace belongs to
     rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
     rare_words: tuple[str, ...]  # the words that they belong to, each once
+    beside: tuple[str, ...] = ()  # translations of the sentences beside it
     baseline: Analysis | None = None
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
-
-    @property
-    def hypothesis(self) -> Hypothesis:
-        return self.tree.hypotheses[0]
 
     @property
     def whole(self) -> Trace:
@@ -81,7 +80,10 @@ class Analysis:
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader of the translation should know."""
         notes = []
-        if not self.hypothesis.finished:
+        partial = self.hypothesis.ids not in {h.ids for h in self.tree}
+        if partial:
+            notes.append("This path was given up: the beam went on without it.")
+        elif not self.hypothesis.finished:
             notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
         if self.rare:
             more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
@@ -124,39 +126,42 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
 
     Raises RequestError where the source, the target or the prefix is longer than the text limit.
     """
-    source = [*encode(checkpoint.source_tokenizer, request.source, "sentence"), END]
-    padded = [*source, *[PAD] * request.padding]
-    found = target_of(checkpoint, request, padded)
-    plain = found[0]
-    request.intervention.check(checkpoint.config, len(padded), bool(checkpoint.means))
+    rows = sources(checkpoint, request, request.padding)
+    padded, edit = rows[0], request.intervention
+    edit.check(checkpoint.config, len(padded), bool(checkpoint.means))
+    tree, *others = target_of(checkpoint, request, rows)
+    plain = shown(tree, request)
+    source = [i for i in padded if i != PAD]
     rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
-    rare_words = _words_at(checkpoint.source_tokenizer, source, rare)
-    edit = request.intervention
+    known = {
+        "rare": rare,
+        "rare_words": _words_at(checkpoint.source_tokenizer, source, rare),
+        "beside": tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others),
+    }
 
-    def analysis(paths: Sequence[Hypothesis], trace: Trace, asked: Request = request, **more: Any) -> Analysis:
-        text = checkpoint.target_tokenizer.decode(paths[0].ids)
-        return Analysis(asked, text, trace, Tree(tuple(paths)), rare, rare_words, **more)
-
-    unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
+    def analysis(path: Hypothesis, of: Tree, trace: Trace, asked: Request = request, **more: Any) -> Analysis:
+        path = Hypothesis(path.ids, tuple(float(p) for p in trace.token_log_probs))
+        text = checkpoint.target_tokenizer.decode(path.ids)
+        of = Tree((path,)) if asked.target is not None else of
+        return Analysis(asked, text, trace, of, path, **known, **more)
 
     if not edit and not checkpoint.config.causal and request.target is None:
         steps = _steps(checkpoint, padded, plain.ids, BASELINE)
-        return analysis(found, _gather(steps), steps=steps)
+        return analysis(plain, tree, _gather(steps), steps=steps)
     if not edit:
         (trace,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
-        return analysis(_scored(found, trace), trace)
-    if request.mode == "given":
-        before, after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit])
-        baseline = analysis(_scored(found, before), before, unedited)
-        return analysis(_scored([plain], after), after, baseline=baseline)
-    (before,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
-    baseline = analysis(_scored(found, before), before, unedited)
-    again = _decode(checkpoint, request, padded, edit)
+        return analysis(plain, tree, trace)
+    before, *after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
+    baseline = analysis(plain, tree, before, dataclasses.replace(request, intervention=BASELINE, pad=request.padding))
+    if after:
+        return analysis(plain, tree, after[0], baseline=baseline)
+    again = decode(checkpoint, request, rows, edit)[0]
+    path = shown(again, request)
     if edit.causal_mask and checkpoint.config.causal:
-        (trace,) = teacher_force(checkpoint, padded, again[0].ids, [edit])
-        return analysis(again, trace, baseline=baseline)
-    steps = _steps(checkpoint, padded, again[0].ids, edit)
-    return analysis(again, _gather(steps), baseline=baseline, steps=steps)
+        (trace,) = teacher_force(checkpoint, padded, path.ids, [edit])
+        return analysis(path, again, trace, baseline=baseline)
+    steps = _steps(checkpoint, padded, path.ids, edit)
+    return analysis(path, again, _gather(steps), baseline=baseline, steps=steps)
 
 
 @torch.inference_mode()
@@ -210,44 +215,6 @@ def _words_at(tokenizer: Tokenizer, ids: Sequence[int], positions: Sequence[int]
 def _frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
-
-
-def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
-    ids = tokenizer.encode(text.strip())
-    if len(ids) + 1 > MAX_TOKENS:
-        raise RequestError(
-            f"The {what} has {len(ids) + 1} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
-        )
-    return ids
-
-
-def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
-    ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
-    if len(ids) >= limit:
-        raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
-    return ids
-
-
-def target_of(checkpoint: Checkpoint, request: Request, source: list[int]) -> Sequence[Hypothesis]:
-    """The target without edits, the best first: the one given, else the model's own."""
-    if request.target is not None:
-        ids = (*encode(checkpoint.target_tokenizer, request.target, "target"), END)
-        return (Hypothesis(ids, (0.0,) * len(ids)),)  # scored by the pass that follows
-    return _decode(checkpoint, request, source, BASELINE)
-
-
-def _decode(checkpoint: Checkpoint, request: Request, source: list[int], edit: Intervention) -> Sequence[Hypothesis]:
-    """What decoding finds under an intervention, the best first."""
-    prefix, asked = _prefix(checkpoint, request), request.decoding
-    ids, edits = torch.tensor([source], device=checkpoint.device), Edits([edit], checkpoint.means)
-    if asked.strategy == "beam":
-        return beam(checkpoint.model, ids, asked.width, asked.alpha, edits, prefix, asked.limit)[0]
-    return greedy(checkpoint.model, ids, edits, prefix, asked.limit)
-
-
-def _scored(paths: Sequence[Hypothesis], trace: Trace) -> Sequence[Hypothesis]:
-    """The same, the first with the log-probabilities of its trace."""
-    return (Hypothesis(paths[0].ids, tuple(float(p) for p in trace.token_log_probs)), *paths[1:])
 
 
 def _steps(checkpoint: Checkpoint, source: list[int], ids: Sequence[int], edit: Intervention) -> tuple[Trace, ...]:

@@ -11,7 +11,8 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from model.config import END, MAX_TOKENS
 from model.data import by_source, pad
-from model.decoding import Hypothesis, beam, greedy
+from model.decoding import beam, greedy
+from model.hypotheses import Hypothesis
 from model.request import Decoding
 from model.tokenizer import Tokenizer
 from model.transformer import EncoderDecoder
@@ -39,8 +40,8 @@ def translate(
         chosen = order[start : start + batch_size]
         source = pad([ids[i] for i in chosen]).to(device)
         if decoding.strategy == "beam":
-            paths = beam(model, source, decoding.width, decoding.alpha, limit=decoding.limit)
-            found |= zip(chosen, (best for best, *_ in paths), strict=True)
+            trees = beam(model, source, decoding.width, decoding.alpha, limit=decoding.limit)
+            found |= zip(chosen, (tree[0] for tree in trees), strict=True)
         else:
             found |= zip(chosen, greedy(model, source, limit=decoding.limit), strict=True)
         progress(len(chosen))

@@ -9,7 +9,8 @@ import torch
 
 from model import masks
 from model.config import END, PAD, START
-from model.decoding import Hypothesis, beam, greedy, length_penalty
+from model.decoding import beam, greedy
+from model.hypotheses import Hypothesis, length_penalty
 from model.intervention import BASELINE, Intervention
 
 UNCAUSAL = Intervention(causal_mask=False)

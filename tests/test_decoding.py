@@ -6,7 +6,8 @@ import torch
 
 from model import decoding, masks
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import Hypothesis, choose, greedy
+from model.decoding import choose, greedy
+from model.hypotheses import Hypothesis
 from model.intervention import BASELINE, Intervention
 
 UNCAUSAL = Intervention(causal_mask=False)

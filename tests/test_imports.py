@@ -29,7 +29,7 @@ LAYERS = [
     {"model.experiments", "model.leaks"},
     {"model.effects"},
     {"model.inference", "model.run_folder", "model.validation"},
-    {"model.scoring", "model.loss", "model.probes", "model.means"},
+    {"model.scoring", "model.loss", "model.probes", "model.means", "model.targets"},
     {"model.decoding", "model.checkpoint", "model.data"},
     {"model.transformer"},
     {"model.layers"},
@@ -45,12 +45,21 @@ LAYERS = [
         "model.distributed",
     },
     {"model.request", "model.analysis", "model.arguments", "model.meter"},
+    {"model.hypotheses", "model.sampling"},
     {"model.intervention"},
     {"model.edit_kinds"},
     {"model.config"},
     {"model", "viz", "viz.pages", "viz.components", "viz.figures"},  # the packages: names alone
 ]
-WITHOUT_TORCH = ("model.config", "model.request", "model.intervention", "model.edit_kinds", "model.analysis")
+WITHOUT_TORCH = (
+    "model.config",
+    "model.request",
+    "model.intervention",
+    "model.edit_kinds",
+    "model.analysis",
+    "model.hypotheses",
+    "model.sampling",
+)
 
 # What a module, or every module of a package, must not import.
 FORBIDDEN = {

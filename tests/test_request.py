@@ -17,6 +17,9 @@ def test_requests_are_keys():
         Request("The fox.", checkpoint="other"),
         Request("The fox.", target="Lo varun."),
         Request("The fox.", prefix="Lo"),
+        Request("The fox.", beside=("A lamp.",)),
+        Request("The fox.", branches=((5, 6),)),
+        Request("The fox.", path=(5,)),
         Request("The fox.", pad=1),
         Request("The fox.", mode="again"),
         Request("The fox.", decoding=Decoding(limit=5)),
@@ -59,7 +62,7 @@ def test_a_limit_out_of_range_is_told(limit):
 
 
 def test_an_unknown_strategy_is_told():
-    with pytest.raises(RequestError, match=r"^The decoding strategy is 'dice'; expected 'greedy' or 'beam'.$"):
+    with pytest.raises(RequestError, match=r"^The decoding strategy is 'dice'; expected 'greedy', 'beam' or 'sample'.$"):
         Decoding(strategy="dice")
 
 

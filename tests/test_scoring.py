@@ -6,7 +6,8 @@ import torch
 
 from model import scoring
 from model.config import END, MAX_TOKENS
-from model.decoding import Hypothesis, beam, greedy
+from model.decoding import beam, greedy
+from model.hypotheses import Hypothesis
 from model.request import Decoding
 from model.scoring import evaluate, score, translate
 
