@@ -157,8 +157,7 @@ def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
 def _read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
     if not path.exists():
         return {}
-    counts = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    sites = [Site(kind, layer) for kind, layers in counts.items() for layer in range(layers)]
+    sites = [Site(kind, layer) for kind, layers in config.layers.items() for layer in range(layers)]
     stored = _read_weights(path, {f"{s.kind}.{s.layer}": (config.heads, config.head_dim) for s in sites})
     return {site: stored[f"{site.kind}.{site.layer}"] for site in sites}
 

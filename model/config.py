@@ -106,6 +106,11 @@ class ModelConfig:
             raise ValueError(f"window is {self.window!r}; expected None or a whole number of at least 1")
 
     @property
+    def layers(self) -> dict[str, int]:
+        """How many layers each kind of attention has, in the order in which they are shown."""
+        return {"encoder": self.encoder_layers, "decoder": self.decoder_layers, "cross": self.decoder_layers}
+
+    @property
     def head_dim(self) -> int:
         """K, the width of one head's queries, keys and values."""
         return self.d_model // self.heads

@@ -78,8 +78,7 @@ def _grow(
     use_cache: bool,
 ) -> list[Hypothesis]:
     """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
-    if len(prefix) >= limit:
-        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+    _check_prefix(prefix, limit)
     rows, window, edits = source.size(0), model.config.window, _as_edits(edits)
     cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
     memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
@@ -128,8 +127,7 @@ def beam(
         raise ValueError(f"the beam's width is {width}; expected at least 1")
     if not 0 <= alpha < math.inf:
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
-    if len(prefix) >= limit:
-        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+    _check_prefix(prefix, limit)
     window, edits = model.config.window, _as_edits(edits)
     cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
     memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
@@ -188,6 +186,11 @@ def _extensions(
     for candidates in grown.values():
         candidates.sort(key=lambda candidate: -candidate[0])
     return grown
+
+
+def _check_prefix(prefix: Sequence[int], limit: int) -> None:
+    if len(prefix) >= limit:
+        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
 
 
 def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:

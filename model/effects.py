@@ -101,12 +101,7 @@ def _log_probs(
 
 def sites(checkpoint: Checkpoint) -> Iterator[Site]:
     """Every site of a model, in the order in which they are shown."""
-    config = checkpoint.config
-    for kind, layers in (
-        ("encoder", config.encoder_layers),
-        ("decoder", config.decoder_layers),
-        ("cross", config.decoder_layers),
-    ):
+    for kind, layers in checkpoint.config.layers.items():
         yield from (Site(kind, layer) for layer in range(layers))
 
 
@@ -135,11 +130,8 @@ def head_effects(
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
     """For every layer the intervention that skips all of it, by its name."""
-    config, made = checkpoint.config, {}
-    for stack, layers, parts in (
-        ("encoder", config.encoder_layers, ("self", "ff")),
-        ("decoder", config.decoder_layers, ("self", "cross", "ff")),
-    ):
-        for layer in range(layers):
+    made = {}
+    for stack, parts in (("encoder", ("self", "ff")), ("decoder", ("self", "cross", "ff"))):
+        for layer in range(checkpoint.config.layers[stack]):
             made[f"{stack} layer {layer + 1}"] = Intervention(edits=tuple(Skip(stack, layer, part) for part in parts))
     return made

@@ -104,7 +104,7 @@ class Intervention:
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool) -> None:
         """EditError for a layer, a head or a source position that does not exist, and for means that are not stored."""
-        layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+        layers = config.layers
         for edit in self.edits:
             kind = edit.stack if isinstance(edit, Skip) else getattr(getattr(edit, "place", None), "kind", None)
             layer = edit.layer if isinstance(edit, Skip) else getattr(getattr(edit, "place", None), "layer", None)

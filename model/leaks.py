@@ -29,6 +29,11 @@ class LeakReport:
     padding_decoder: np.ndarray  # [decoder layers, T]
     pads: int
 
+    def first_layer(self, changed: int, moved: int) -> int | None:
+        """The first layer, from 0, at which a changed position moves another; None where it does at none."""
+        layers = np.flatnonzero(self.later[:, changed, moved] > MOVED)
+        return int(layers[0]) if len(layers) else None
+
     @property
     def leaks(self) -> tuple[tuple[int, int, int], ...]:
         """Layer, changed position and moved position of every earlier position that a later token moves."""

@@ -9,10 +9,9 @@ from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
 from model.analysis import changed_words, kl_divergence, moves
 from model.experiments import EXPERIMENTS
-from model.leaks import MOVED
 from model.request import Request
 from model.trace import Site
-from viz import cache, texts
+from viz import cache
 from viz.components.switchboard import NAMES
 from viz.what_if_controls import SHOWN, head_name
 
@@ -249,7 +248,6 @@ def test_the_leak_test_warns_where_a_mask_is_off(code, which):
         stack, layer, _ = report.padding_leaks[0]
         places = len({(name, i) for name, _, i in report.padding_leaks})
         assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
-    assert texts.MOVED == MOVED
 
 
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():

@@ -40,9 +40,7 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
             if not parts:
                 texts.label("None yet: click a cell, a token or a head below, or try a question.")
-            for code, text in parts:
-                label = _plain(text + " (set aside)" if code in aside else text)
-                st.button(f"{label} ×", key=f"edit {code}", help="Take this edit back", **_toggle(code))
+            _chips(parts, aside)
         with st.popover("Add edit", key="add_edit"):
             _editor(analysis, loaded)
         for name in ("undo", "redo"):
@@ -51,8 +49,11 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
         st.button("Clear", key="clear", disabled=not parts, on_click=state.clear_edits)
 
 
-def _toggle(code: str) -> dict[str, object]:
-    return {"on_click": state.toggle_edit, "args": (code,)}
+def _chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
+    """A button for each edit that takes it back; `aside` holds the codes of those that cannot be made here."""
+    for code, text in parts:
+        label = _plain(text + " (set aside)" if code in aside else text)
+        st.button(f"{label} ×", key=f"edit {code}", help="Take this edit back", on_click=state.toggle_edit, args=(code,))
 
 
 def _plain(text: str) -> str:
@@ -112,8 +113,7 @@ def _listed(parts: Sequence[tuple[str, str]]) -> None:
         return
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
-        for code, text in parts:
-            st.button(f"{_plain(text)} ×", key=f"edit {code}", help="Take this edit back", **_toggle(code))
+        _chips(parts)
         st.button("Clear", key="clear", on_click=state.clear_edits)
 
 
@@ -154,7 +154,7 @@ def _number(label: str, options: int, key: str, with_all: bool = False) -> int |
 def _place(loaded: Checkpoint) -> Place:
     config = loaded.config
     kind = st.selectbox("Attention", list(NAMES), format_func=NAMES.__getitem__, key="editor site")
-    layers = config.encoder_layers if kind == "encoder" else config.decoder_layers
+    layers = config.layers[kind]
     left, right = st.columns(2)
     with left:
         layer = _number("Layer", layers, "layer", with_all=True)
@@ -209,8 +209,7 @@ def _layer(analysis: Analysis, loaded: Checkpoint) -> str:
     parts = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}
     if stack == "encoder":
         del parts["cross"]
-    layers = loaded.config.encoder_layers if stack == "encoder" else loaded.config.decoder_layers
-    layer = _number("Layer", layers, "skipped")
+    layer = _number("Layer", loaded.config.layers[stack], "skipped")
     part = st.selectbox("Sub-layer", list(parts), format_func=parts.__getitem__, key="editor part")
     return Skip(stack, layer, part).code
 

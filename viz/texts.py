@@ -14,15 +14,12 @@ from model.config import MAX_TOKENS
 from viz import cache, theme
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from model.inference import Analysis
     from model.leaks import LeakReport
     from model.tokenizer import Tokenizer
     from model.trace import Site, View
 
 MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
-MOVED = 1e-5  # as in model.leaks, which imports torch
 LANGUAGE_CODES = {
     "Dutch": "nl",
     "English": "en",
@@ -221,7 +218,9 @@ def leak_report(report: LeakReport) -> None:
         places = len({(name, i) for name, _, i in report.padding_leaks})
         note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
     rows = [
-        f"<tr><th>{html.escape(label)}</th>" + "".join(_moved(report.later[:, j, i], i < j) for i in range(steps)) + "</tr>"
+        f"<tr><th>{html.escape(label)}</th>"
+        + "".join(_moved(report.first_layer(j, i), i < j) for i in range(steps))
+        + "</tr>"
         for j, label in enumerate(report.labels)
         if j
     ]
@@ -234,9 +233,9 @@ def leak_report(report: LeakReport) -> None:
     )
 
 
-def _moved(layers: np.ndarray, forbidden: bool) -> str:
-    moved = [n + 1 for n, share in enumerate(layers) if share > MOVED]
-    return f'<td class="{"bad" if moved and forbidden else ""}">{moved[0] if moved else "·"}</td>'
+def _moved(layer: int | None, forbidden: bool) -> str:
+    shown = "·" if layer is None else layer + 1
+    return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
