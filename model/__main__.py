@@ -170,7 +170,7 @@ def train(args: argparse.Namespace) -> None:
         say(f"finished: the best weights are in {args.out / 'checkpoint'}")
     else:
         say(f"saved at step {run.progress.step} of {run.total}: the same command goes on")
-    run.group.leave()
+    run.leave()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Sequence
 from typing import TypeVar
@@ -65,6 +66,11 @@ class Group:
         return found
 
     def leave(self) -> None:
-        """Says goodbye to the others."""
+        """Waits for the others and says goodbye; whatever `wrap` gave must be let go before.
+
+        Without the wait, and with a wrapped module still alive, gloo's threads outlive the group and abort the process.
+        """
         if self.size > 1 and distributed.is_initialized():
+            distributed.barrier()
+            gc.collect()
             distributed.destroy_process_group()

@@ -247,6 +247,11 @@ class Run:
         except (OSError, SafetensorError) as fault:
             raise self.files.not_saved(fault, self.progress.step) from None
 
+    def leave(self) -> None:
+        """Says goodbye to the other processes; the run takes no step after it."""
+        del self.objective  # it holds on to the group
+        self.group.leave()
+
     def _finish(self) -> None:
         """Beside the best weights: the means of their heads, and the probes with a last look at them. The last state."""
         if self.recorder.sentences and self.progress.step not in self.recorder.steps:
