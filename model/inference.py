@@ -77,6 +77,19 @@ class Analysis:
         return len(own) if split is None else min(split + 1, len(own), len(other))
 
     @property
+    def how(self) -> str:
+        """How the target came about, in a few words."""
+        asked = self.request.decoding
+        if self.request.target is not None:
+            return "given target"
+        ways = {"greedy": "greedy", "beam": f"beam of {asked.width}", "sample": f"sampled, seed {asked.seed}"}
+        how, ids = ways[asked.strategy], self.hypothesis.ids
+        if any(ids[: len(branch)] == branch for branch in self.request.branches):
+            return f"{how}, branched off"
+        rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 0)
+        return f"{how}, number {rank}" if rank > 1 else how if rank else f"{how}, given up"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader of the translation should know."""
         notes = []
@@ -177,23 +190,26 @@ def teacher_force(
     inputs = torch.tensor([[START, *target[:-1]]] * rows, device=checkpoint.device)  # [B,T]
     seen = masks.build(source_ids, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
     probe = Probe("maps")
-    log_probs = model(source_ids, inputs, seen, probe, Edits(edits, checkpoint.means)).float().log_softmax(-1)  # [B,T,V]
+    logits = model(source_ids, inputs, seen, probe, Edits(edits, checkpoint.means)).float()  # [B,T,V]
+    log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
     axes = {
         "source": axis(checkpoint.source_tokenizer, source),
         "inputs": axis(checkpoint.target_tokenizer, [START, *target[:-1]]),
         "outputs": axis(checkpoint.target_tokenizer, target),
     }
-    return [_trace(axes, probe, row, _frozen(log_probs[row].cpu().numpy())) for row in range(rows)]
+    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
 
 
-def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray) -> Trace:
+def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:
     """What one row of a batch recorded."""
     patterns, scores, found = (
         {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
     )
     apart = {site: mask for site, mask in found.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
     together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in found.items()}
-    return Trace(**axes, patterns=patterns, scores=scores, masks=together, log_probs=log_probs, head_masks=apart)
+    return Trace(
+        **axes, patterns=patterns, scores=scores, masks=together, log_probs=log_probs, head_masks=apart, log_totals=totals
+    )
 
 
 def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
@@ -238,7 +254,8 @@ def _gather(steps: Sequence[Trace]) -> Trace:
 
     log_probs = _frozen(np.stack([step.log_probs[-1] for step in steps]))
     maps = (gathered(name) for name in ("patterns", "scores", "masks"))
-    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, gathered("head_masks"))
+    totals = _frozen(np.stack([step.log_totals[-1] for step in steps]))
+    return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, gathered("head_masks"), totals)
 
 
 def _last_row(step: Trace, name: str, site: Site) -> np.ndarray:

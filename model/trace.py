@@ -97,6 +97,7 @@ class Trace:
     masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
     log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
+    log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -150,6 +151,12 @@ class Trace:
         values = self.log_probs[np.arange(len(self.outputs)), list(self.outputs.ids)]
         values.flags.writeable = False
         return values
+
+    @property
+    def logits(self) -> np.ndarray:
+        """What the last layer gives each token before the softmax, [T,V]."""
+        assert self.log_totals is not None, "this trace was made without them"
+        return self.log_probs + self.log_totals[:, None]
 
     @property
     def probabilities(self) -> np.ndarray:

@@ -18,12 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = [
     {"app", "viz.server"},
     {"viz.pages.*"},
-    {"viz.edit_controls", "viz.what_if_controls"},
+    {"viz.edit_controls", "viz.what_if_controls", "viz.decoding_controls"},
     {"viz.controls"},
     {"viz.components.*", "viz.figures.*"},
     {"viz.state", "viz.texts"},
     {"viz.cache"},
-    {"viz.theme", "viz.view"},
+    {"viz.theme", "viz.links"},
+    {"viz.view"},
     {"model.__main__"},
     {"model.training", "model.report"},
     {"model.experiments", "model.leaks"},
@@ -45,7 +46,7 @@ LAYERS = [
         "model.distributed",
     },
     {"model.request", "model.analysis", "model.arguments", "model.meter"},
-    {"model.hypotheses", "model.sampling"},
+    {"model.hypotheses", "model.sampling", "model.sentences"},
     {"model.intervention"},
     {"model.edit_kinds"},
     {"model.config"},
@@ -59,6 +60,7 @@ WITHOUT_TORCH = (
     "model.analysis",
     "model.hypotheses",
     "model.sampling",
+    "model.sentences",
 )
 
 # What a module, or every module of a package, must not import.

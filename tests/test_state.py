@@ -9,7 +9,8 @@ from viz_helpers import TIMEOUT, address
 
 from model.intervention import Intervention
 from model.request import MAX_PAD, Request, RequestError
-from viz.view import View, link, parse, unedited
+from viz.links import link, parse
+from viz.view import View, unedited
 
 # every field of the view, at another value than its default
 OTHER = {

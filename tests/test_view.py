@@ -10,7 +10,8 @@ import tiny
 
 from model.edit_kinds import Place
 from model.intervention import BASELINE, Intervention
-from viz.view import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, View, link, parse, with_intervention
+from viz.links import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, link, parse
+from viz.view import View, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),

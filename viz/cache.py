@@ -10,12 +10,14 @@ import dataclasses
 import sys
 import threading
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, cached
 
 from model.request import Request
+from viz.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -132,9 +134,34 @@ def languages(name: str, device: str) -> tuple[str, str]:
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
     loaded = checkpoint(request.checkpoint, device)
-    length = len(loaded.source_tokenizer.encode(request.source.strip())) + 1 + request.padding
+    texts = (request.source, *request.beside)
+    length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + request.padding
     made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
     return dataclasses.replace(request, intervention=made), aside
+
+
+@dataclass(frozen=True)
+class Look:
+    """A view with all that a page draws from it."""
+
+    view: View  # fitted to its checkpoint
+    loaded: Checkpoint
+    request: Request
+    analysis: Analysis
+    layers: int
+    aside: tuple[tuple[str, str], ...]  # code and reason of edits that cannot be made here
+    faults: tuple[str, ...]  # what of the view does not fit, a sentence each
+
+
+def look(view: View) -> Look:
+    """Loads, fits and analyses; ValueError, one sentence, where it cannot be done."""
+    refresh(view.checkpoint)
+    loaded = checkpoint(view.checkpoint, view.device)
+    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
+    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
+    request, aside = fitted(view.request(), view.device)
+    analysis = analyse(request, view.device)
+    return Look(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 
 def is_ready() -> bool:

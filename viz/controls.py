@@ -59,12 +59,22 @@ def plain_box(view: View) -> None:
         st.button("Translate", key="translate")
 
 
+def plain_label(text: str) -> str:
+    """Text for a button's label, which is Markdown otherwise."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
+
+
 def given_target(view: View) -> None:
-    """Where a link gives the target: says so, and offers the way back."""
+    """Where the target is given: says so, and offers the way back."""
     if view.target is not None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
-            texts.label("The target is given by the link.")
-            st.button("Let the model translate", type="tertiary", on_click=state.change, kwargs={"target": None})
+            texts.label("The target is given.")
+            st.button(
+                "Let the model translate",
+                type="tertiary",
+                on_click=state.change,
+                kwargs={"target": None, "strategy": "greedy"},
+            )
 
 
 def _example(label: str, sentence: str) -> None:
@@ -72,11 +82,11 @@ def _example(label: str, sentence: str) -> None:
 
 
 def layer_and_head(view: View, layers: int, heads: int) -> None:
-    """Which layer and head is shown, and whether its attention or its mask."""
+    """Which layer and head is shown, and what of them: attention, mask, or how the tokens are chosen."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Show",
-            ["attention", "mask"],
+            ["attention", "mask", "decoding"],
             required=True,
             format_func=str.capitalize,
             label_visibility="collapsed",
@@ -88,7 +98,7 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
         with st.popover("Save", type="tertiary"):
             saves = "The camera in each map's toolbar saves"
             st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
-        if view.show == "attention":
+        if view.show != "mask":
             texts.legend(state.theme_mode())
 
 

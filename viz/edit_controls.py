@@ -10,7 +10,7 @@ import streamlit as st
 
 from model.edit_kinds import MAX_SEED, MAX_SHIFT, Ablate, Block, EditError, Overwrite, Place, Positions, Skip
 from model.request import Request
-from viz import cache, state, texts
+from viz import cache, controls, state, texts
 from viz.components.switchboard import NAMES
 from viz.view import View, unedited
 
@@ -58,8 +58,7 @@ def _chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
 
 def _plain(text: str) -> str:
     """Text for a button's label, which is Markdown otherwise; it begins with a capital."""
-    text = text[:1].upper() + text[1:]
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
+    return controls.plain_label(text[:1].upper() + text[1:])
 
 
 def questions(view: View) -> None:

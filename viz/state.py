@@ -15,12 +15,15 @@ import streamlit as st
 from model.edit_kinds import EditError
 from model.intervention import BASELINE
 from model.request import Request
-from viz.view import View, link, parse, with_intervention
+from viz.links import link, parse
+from viz.view import View, with_intervention
 
 FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 HISTORY = {"undo": UNDO, "redo": REDO}
 _UNDONE = ("checkpoint", "source", "target", "pad", "causal_mask", "padding_mask", "edits")
+_CONTROLS = ("temperature", "top_k", "top_p")  # of sampling
+_DRAWN = {*_CONTROLS, "strategy", "seed"}
 _EXPERIMENTAL = {"checkpoint", "source", "target", "pad", "mode", "causal_mask", "padding_mask", "edits"}
 
 
@@ -49,12 +52,25 @@ def change(**fields: Any) -> None:
     session = st.session_state
     old = current()
     if "source" in fields and fields["source"] != old.source:
-        fields = {"step": 1, "target": None} | fields
+        fields = {"sentence": 1} | fields
+    if any(name in fields and fields[name] != getattr(old, name) for name in ("source", "sentence", "split")):
+        fields = {"step": 1, "target": None, "branches": (), "path": ()} | fields
+    if "checkpoint" in fields and fields["checkpoint"] != old.checkpoint:
+        fields = {"branches": (), "path": ()} | fields  # another checkpoint's tokens have other numbers
+    if {"strategy", "width", "alpha", "seed", "drawn"} & set(fields):
+        fields = {"path": ()} | fields
+    if _DRAWN & set(fields):  # what was drawn stays until it is drawn again
+        before = old.drawn or tuple(getattr(old, name) for name in _CONTROLS)
+        after = tuple(fields.get(name, getattr(old, name)) for name in _CONTROLS)
+        again = {"strategy", "seed", "drawn"} & set(fields) or before == after
+        fields = {"drawn": None if again else before} | fields
     if _EXPERIMENTAL & set(fields):
         fields = {"experiment": None} | fields  # its answer was measured on another view
     new = dataclasses.replace(old, **fields)
     if any(getattr(new, name) != getattr(old, name) for name in _UNDONE) and not session.get("stepping"):
         session[UNDO], session[REDO] = [*_history("undo"), old], []
+    settled = {*fields, *(("word",) if {"step", "branches", "source"} & set(fields) else ())}
+    session["complaints"] = {name: told for name, told in _complaints().items() if name not in settled}
     session["view"] = new
     session["faults"] = ()
     session["touched"] = True
@@ -67,6 +83,21 @@ def _history(name: str) -> list[View]:
 def can_step(name: str) -> bool:
     """True where there is something to undo, or to redo."""
     return bool(_history(name))
+
+
+def complain(control: str, typed: str, sentence: str) -> None:
+    """Keeps what was typed into a control and why it cannot be used, until the control is used again; from callbacks."""
+    change()
+    st.session_state["complaints"] = _complaints() | {control: (typed, sentence)}
+
+
+def complaint(control: str) -> tuple[str, str] | None:
+    """What was last typed into a control and the sentence that says why it cannot be used; None where all is well."""
+    return _complaints().get(control)
+
+
+def _complaints() -> dict[str, tuple[str, str]]:
+    return st.session_state.get("complaints", {})
 
 
 def step_back(name: str) -> None:
@@ -155,13 +186,38 @@ def component_value(key: str, name: str) -> Any:
     return st.session_state[key].get(name)
 
 
-def bind(key: str, field: str, value: Any, read: Callable[[Any], Any] = lambda v: v) -> dict[str, Any]:
-    """Arguments that tie a widget to a field of the view: the widget shows `value`, a change of it changes the view."""
+def keep(name: str, value: Any) -> None:
+    """Puts something aside for this session, apart from the view."""
+    st.session_state[name] = value
+
+
+def kept(name: str) -> Any:
+    """What was put aside under a name; None where nothing was."""
+    return st.session_state.get(name)
+
+
+def bind(
+    key: str,
+    field: str,
+    value: Any,
+    read: Callable[[Any], Any] = lambda v: v,
+    write: Callable[[Any], None] | None = None,
+) -> dict[str, Any]:
+    """Arguments that tie a widget to a field of the view: the widget shows `value`, a change of it changes the view.
+
+    `read` makes the field's value of what the widget holds; where it raises ValueError its sentence is kept, with what was
+    typed, as the field's complaint. `write` takes the value instead of the view.
+    """
     session = st.session_state
     if session.get("moved") or session.get(key) != value:  # setting it unchanged would take away what is being typed
         session[key] = value  # a page's widgets do not know what those of another page have shown
 
     def store() -> None:
-        change(**{field: read(st.session_state[key])})
+        try:
+            value = read(st.session_state[key])
+        except ValueError as fault:
+            complain(field, st.session_state[key], str(fault))
+        else:
+            change(**{field: value}) if write is None else write(value)
 
     return {"key": key, "on_change": store}

@@ -97,6 +97,13 @@ def both_translations(
     )
 
 
+def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
+    """A sentence and its translation in one line."""
+    name = "lab-pair chosen" if chosen else "lab-pair"
+    code = language_code(language)
+    write(f'<p class="{name}">{html.escape(sentence)} → <span lang="{code}">{html.escape(said)}</span></p>')
+
+
 def translation(text: str, language: str) -> None:
     """A translation in a line of its own."""
     write(f'<p class="lab-translation" lang="{language_code(language)}">{html.escape(text)}</p>')

@@ -1,48 +1,15 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 // Mounted again with new data on the same node: `mounts` keeps what must live on between the calls.
 
-const SVG = "http://www.w3.org/2000/svg";
 const mounts = new WeakMap();
 const REST_MS = 300; // after the last key the server hears of the step, once
 const PLAY_MS = 700;
 const WRITTEN = 0.08; // weights above this are printed
-
-const ICONS = {
-  first: "M2 2h2v10H2zM12 2v10L5 7z", back: "M10.5 2v10L3 7z", forward: "M3.5 2v10L11 7z", last: "M10 2h2v10h-2zM2 2v10l7-5z",
-  play: "M3 1v12l9-6z", pause: "M2 2h4v10H2zM8 2h4v10H8z",
+const ROWS = {
+  steps: ["One row", "Decoder self-attention of this row"],
+  shifted: ["Shifted", "One by one: what a column says below, the next column reads above"],
+  training: ["Training", "At once: the reference, shifted right by one, is read by every column; none waits for another"],
 };
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-function drawing(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-function icon(name) {
-  const svg = drawing("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" });
-  svg.append(drawing("path", { d: ICONS[name] }));
-  return svg;
-}
-
-function button(className, label, name, onClick) {
-  const node = element("button", className);
-  node.type = "button";
-  node.setAttribute("aria-label", label);
-  node.title = label;
-  node.append(icon(name));
-  node.onclick = onClick;
-  return node;
-}
-
-const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".timeline");
@@ -51,15 +18,17 @@ export default function ({ data, parentElement, setStateValue }) {
   mounts.set(root, state);
   if (state.trace !== data.trace) { state.step = data.step; state.told = data.step; stop(); }
   else if (data.step !== state.told) { state.step = data.step; state.told = data.step; } // the link, or the back button
-  Object.assign(state, { trace: data.trace, data, setStateValue, root, go, toggle });
+  if (state.rowsTold !== data.rows) { state.rows = data.rows; state.rowsTold = data.rows; }
+  Object.assign(state, { trace: data.trace, data, setStateValue, root, go, toggle, reveal });
   for (const name in data.style) root.style.setProperty(name, data.style[name]);
   build();
   draw();
   if (first) listen(state);
 
   function go(step) {
-    const last = state.data.target.length;
-    state.step = Math.max(1, Math.min(last, step));
+    const last = state.data.target.length, to = Math.max(1, Math.min(last, step));
+    if (to !== state.step) state.revealed = 0;
+    state.step = to;
     draw();
     clearTimeout(state.timers.rest);
     state.timers.rest = setTimeout(tell, REST_MS);
@@ -69,6 +38,16 @@ export default function ({ data, parentElement, setStateValue }) {
     if (state.timers.play || state.step === state.told) return;
     state.told = state.step;
     state.setStateValue("step", state.step);
+  }
+
+  function reveal(step) { state.revealed = step; draw(); }
+
+  function arrange(rows) {
+    state.rows = rows;
+    state.rowsTold = rows;
+    build();
+    draw();
+    state.setStateValue("rows", rows);
   }
 
   function stop() { clearInterval(state.timers.play); state.timers.play = null; }
@@ -99,10 +78,10 @@ export default function ({ data, parentElement, setStateValue }) {
     text.append(paragraph);
     french.append(line, text);
 
-    const grid = element("div", "grid"), main = element("section", "main"), side = element("section", "side");
+    const main = element("section", "main");
     main.setAttribute("aria-label", "Steps of decoding");
     const bar = element("div", "bar");
-    const play = button("btn play", "Play", "play", () => state.toggle());
+    const play = button("btn play", "Play (space)", "play", () => state.toggle());
     play.append(element("span", "", "Play"));
     const range = element("input", "range");
     Object.assign(range, { type: "range", min: 1, max: target.length, value: state.step });
@@ -117,39 +96,72 @@ export default function ({ data, parentElement, setStateValue }) {
       button("btn forward", "One step forward (right arrow)", "forward", () => { stop(); state.go(state.step + 1); }),
       button("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, where);
 
+    const frame = element("div", "frame");
     const scroll = element("div", "scroll"), rows = element("div", "rows");
-    const above = element("div", "label"), middle = element("div", "label middle", "Target so far"), below = element("div", "label below");
+    const shifted = state.rows !== "steps";
+    const above = element("div", "label"), middle = element("div", "label middle", shifted ? "Inputs over outputs" : "Target so far"), below = element("div", "label below");
+    const kinds = element("span", "kinds");
+    kinds.setAttribute("role", "group");
+    kinds.setAttribute("aria-label", "Target rows");
+    for (const rows in ROWS) {
+      const kind = element("button", "kind", ROWS[rows][0]);
+      kind.type = "button";
+      kind.title = ROWS[rows][1];
+      kind.setAttribute("aria-label", `Target rows: ${ROWS[rows][0]}`);
+      kind.setAttribute("aria-pressed", String(state.rows === rows));
+      kind.onclick = () => arrange(rows);
+      kinds.append(kind);
+    }
+    middle.append(kinds);
+    frame.classList.toggle("shifted", shifted);
+    frame.classList.toggle("training", state.rows === "training");
     above.append(swatch("cross"), `Source, with the cross-attention of this row (${data.where})`);
-    below.append(swatch("decoder"), `Decoder self-attention of this row (${data.where})`);
+    below.append(swatch("decoder"), ROWS[state.rows][1] + (shifted ? "" : ` (${data.where})`));
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
     words(sourceChips, source, (token) => {
       const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}`, token.t);
       chip.append(element("span", "weight"));
       return chip;
     });
-    words(targetChips, [{ t: data.start, w: -1 }, ...target], (token, n) => {
+    const targetChip = (token, n, column) => {
       const chip = element("button", "chip", token.t);
       chip.type = "button";
       chip.tabIndex = -1;
-      if (n > 0) { chip.append(meter(n - 1)); chip.title = said(n - 1); chip.onclick = () => { stop(); state.go(n); }; }
-      else chip.title = "The decoder's first input";
+      chip.dataset.label = token.t;
+      chip.onclick = () => { stop(); state.go(column); };
       return chip;
-    });
+    };
+    const output = (token, n) => {
+      const chip = targetChip(token, n, n);
+      chip.append(meter(n - 1));
+      chip.title = said(n - 1);
+      return chip;
+    };
+    const beginning = { t: data.start, w: -1 };
+    if (shifted) {
+      target.forEach((token, n) => {
+        const column = element("div", "column"), input = targetChip(n ? target[n - 1] : beginning, n, n + 1);
+        input.classList.add("input");
+        column.append(input, output(token, n + 1));
+        targetChips.append(column);
+      });
+    } else {
+      words(targetChips, [beginning, ...target], (token, n) => {
+        if (n) return output(token, n);
+        const chip = targetChip(token, 0, 1);
+        chip.title = "The decoder's first input";
+        return chip;
+      });
+    }
     rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
     scroll.append(rows);
-    const frame = element("div", "frame");
     frame.append(above, middle, below, scroll);
     main.append(bar, frame);
 
-    const how = element("p", "how wide");
-    how.append("One row of the maps: it reads ", element("b", "mono reads"), ", predicts ", element("b", "mono predicts"),
-      ". Thick line: much weight. Bar under a token: its probability.");
     pair.setAttribute("aria-live", "polite");
-    side.append(element("h2", "", "Likeliest next tokens"), element("div", "cand"), element("p", "how rest"), how);
-    grid.append(main, side);
     const scrolled = root.querySelector(".scroll")?.scrollLeft || 0;
     const focused = parentElement.activeElement?.getAttribute?.("aria-label");
-    root.replaceChildren(french, grid);
+    root.replaceChildren(french, main);
     scroll.classList.toggle("tight", scroll.scrollWidth > scroll.clientWidth);
     scroll.scrollLeft = scrolled;
     if (focused) [...root.querySelectorAll("[aria-label]")].find((n) => n.getAttribute("aria-label") === focused)?.focus();
@@ -189,23 +201,23 @@ export default function ({ data, parentElement, setStateValue }) {
   }
 
   function draw() {
-    const { data } = state, step = state.step - 1;
-    const find = (selector) => root.querySelector(selector);
-    const reads = step ? data.target[step - 1].t : data.start, predicts = data.target[step].t;
-    find(".said").replaceChildren(data.segments.slice(0, step + 1).join(""),
-      element("span", "todo", data.segments.slice(step + 1).join("")));
+    const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
+    const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
+    const reads = step ? data.target[step - 1].t : data.start, predicts = secret ? "?" : data.target[step].t;
+    find(".said").replaceChildren(data.segments.slice(0, known).join(""),
+      element("span", "todo", data.guess ? "" : data.segments.slice(known).join("")));
     const text = find(".text"), todo = find(".said .todo");
     text.scrollTop = Math.max(0, todo.offsetTop - text.offsetTop - 28);
     find(".range").value = state.step;
     find(".count b").textContent = state.step;
     find(".pair").replaceChildren(element("span", "", `${reads} → `), element("b", "", predicts));
-    find(".reads").textContent = reads;
-    find(".predicts").textContent = predicts;
     const playing = Boolean(state.timers.play), play = find(".play");
     play.replaceChildren(icon(playing ? "pause" : "play"), element("span", "", playing ? "Pause" : "Play"));
-    play.setAttribute("aria-label", playing ? "Pause" : "Play");
-    play.title = playing ? "Pause" : "Play";
+    play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
+    play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
+    document.documentElement.dataset.attentionLabStep = `${data.trace} ${state.step}`;
+    document.dispatchEvent(new CustomEvent(STEP, { detail: { trace: data.trace, step: state.step } }));
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];
     source.forEach((chip, j) => {
@@ -215,110 +227,60 @@ export default function ({ data, parentElement, setStateValue }) {
       chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].rare ? ". Hardly seen in training." : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
-    target.forEach((chip, n) => {
+    const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
+    const mark = (chip, n) => { // n: how many tokens were there when it was read, or said
       chip.classList.toggle("now", n === step || n === step + 1);
-      chip.classList.toggle("todo", n > step + 1);
-      if (n > 0) chip.querySelector(".meter").style.visibility = n > step + 1 ? "hidden" : "visible";
-    });
-    drawLines(source, target, step);
-    drawCandidates(step, reads, predicts);
+      chip.classList.toggle("todo", n > step + 1 && state.rows !== "training");
+      hide(chip, data.guess && n > known);
+      if (chip.lastChild.className === "meter") chip.lastChild.style.visibility = n > (state.rows === "training" && !data.guess ? Infinity : known) ? "hidden" : "visible";
+    };
+    const inputs = root.querySelectorAll(".target .input"), outputs = [...root.querySelectorAll(".target .chip:not(.input)")];
+    if (inputs.length) {
+      inputs.forEach((chip, n) => { mark(chip, n); chip.classList.toggle("now", n === step); chip.classList.toggle("todo", n > step && state.rows !== "training"); });
+      outputs.forEach((chip, n) => { mark(chip, n + 1); chip.classList.toggle("now", n === step); });
+      drawLines(source, [...inputs], inputs[step], outputs[step], step);
+    } else {
+      target.forEach(mark);
+      drawLines(source, target, target[step], target[step + 1], step);
+    }
   }
 
-  function drawLines(source, target, step) {
-    const { data } = state, rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
+  function drawLines(source, inputs, reading, saying, step) {
+    const { data } = state, rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg"), shifted = state.rows !== "steps";
     svg.replaceChildren();
     const box = rows.getBoundingClientRect();
     if (!box.width || getComputedStyle(svg).display === "none") return;
-    const place = (chip) => { const r = chip.getBoundingClientRect(); return { left: r.left - box.left, right: r.right - box.left, top: r.top - box.top, bottom: r.bottom - box.top }; };
-    const from = place(target[step]), to = place(target[step + 1]);
-    const x = (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
+    const place = (chip) => { const r = chip.getBoundingClientRect(); return { left: r.left - box.left, right: r.right - box.left, top: r.top - box.top, bottom: r.bottom - box.top, x: (r.left + r.right) / 2 - box.left }; };
+    const from = place(reading), to = place(saying);
+    const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
     const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
     const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
     const order = (weights) => weights.map((weight, j) => [weight, j]).sort((a, b) => a[0] - b[0]);
     for (const [weight, j] of order(data.cross[step])) {
-      const chip = place(source[j]), at = (chip.left + chip.right) / 2;
-      svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${at} ${chip.bottom + 48} ${at} ${chip.bottom + 2}`, ...style(weight, "cross") }));
-      if (weight > WRITTEN) write(weight, at, chip.bottom + 17, "cross");
+      const chip = place(source[j]);
+      svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${chip.x} ${chip.bottom + 48} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
+      if (weight > WRITTEN) write(weight, chip.x, chip.bottom + 17, "cross");
     }
     const seen = order(data.decoder[step]).filter(([, j]) => data.allowed[step][j]);
     for (const [weight, j] of seen) {
-      if (j === step) continue; // the token that is read looks at itself: both ends are in the frame
-      const chip = place(target[j]), at = (chip.left + chip.right) / 2, depth = Math.min(46, 14 + Math.abs(at - x) * 0.1);
-      svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${at} ${bottom + depth} ${at} ${chip.bottom + 8}`, ...style(weight, "decoder") }));
+      if (j >= inputs.length) continue;
+      const chip = place(inputs[j]);
+      if (shifted) {
+        svg.append(drawing("path", { d: `M${to.x} ${to.top - 3}C${to.x} ${to.top - 18} ${chip.x} ${chip.bottom + 18} ${chip.x} ${chip.bottom + 3}`, ...style(weight, "decoder") }));
+      } else if (j !== step) { // the token that is read looks at itself: both ends are in the frame
+        const depth = Math.min(46, 14 + Math.abs(chip.x - x) * 0.1);
+        svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, "decoder") }));
+      }
     }
-    for (const [weight, j] of seen.slice(-2)) {
-      const chip = place(target[j]);
-      if (weight > WRITTEN) write(weight, (chip.left + chip.right) / 2, chip.bottom + 24, "decoder");
+    for (const [weight, j] of seen.slice(-2)) if (weight > WRITTEN && j < inputs.length) {
+      const chip = place(inputs[j]);
+      write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), "decoder");
     }
-    svg.append(drawing("rect", { x: from.left - 3, y: from.top - 3, width: to.right - from.left + 6, height: from.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+    const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
+    svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
     const scroll = root.querySelector(".scroll");
     if (scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
   }
 
-  function drawCandidates(step, reads, predicts) {
-    const { data } = state, box = root.querySelector(".cand"), shown = [...data.candidates[step]];
-    if (!shown.some(([, , on]) => on)) shown.splice(-1, 1, [data.chosen[step], data.probability[step], true]);
-    box.replaceChildren();
-    let sum = 0;
-    for (const [piece, p, on] of shown) {
-      sum += p;
-      const token = element("span", on ? "t on" : "t"), bar = element("span", on ? "b on" : "b");
-      if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
-      else token.append(piece);
-      token.title = piece[0] === "·" ? "· stands for the space before a word" : "";
-      bar.style.width = `${p * 100}%`;
-      box.append(token, bar, element("span", "n", percent(p)));
-    }
-    root.querySelector(".rest").textContent = `All other tokens together: ${percent(Math.max(0, 1 - sum))}`;
-  }
-
   return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); mounts.delete(root); };
-}
-
-async function copyLink(node) {
-  try {
-    await navigator.clipboard.writeText(window.location.href);
-    node.textContent = "Copied";
-  } catch {
-    node.textContent = "Copy it from the address bar";
-  }
-  setTimeout(() => { node.textContent = "Copy link"; }, 1500);
-}
-
-// Arrow keys, home and end step wherever the focus is, except where they mean something else already.
-function listen(state) {
-  const keys = { ArrowLeft: () => state.step - 1, ArrowRight: () => state.step + 1, Home: () => 1, End: () => state.data.target.length };
-  state.onKey = (event) => {
-    const at = event.composedPath()[0];
-    if (event.key === "Enter" && at.tagName === "INPUT") setTimeout(() => at.blur(), 50); // what follows is meant for the steps
-    if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
-    if (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName) && !/^(checkbox|radio|range)$/.test(at.type)) return;
-    if (at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox]")) return;
-    if (at.type === "range" && at.className !== "range") return;
-    event.preventDefault();
-    event.stopPropagation();
-    clearInterval(state.timers.play);
-    state.timers.play = null;
-    state.go(keys[event.key]());
-  };
-  document.addEventListener("keydown", state.onKey, true); // before a group of buttons takes the arrows
-  state.resize = new ResizeObserver(() => state.go && redraw(state));
-  state.resize.observe(state.root);
-  document.fonts?.ready.then(() => { state.width = null; redraw(state); }); // lines end at the chips as they are set then
-}
-
-function redraw(state) {
-  const width = state.root.getBoundingClientRect().width;
-  if (width === state.width) return;
-  state.width = width;
-  const scroll = state.root.querySelector(".scroll");
-  scroll.classList.remove("tight");
-  scroll.classList.toggle("tight", scroll.scrollWidth > scroll.clientWidth);
-  clearTimeout(state.timers.rest);
-  state.go(state.step);
-}
-
-function unlisten(state) {
-  document.removeEventListener("keydown", state.onKey, true);
-  state.resize?.disconnect();
 }

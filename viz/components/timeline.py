@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from model.analysis import candidates
 from model.trace import Site
 from viz import state, texts, theme
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from model.inference import Analysis
     from model.tokenizer import Tokenizer
 
-CANDIDATES = 5
+ROWS = ("steps", "shifted", "training")
 _HERE = Path(__file__).parent
 
 
@@ -59,15 +58,10 @@ def payload(
         "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
-        "candidates": [
-            [[tokenizer.piece(c.id), round(c.probability, 5), c.id == chosen] for c in row]
-            for row, chosen in zip(candidates(trace.log_probs, CANDIDATES), ids, strict=True)
-        ],
-        "chosen": [tokenizer.piece(i) for i in ids],
         "score": f"{trace.token_log_probs.sum():.2f}".replace("-", "−"),
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
-        "how": "given target" if analysis.request.target is not None else "greedy",
+        "how": analysis.how,
         "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
         "style": theme.PALETTES[mode].css_variables(),
         "crossScale": list(theme.scale("cross", mode)),
@@ -89,16 +83,27 @@ _mount = st.components.v2.component(
     "attention_lab.timeline",
     html='<div class="timeline"></div>',
     css=(_HERE / "timeline.css").read_text(encoding="utf-8"),
-    js=(_HERE / "timeline.js").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("timeline_parts.js", "timeline.js")),
 )
 
 
-def timeline(data: dict[str, Any], on_step: Callable[[int], None], key: str = "timeline") -> None:
-    """Mounts the component; `on_step` is called, before the next run, with the step (from 1) at which the visitor rests."""
+def timeline(
+    data: dict[str, Any], on_step: Callable[[int], None], on_rows: Callable[[str], None], key: str = "timeline"
+) -> None:
+    """Mounts the component with the payload and `step` (from 1), `rows` and `guess` of the view.
+
+    Before the next run `on_step` is called with the step at which the visitor rests, and `on_rows` with how the target's
+    rows are arranged.
+    """
 
     def settled() -> None:
         step = state.component_value(key, "step")
         if isinstance(step, int | float) and 1 <= step <= len(data["target"]):
             on_step(int(step))
 
-    _mount(key=key, data=data, default={"step": data["step"]}, on_step_change=settled)
+    def arranged() -> None:
+        if (rows := state.component_value(key, "rows")) in ROWS:
+            on_rows(rows)
+
+    told = {"step": data["step"], "rows": data["rows"]}
+    _mount(key=key, data=data, default=told, on_step_change=settled, on_rows_change=arranged)

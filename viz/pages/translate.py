@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.analysis import changed_words
 from model.trace import KINDS, Site
-from viz import cache, controls, edit_controls, state, texts, theme
+from viz import cache, controls, decoding_controls, edit_controls, state, texts, theme
+from viz.components import candidates
 from viz.components.timeline import payload, timeline
 from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, mask_map
-from viz.view import unedited
+from viz.view import View, unedited
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -34,53 +36,89 @@ def main() -> None:
         rest = st.container()
     try:
         with rest, texts.waiting():
-            cache.refresh(view.checkpoint)
-            request, aside = cache.fitted(view.request(), view.device)
-            loaded = cache.checkpoint(view.checkpoint, view.device)
-            layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-            view, more = view.fit(layers, loaded.config.heads)
-            analysis = cache.analyse(request, view.device)
-            effects = cache.mask_effects(unedited(request), view.device)
+            look = cache.look(view)
+            effects = cache.mask_effects(unedited(look.request), view.device)
     except ValueError as fault:
         with below:
             texts.sentence_notes((), faults)
             controls.given_target(view)
         with rest:
             texts.fault(str(fault))
+            decoding_controls.way_out(view)
             edit_controls.rescue(view)
         state.settle(view)
         return
-    view = view.within(len(analysis.trace.outputs))
+    analysis, languages = look.analysis, look.loaded.languages
+    view = look.view.within(len(analysis.trace.outputs))
     with heading:
-        texts.language(loaded.languages[0])
+        texts.language(languages[0])
     with count:
         texts.token_count(analysis)
     with below:
-        texts.sentence_notes(analysis.notes, (*faults, *more, *(reason for _, reason in aside)))
-        controls.given_target(view)
+        texts.sentence_notes(analysis.notes, (*faults, *look.faults))
+        if view.show != "decoding":
+            controls.given_target(view)
         edit_controls.other_edits(view, analysis)
     mode = state.theme_mode()
-    layer, head = view.layer - 1, None if view.head is None else view.head - 1
     with rest:
-        key = ("timeline", request, view.device, layer, head, mode)
-        data = cache.drawn(key, lambda: payload(analysis, loaded, layer, head, 1, mode)) | {"step": view.step}
-        timeline(data, on_step=lambda step: state.change(step=step))
+        decoding_controls.sentences(view, look, languages[1])
+        draw_steps(view, look, mode)
+    if view.guess:
+        decoding_controls.guessing(view)
+        state.settle(view)
+        return
     with st.container(key="lower"):
-        maps, masks = st.columns([760, 240], gap="medium")
-        with maps:
-            controls.layer_and_head(view, layers, loaded.config.heads)
-            with st.container(key="maps"):
-                draw_maps(analysis, view.device, layer, head, view.show, mode)
-        with masks:
-            controls.mask_switches(view, effects)
+        left, right = st.columns([760, 240], gap="medium")
+        with left:
+            controls.layer_and_head(view, look.layers, look.loaded.config.heads)
+            if view.show == "decoding":
+                own = dataclasses.replace(look.request, target=None)
+                decoding_controls.panel(view, look, lambda: cache.analyse(own, view.device), mode, CHART_HEIGHT)
+            else:
+                with st.container(key="maps"):
+                    draw_maps(analysis, view, mode)
+        with right:
+            if view.show == "decoding":
+                decoding_controls.strategy(view)
+            else:
+                controls.mask_switches(view, effects)
     if analysis.baseline is not None:
-        draw_changes(analysis, loaded.languages[1], mode)
+        draw_changes(analysis, languages[1], mode)
     state.settle(view)
 
 
-def draw_maps(analysis: Analysis, device: str, layer: int, head: int | None, show: str, mode: theme.Mode) -> None:
+def draw_steps(view: View, look: cache.Look, mode: theme.Mode) -> None:
+    """The timeline, and the candidates of its step."""
+    analysis, layer, head = look.analysis, view.layer - 1, head_of(view)
+    key = ("timeline", look.request, view.device, layer, head, mode)
+    data = cache.drawn(key, lambda: payload(analysis, look.loaded, layer, head, 1, mode))
+    with st.container(key="steps"):
+        steps, side = st.columns([760, 240], gap="medium")
+    with steps:
+        follow = {"step": view.step, "rows": view.rows, "guess": view.guess}
+        timeline(data | follow, lambda step: state.change(step=step), lambda rows: state.change(rows=rows))
+    with side:
+        drawing = view.controls
+        key = ("candidates", look.request, drawing, view.device, mode)
+        tokenizer, trace = look.loaded.target_tokenizer, data["trace"]
+        rows = cache.drawn(key, lambda: candidates.payload(analysis, tokenizer, drawing, trace, mode))
+        told = state.complaint("word")
+        candidates.candidates(
+            rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
+            on_branch=lambda step, token: decoding_controls.branch(look, step, token),
+            on_word=lambda step, text: decoding_controls.word(look, step, text),
+            on_guess=lambda on: state.change(guess=on),
+        )
+
+
+def head_of(view: View) -> int | None:
+    """The head that is shown, from 0; None for the mean."""
+    return None if view.head is None else view.head - 1
+
+
+def draw_maps(analysis: Analysis, view: View, mode: theme.Mode) -> None:
     """The three maps of one layer: over the whole target, so that they do not follow the step."""
-    trace = analysis.whole
+    trace, layer, head, show = analysis.whole, view.layer - 1, head_of(view), view.show
     for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
         site = Site(kind, layer)
         with column:
@@ -88,7 +126,7 @@ def draw_maps(analysis: Analysis, device: str, layer: int, head: int | None, sho
             if site not in trace.patterns:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
-            key = ("map", analysis.request, device, site, head, show, mode)
+            key = ("map", analysis.request, view.device, site, head, show, mode)
             figure, alt = cache.drawn(key, lambda site=site: draw_map(analysis, site, head, show, mode))
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{show}")

@@ -40,14 +40,9 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            cache.refresh(view.checkpoint)
-            request, aside = cache.fitted(view.request(), view.device)
-            loaded = cache.checkpoint(view.checkpoint, view.device)
-            layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-            view, more = view.fit(layers, loaded.config.heads)
-            analysis = cache.analyse(request, view.device)
+            look = cache.look(view)
         with body:
-            effects = ranking(view)
+            effects = ranking(look.view)
     except ValueError as fault:
         with body:
             texts.sentence_notes((), faults)
@@ -55,7 +50,8 @@ def main() -> None:
             edit_controls.rescue(view)
         state.settle(view)
         return
-    view = view.within(len((analysis.baseline or analysis).trace.outputs))
+    analysis, loaded, aside = look.analysis, look.loaded, look.aside
+    view = look.view.within(len((analysis.baseline or analysis).trace.outputs))
     mode = state.theme_mode()
     with body:
         edit_controls.edit_bar(view, analysis, loaded, tuple(code for code, _ in aside))
@@ -70,9 +66,9 @@ def main() -> None:
         with left:
             change_it(view, analysis, loaded, effects, mode)
         with right:
-            what_happens(view, analysis, loaded, mode, (*faults, *more, *(reason for _, reason in aside)))
+            what_happens(view, analysis, loaded, mode, (*faults, *look.faults))
             what_if_controls.largest_changes(effects, view)
-    leaks(view, request)
+    leaks(view, look.request)
     state.settle(view)
 
 
