@@ -75,11 +75,10 @@ class Tree:
         return Tree((*self.hypotheses, *more), (*self.pruned, *other.pruned))
 
     def find(self, path: tuple[int, ...]) -> Hypothesis | None:
-        """The hypothesis of some ids, or the beginning of one; None where no path of the tree begins so."""
-        for each in (*self.hypotheses, *self.pruned):
-            if each.ids[: len(path)] == path:
-                return Hypothesis(path, each.log_probs[: len(path)])
-        return None
+        """The path of some ids, else the best that begins with them; None where no path of the tree does."""
+        paths = (*self.hypotheses, *self.pruned)
+        begun = (each for each in paths if each.ids[: len(path)] == path)
+        return next((each for each in paths if each.ids == path), next(begun, None))
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:

@@ -80,21 +80,24 @@ class Analysis:
     def how(self) -> str:
         """How the target came about, in a few words."""
         asked = self.request.decoding
-        if self.request.target is not None:
+        if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
             return "given target"
         ways = {"greedy": "greedy", "beam": f"beam of {asked.width}", "sample": f"sampled, seed {asked.seed}"}
         how, ids = ways[asked.strategy], self.hypothesis.ids
         if any(ids[: len(branch)] == branch for branch in self.request.branches):
             return f"{how}, branched off"
-        rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 0)
-        return f"{how}, number {rank}" if rank > 1 else how if rank else f"{how}, given up"
+        rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 1)
+        return f"{how}, given up" if self._given_up else f"{how}, number {rank}" if rank > 1 else how
+
+    @property
+    def _given_up(self) -> bool:
+        return self.hypothesis.ids in {h.ids for h in self.tree.pruned}
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader of the translation should know."""
         notes = []
-        partial = self.hypothesis.ids not in {h.ids for h in self.tree}
-        if partial:
+        if self._given_up:
             notes.append("This path was given up: the beam went on without it.")
         elif not self.hypothesis.finished:
             notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")

@@ -50,19 +50,21 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
     by_k = possible & (np.arange(len(ids)) < (top_k or len(ids)))
     among = np.where(by_k, tempered, 0.0)
     before = np.cumsum(among) - among  # what stands before each
-    kept = by_k & (before < top_p * among.sum() * (1 - 1e-12)) & (tempered > 0)
+    kept = by_k & (tempered > 0)
+    if top_p < 1:
+        kept &= before < top_p * among.sum() * (1 - 1e-12)
     drawn = np.where(kept, tempered, 0.0)
     return Choices(ids, tempered, by_k, kept, drawn / drawn.sum())
 
 
 def check(temperature: float, top_k: int, top_p: float) -> None:
     """ValueError, one sentence, for a control out of range."""
-    if not 0 <= temperature <= MAX_TEMPERATURE:
-        raise ValueError(f"The temperature is {temperature}; expected 0 to {MAX_TEMPERATURE}.")
+    if not (MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE or temperature == 0):
+        raise ValueError(f"The temperature is {temperature}; expected 0, or {MIN_TEMPERATURE} to {MAX_TEMPERATURE}.")
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
         raise ValueError(f"Top-k is {top_k}; expected a whole number of at least 0, where 0 keeps all.")
     if not 0 < top_p <= 1:
         raise ValueError(f"Top-p is {top_p}; expected more than 0 and at most 1.")
 
 
-MAX_TEMPERATURE = 10
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10

@@ -167,4 +167,5 @@ class Trace:
     def nbytes(self) -> int:
         """Bytes that the arrays hold."""
         maps = (a for group in (self.patterns, self.scores, self.masks, self.head_masks) for a in group.values())
-        return self.log_probs.nbytes + sum(a.nbytes for a in maps)
+        totals = 0 if self.log_totals is None else self.log_totals.nbytes
+        return self.log_probs.nbytes + totals + sum(a.nbytes for a in maps)

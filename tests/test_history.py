@@ -30,6 +30,7 @@ def page() -> None:
     asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
     st.button("ask", on_click=state.show_request, args=(asked, "order"))
     fields = {"source": "Ten owls.", "target": "Neuf.", "pad": 9, "mode": "given", "checkpoint": "other", "device": "cpu"}
+    fields["sentence"] = 2
     looks = {"step": 2, "layer": 1, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
     for field, value in {**fields, **looks}.items():
         st.button(field, on_click=state.change, kwargs={field: value})
@@ -190,3 +191,10 @@ def test_the_edits_of_a_link_are_no_step_of_the_history():
     assert visitor.steps == (False, False)
     assert visitor.click("off_cross.3.5").made == BASELINE
     assert visitor.click("undo").made == tiny.edited("off_cross.3.5")
+
+
+def test_an_undone_target_is_that_of_its_sentence():
+    visitor = Visitor(text="One owl. Two owls.", target="Un hibou.").click("sentence")
+    assert (visitor.view.sentence, visitor.view.target) == (2, None)
+    visitor.click("undo")
+    assert (visitor.view.sentence, visitor.view.target) == (1, "Un hibou.")

@@ -238,7 +238,8 @@ def test_the_dictionary_is_json(tiny_checkpoint):
 def test_bytes_hold_the_baseline_and_the_steps(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
     parts = [again.trace, again.baseline.trace, *again.steps]
-    assert again.nbytes == sum(a.nbytes for trace in parts for a in arrays(trace).values())
+    totals = sum(trace.log_totals.nbytes for trace in parts)
+    assert again.nbytes == totals + sum(a.nbytes for trace in parts for a in arrays(trace).values())
 
 
 def test_a_window_and_two_vocabularies_are_respected(tokenizer):
@@ -275,3 +276,58 @@ def test_load_refuses_an_absent_device(saved, monkeypatch):
     assert load(str(saved)).device.type == "cpu"
     with pytest.raises(ValueError, match="The device 'cuda' is not available here; expected auto or one of cpu"):
         load(str(saved), device="cuda")
+
+
+# -- how the target came about -----------------------------------------------------------------------------------------
+
+BEAM, SAMPLED = Decoding("beam", limit=8, width=4), Decoding("sample", limit=8, seed=7)
+
+
+def how(checkpoint, decoding=SHORT, **more) -> str:
+    return analyse(checkpoint, Request(TEXT, decoding=decoding, **more)).how
+
+
+def test_how_names_the_strategy_or_the_given_target(tiny_checkpoint):
+    assert how(tiny_checkpoint) == "greedy"
+    assert how(tiny_checkpoint, BEAM) == "beam of 4"
+    assert how(tiny_checkpoint, SAMPLED) == "sampled, seed 7"
+    for decoding in (SHORT, BEAM, SAMPLED):
+        assert how(tiny_checkpoint, decoding, target=TARGET) == "given target"
+
+
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
+def test_what_was_decoded_again_was_not_given(tiny_checkpoint, edit):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, decoding=SHORT, mode="again", intervention=edit))
+    assert found.translation != TARGET == found.baseline.translation
+    assert (found.how, found.baseline.how) == ("greedy", "given target")
+
+
+def test_how_tells_the_rank_in_the_beam_and_what_was_given_up(tiny_checkpoint):
+    tree = analyse(tiny_checkpoint, Request(TEXT, decoding=BEAM)).tree
+    ranks = [how(tiny_checkpoint, BEAM, path=h.ids) for h in tree]
+    assert ranks == ["beam of 4", "beam of 4, number 2", "beam of 4, number 3", "beam of 4, number 4"]
+    assert len(tree.pruned) > 2
+    for lost in tree.pruned:
+        found = analyse(tiny_checkpoint, Request(TEXT, decoding=BEAM, path=lost.ids))
+        assert found.how == "beam of 4, given up"
+        assert found.notes[0] == "This path was given up: the beam went on without it."
+    assert how(tiny_checkpoint, BEAM, path=(9, 9, 9)) == "beam of 4"  # no such path: the best
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, SAMPLED], ids=lambda d: d.strategy)
+def test_the_beginning_of_a_path_that_lived_was_not_given_up(tiny_checkpoint, decoding):
+    best = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding)).tree[0].ids
+    found = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding, path=best[:2]))
+    assert "given up" not in " ".join((found.how, *found.notes))
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, SAMPLED], ids=lambda d: d.strategy)
+def test_how_tells_a_branch_from_the_original(tiny_checkpoint, decoding):
+    own = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding))
+    taken = {h.ids[:3] for h in (*own.tree, *own.tree.pruned)}
+    first = own.hypothesis.ids[:2]
+    one, two = [(*first, i) for i in range(5, 40) if (*first, i) not in taken][:2]
+    assert how(tiny_checkpoint, decoding, branches=(one,)) == f"{own.how}, branched off"
+    assert how(tiny_checkpoint, decoding, branches=(one, two), path=one) == f"{own.how}, branched off"
+    assert how(tiny_checkpoint, decoding, branches=(one, two), path=own.hypothesis.ids) == own.how
+    assert how(tiny_checkpoint, decoding, branches=(one,), target=TARGET) == "given target"

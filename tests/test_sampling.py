@@ -77,9 +77,9 @@ def test_drawn_shares_are_those_asked_for():
 @pytest.mark.parametrize(
     ("controls", "message"),
     [
-        ({"temperature": -0.1}, "The temperature is -0.1; expected 0 to 10."),
-        ({"temperature": math.nan}, "The temperature is nan; expected 0 to 10."),
-        ({"temperature": math.inf}, "The temperature is inf; expected 0 to 10."),
+        ({"temperature": -0.1}, "The temperature is -0.1; expected 0, or 0.01 to 10."),
+        ({"temperature": math.nan}, "The temperature is nan; expected 0, or 0.01 to 10."),
+        ({"temperature": math.inf}, "The temperature is inf; expected 0, or 0.01 to 10."),
         ({"top_k": -1}, "Top-k is -1; expected a whole number of at least 0, where 0 keeps all."),
         ({"top_k": 1.5}, "Top-k is 1.5; expected a whole number"),
         ({"top_p": 0.0}, "Top-p is 0.0; expected more than 0 and at most 1."),

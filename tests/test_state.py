@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, address
 
 from model.intervention import Intervention
-from model.request import MAX_PAD, Request, RequestError
+from model.request import MAX_PAD, Decoding, Request, RequestError
 from viz.links import link, parse
 from viz.view import View, unedited
 
@@ -29,6 +29,20 @@ OTHER = {
     "kind": "cross",
     "scope": "head",
     "experiment": "order",
+    "sentence": 2,
+    "split": False,
+    "strategy": "sample",
+    "width": 2,
+    "alpha": 0.5,
+    "temperature": 0.7,
+    "top_k": 40,
+    "top_p": 0.9,
+    "seed": 7,
+    "drawn": (0.5, 3, 0.8),
+    "branches": ((5, 6), (5, 7, 2)),
+    "path": (5, 7, 2),
+    "rows": "training",
+    "guess": True,
     "device": "cpu",
 }
 GOOD = {
@@ -141,8 +155,8 @@ def test_parameters_of_other_software_are_left_alone():
 
 def test_a_view_keeps_the_layer_and_head_that_the_checkpoint_has():
     view = View(layer=4, head=8)
-    assert view.fit(4, 8) == (view, ())
-    assert View(layer=1).fit(1, 1) == (View(layer=1, head=None), ())  # the default head is no fault of the link
+    assert view.fit(4, 8, 8000) == (view, ())
+    assert View(layer=1).fit(1, 1, 8000) == (View(layer=1, head=None), ())  # the default head is no fault of the link
 
 
 @pytest.mark.parametrize(
@@ -154,7 +168,7 @@ def test_a_view_keeps_the_layer_and_head_that_the_checkpoint_has():
     ],
 )
 def test_a_layer_or_head_that_is_not_there_is_named_and_replaced(view, fitted, named):
-    found, faults = view.fit(4, 8)
+    found, faults = view.fit(4, 8, 8000)
     assert found == fitted
     assert len(faults) == len(named)
     for fault, (asked, there) in zip(faults, named, strict=True):
@@ -163,7 +177,7 @@ def test_a_layer_or_head_that_is_not_there_is_named_and_replaced(view, fitted, n
 
 
 def test_the_default_layer_is_no_fault_of_the_link():
-    view, faults = View().fit(2, 8)
+    view, faults = View().fit(2, 8, 8000)
     assert view.layer == 2
     assert faults == ()
 
@@ -177,12 +191,17 @@ def test_a_request_carries_everything_that_the_network_needs():
         target=OTHER["target"],
         pad=MAX_PAD,
         mode="again",
+        decoding=Decoding("sample", temperature=0.5, top_k=3, top_p=0.8, seed=7),
         intervention=edits,
     )
+    untold = dataclasses.replace(View(**OTHER), target=None).request()  # a given target has no branches
+    assert untold == dataclasses.replace(request, target=None, branches=OTHER["branches"], path=OTHER["path"])
     assert not View().request().intervention
 
 
-@pytest.mark.parametrize("field", ["step", "layer", "head", "show", "device", "kind", "scope", "experiment"])
+@pytest.mark.parametrize(
+    "field", ["step", "layer", "head", "show", "device", "kind", "scope", "experiment", "rows", "guess"]
+)
 def test_what_is_only_looked_at_asks_for_nothing_new(field):
     assert dataclasses.replace(View(), **{field: OTHER[field]}).request() == View().request()
 
@@ -211,6 +230,10 @@ def page() -> None:
     st.button("pad", on_click=state.change, kwargs={"pad": view.pad + 1})
     st.button("same", on_click=state.change, kwargs={"source": view.source})
     st.button("new", on_click=state.change, kwargs={"source": "Nine owls."})
+    for field, value in {"sentence": 2, "split": False, "checkpoint": "other", "temperature": 0.5, "seed": 9}.items():
+        st.button(field, on_click=state.change, kwargs={field: value})
+    st.button("cooler", on_click=state.change, kwargs={"temperature": 0.5, "top_k": 3})
+    st.button("as before", on_click=state.change, kwargs={"temperature": 1.0, "top_k": 0})
     state.settle(view)
 
 
@@ -258,3 +281,33 @@ def test_a_new_sentence_begins_at_its_first_step_without_the_old_target():
     at = click(opened(step="5", target="Neuf hiboux.", pad="2"), "same")
     assert at.session_state["seen"] == View(step=5, target="Neuf hiboux.", pad=2)
     assert click(at, "new").session_state["seen"] == View(source="Nine owls.", pad=2)
+
+
+@pytest.mark.parametrize("done", ["new", "sentence", "split", "checkpoint"])
+def test_branches_and_path_go_with_the_sentence_and_the_checkpoint_that_they_belong_to(done):
+    found = opened(text="One owl. Two owls.", branch="5-6", path="5", width="2")
+    seen = click(found, done).session_state["seen"]
+    assert (seen.branches, seen.path, seen.width) == ((), (), 2)
+    assert not {"branch", "path"} & set(address(found))
+
+
+@pytest.mark.parametrize("done", ["same", "pad", "cooler"])
+def test_branches_and_path_stay_while_the_sentence_does(done):
+    seen = click(opened(branch="5-6", path="5"), done).session_state["seen"]
+    assert (seen.branches, seen.path) == (((5, 6),), (5,))
+
+
+def test_another_sentence_of_the_text_begins_at_its_first_step_without_the_target_of_the_last():
+    found = click(opened(text="One owl. Two owls.", target="Un.", step="3"), "sentence")
+    assert found.session_state["seen"] == View(source="One owl. Two owls.", sentence=2)
+    assert click(found, "new").session_state["seen"] == View(source="Nine owls.")
+
+
+def test_what_was_drawn_is_kept_until_it_is_drawn_again_or_the_controls_are_as_they_were():
+    found = click(opened(decode="sample"), "cooler")
+    assert address(found) == {"decode": "sample", "temperature": "0.5", "top_k": "3", "drawn": "1_0_1"}
+    assert found.session_state["seen"].request() == View(strategy="sample").request()
+    assert address(click(found, "temperature"))["drawn"] == "1_0_1"
+    assert address(click(found, "as before")) == {"decode": "sample"}
+    click(found, "cooler")
+    assert address(click(found, "seed")) == {"decode": "sample", "temperature": "0.5", "top_k": "3", "seed": "9"}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from model.request import PAD_WHEN_UNMASKED, Decoding, Request
 from model.trace import Site
 from viz import theme
 from viz.components import timeline as component
-from viz.components.timeline import CANDIDATES, payload, segments
+from viz.components.timeline import ROWS, payload, segments
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -77,7 +78,7 @@ def test_rows_are_the_traces_rows_to_five_decimals(ask, layer, head, more):
 def test_every_step_has_all_that_is_drawn_of_it(ask, more):
     analysis, data = ask(**more)
     steps, sources = len(analysis.trace.outputs), len(analysis.trace.source)
-    for name in ("target", "segments", "cross", "decoder", "allowed", "probability", "candidates", "chosen"):
+    for name in ("target", "segments", "cross", "decoder", "allowed", "probability"):
         assert len(data[name]) == steps, name
     assert {len(row) for row in data["cross"]} == {len(data["source"])} == {sources}
     assert {len(row) for name in ("decoder", "allowed") for row in data[name]} == {steps}
@@ -113,26 +114,6 @@ def test_the_timeline_says_the_translation(ask, more):
     analysis, data = ask(**more)
     assert analysis.translation
     assert "".join(data["segments"]) == analysis.translation
-
-
-@pytest.mark.parametrize("more", [{}, {"target": "Lo nefa."}], ids=str)
-def test_candidates_are_the_likeliest_five_and_the_given_or_chosen_one_is_marked(ask, tiny_checkpoint, more):
-    analysis, data = ask(**more)
-    trace, pieces = analysis.trace, tiny_checkpoint.target_tokenizer
-    marked = 0
-    for step, row in enumerate(data["candidates"]):
-        assert 1 <= len(row) <= CANDIDATES == 5
-        probabilities = [p for _, p, _ in row]
-        close(probabilities, np.sort(np.exp(trace.log_probs[step]))[::-1][:CANDIDATES])
-        assert probabilities == sorted(probabilities, reverse=True)
-        assert sum(probabilities) <= 1 + 1e-4
-        chosen = [piece for piece, _, on in row if on]
-        assert chosen in ([], [data["chosen"][step]])
-        likely = trace.outputs.ids[step] in np.argsort(-trace.log_probs[step], kind="stable")[:CANDIDATES]
-        assert bool(chosen) == likely
-        marked += likely
-    assert data["chosen"] == [pieces.piece(i) for i in trace.outputs.ids]
-    assert marked == len(data["target"]) or more  # what the model chose itself is always among them
 
 
 def test_without_edits_there_is_no_before(ask):
@@ -202,11 +183,12 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
     assert not any(token["pad"] for token in data["source"])
 
 
-def test_the_browser_makes_no_markup_from_text():
-    script = (COMPONENTS / "timeline.js").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["timeline.js", "timeline_parts.js"])
+def test_the_browser_makes_no_markup_from_text(name):
+    script = (COMPONENTS / name).read_text(encoding="utf-8")
     for door in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc", "Function("):
         assert door not in script
-    assert "textContent" in script
+    assert "textContent = " in script
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -216,15 +198,36 @@ def test_the_theme_travels_with_the_data(ask, mode):
     assert data["crossScale"] == list(theme.scale("cross", mode))
 
 
+def mounted(monkeypatch, data, name: str, value) -> tuple[dict, list]:
+    """What the component is given, and what is heard of a value that the browser reports under a name."""
+    arguments, heard = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **given: arguments.update(given))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+    component.timeline(data, lambda step: heard.append(("step", step)), lambda rows: heard.append(("rows", rows)))
+    assert heard == []
+    for each in ("step", "rows"):
+        arguments[f"on_{each}_change"]()
+    return arguments, heard
+
+
 @pytest.mark.parametrize(
     ("reported", "told"), [(1, [1]), (3, [3]), (2.0, [2]), (0, []), (-1, []), (99, []), (None, []), ("2", []), ([2], [])]
 )
 def test_only_a_step_of_this_trace_is_taken_from_the_browser(ask, monkeypatch, reported, told):
-    mounted, heard = {}, []
-    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
-    monkeypatch.setattr(component.state, "component_value", lambda key, name: reported)
-    _, data = ask()
-    component.timeline(data, heard.append)
-    assert mounted["data"] is data
-    mounted["on_step_change"]()
-    assert heard == told
+    data = ask(step=2)[1] | {"rows": "shifted", "guess": False}
+    arguments, heard = mounted(monkeypatch, data, "step", reported)
+    assert arguments["data"] is data
+    assert arguments["default"] == {"step": 2, "rows": "shifted"}
+    assert heard == [("step", step) for step in told]
+
+
+@pytest.mark.parametrize("reported", [*ROWS, "", "Steps", "<b>", None, 1, True])
+def test_only_an_arrangement_of_the_rows_is_taken_from_the_browser(ask, monkeypatch, reported):
+    _, heard = mounted(monkeypatch, ask()[1] | {"rows": "steps", "guess": False}, "rows", reported)
+    assert heard == ([("rows", reported)] if reported in ("steps", "shifted", "training") else [])
+
+
+def test_the_browser_knows_the_same_arrangements():
+    script = (COMPONENTS / "timeline.js").read_text(encoding="utf-8")
+    table = script[script.index("const ROWS = {") : script.index("};", script.index("const ROWS = {"))]
+    assert tuple(re.findall(r"^  (\w+): \[", table, re.MULTILINE)) == ROWS

@@ -4,8 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+import tiny
 import torch
 
+from model.inference import analyse
+from model.intervention import BASELINE
+from model.request import Decoding, Request
 from model.trace import Axis, Probe, Site, Trace, View
 
 ENCODER, DECODER, CROSS = Site("encoder", 0), Site("decoder", 0), Site("cross", 0)
@@ -115,11 +119,68 @@ def test_bytes_are_counted():
     assert trace().nbytes == 2 * maps + (9 + 4 + 6) + 4 * 2 * 9
 
 
+def test_bytes_of_the_totals_are_counted_too():
+    assert trace(log_totals=np.zeros(2, dtype=np.float32)).nbytes == trace().nbytes + 4 * 2
+
+
 def test_a_trace_and_its_parts_are_frozen():
     whole = trace()
     for record, name in ((whole, "patterns"), (whole.view(ENCODER, 0), "values"), (SOURCE, "ids")):
         with pytest.raises(dataclasses.FrozenInstanceError, match=name):
             setattr(record, name, None)
+
+
+# -- logits ------------------------------------------------------------------------------------------------------------
+
+TEXT = "The red fox takes a lamp."
+CUT = ("off_cross.2.1", "block_enc_3-2")
+
+
+def test_logits_by_hand():
+    logits = np.array([[1.0, 2.0, -3.0], [50.0, 0.0, 49.0]])
+    totals = np.log(np.exp(logits).sum(axis=1))
+    assert totals[0] != pytest.approx(totals[1])
+    whole = trace(log_probs=logits - totals[:, None], log_totals=totals)
+    np.testing.assert_allclose(whole.logits, logits, atol=1e-12)
+    with pytest.raises(AssertionError, match="this trace was made without them"):
+        _ = trace().logits
+
+
+def said(checkpoint, source, inputs, edit) -> np.ndarray:
+    """What the network gives each token before the softmax, in one pass, [T,V]."""
+    found = tiny.logits(checkpoint.model, torch.tensor([source]), torch.tensor([inputs]), edit, means=checkpoint.means)
+    return found[0].double().numpy()
+
+
+def logsumexp(logits: np.ndarray) -> np.ndarray:
+    return np.logaddexp.reduce(logits.astype(np.float64), axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("codes", "mode"),
+    [((), "given"), *((codes, mode) for mode in ("given", "again") for codes in (CUT, ("padding-off",), ("causal-off",)))],
+    ids=str,
+)
+def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities(exact_checkpoint, codes, mode):
+    edit = tiny.edited(*codes)
+    request = Request(TEXT, pad=2, mode=mode, decoding=Decoding(limit=8), intervention=edit)
+    analysis = analyse(exact_checkpoint, request)
+    stepwise = mode == "again" and not edit.causal_mask
+    assert len(analysis.steps) == (8 if stepwise else 0)
+    pairs = [(analysis.trace, edit), *([(analysis.baseline.trace, BASELINE)] if codes else [])]
+    for found, under in pairs:
+        source, inputs = found.source.ids, found.inputs.ids
+        expected = said(exact_checkpoint, source, inputs, under)
+        if stepwise and under is edit:  # step t was chosen after t tokens, and has seen no others
+            reads = [said(exact_checkpoint, source, inputs[: t + 1], under)[-1] for t in range(len(inputs))]
+            assert np.abs(expected - np.stack(reads)).max() > 0.1
+            expected = np.stack(reads)
+        np.testing.assert_allclose(found.logits, expected, rtol=0, atol=1e-4)
+        np.testing.assert_allclose(found.logits - logsumexp(found.logits), found.log_probs, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(found.log_totals[:, None], logsumexp(expected), rtol=0, atol=1e-5)
+        assert not found.log_totals.flags.writeable
+    for t, step in enumerate(analysis.steps):
+        np.testing.assert_array_equal(step.logits[-1], analysis.trace.logits[t])
 
 
 # -- the probe ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The edits of a link, and what of a view they and the mask matrix make. The rest of the link is in test_state.py."""
+"""The edits of a link, and what a view makes of them, of the mask matrix, and of how tokens are chosen."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tiny
 
 from model.edit_kinds import Place
 from model.intervention import BASELINE, Intervention
+from model.request import Decoding, RequestError
 from viz.links import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, link, parse
 from viz.view import View, with_intervention
 
@@ -138,3 +139,60 @@ def test_a_views_edits_and_switches_are_one_intervention_and_it_makes_the_view_a
     assert bool(whole) is not (causal and padding and not codes)
     assert with_intervention(whole) == {"causal_mask": causal, "padding_mask": padding, "edits": view.edits}
     assert dataclasses.replace(View(), **with_intervention(whole)) == view
+
+
+@pytest.mark.parametrize(
+    ("strategy", "decoding"),
+    [
+        ("greedy", Decoding()),
+        ("yours", Decoding()),
+        ("beam", Decoding("beam", width=3, alpha=0.5)),
+        ("sample", Decoding("sample", temperature=0.7, top_k=4, top_p=0.9, seed=6)),
+    ],
+)
+def test_what_a_strategy_does_not_use_is_no_part_of_its_request(strategy, decoding):
+    view = View(strategy=strategy, width=3, alpha=0.5, temperature=0.7, top_k=4, top_p=0.9, seed=6)
+    assert view.request().decoding == decoding
+
+
+def test_what_was_drawn_with_other_controls_stays_as_it_is_and_the_next_draw_is_told():
+    view = View(strategy="sample", temperature=0.7, top_k=4, seed=6, drawn=(1.5, 0, 0.8))
+    assert view.decoding == Decoding("sample", temperature=1.5, top_p=0.8, seed=6)
+    assert view.controls == Decoding("sample", temperature=0.7, top_k=4)
+    assert dataclasses.replace(view, target="Deux.").controls is None
+    assert dataclasses.replace(view, strategy="beam").controls is None
+
+
+@pytest.mark.parametrize(("sentence", "chosen"), [(1, 0), (2, 1), (3, 2), (16, 2)])
+def test_the_chosen_sentence_is_asked_and_the_others_stand_beside_it_in_their_order(sentence, chosen):
+    texts = ("One owl.", "Two owls!", "Three?")
+    view = View(source="  One owl. Two owls!\nThree? ", sentence=sentence)
+    request = view.request()
+    assert view.sentences == texts
+    assert request.source == texts[chosen]
+    assert request.beside == tuple(text for text in texts if text != texts[chosen])
+    whole = dataclasses.replace(view, split=False)
+    assert (whole.request().source, whole.request().beside) == (view.source.strip(), ())
+
+
+def test_a_text_of_more_sentences_than_a_batch_may_have_is_no_request_unless_it_is_read_as_one():
+    view = View(source="Owl. " * 17)
+    with pytest.raises(RequestError, match="17 sentences; expected at most 16"):
+        view.request()
+    assert dataclasses.replace(view, split=False).request().beside == ()
+
+
+@pytest.mark.parametrize("where", ["branches", "path"])
+@pytest.mark.parametrize("size", [320, 8000])
+def test_tokens_beyond_the_vocabulary_are_named_and_what_holds_them_goes(where, size):
+    for token, faulty in ((size - 1, False), (size, True), (999_999, True)):
+        held = {"branches": ((5, 6), (5, token))} if where == "branches" else {"path": (5, token, 6)}
+        view = View(layer=1, **held)
+        found, faults = view.fit(4, 8, size)
+        if not faulty:
+            assert (found, faults) == (view, ())
+            continue
+        assert found == View(layer=1)
+        assert len(faults) == 1
+        assert f"the token {token};" in faults[0]
+        assert f"up to {size - 1}." in faults[0]

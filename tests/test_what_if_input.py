@@ -201,7 +201,7 @@ def test_no_markup_is_made_of_what_is_typed():
     labels = cache.analyse(Request(MARKUP), "auto").labels
     codes = [f"block_enc_all-{n}" for n, _ in enumerate(labels.source, 1)]
     for more in ({}, {"mode": "again", "causal": "off"}):
-        lab = what_if(text=MARKUP, target=MARKUP, edits="~".join(codes[:-1]), **more)
+        lab = what_if(text=MARKUP, split="off", target=MARKUP, edits="~".join(codes[:-1]), **more)
         assert lab.faults == []
         told = {code: text for code, text in lab.edits.items() if code != "causal-off"}
         assert told == {

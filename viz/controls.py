@@ -209,7 +209,8 @@ def sidebar() -> None:
     except ValueError:
         return  # the page says what is wrong with it
     config, test = loaded.config, loaded.metrics.get("test")
-    score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences." if test else "Not scored on a test set."
+    how = f", beam {test['beam']}" if test and test.get("beam", 1) > 1 else ""
+    score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."

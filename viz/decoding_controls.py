@@ -61,10 +61,22 @@ def strategy(view: View) -> None:
 def _choose(name: str) -> None:
     now = state.current()
     if name == "yours":
-        state.change(strategy=name, target=state.kept(KEPT), branches=(), step=1)
+        kept = state.kept(KEPT) or (None, None)
+        state.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
     else:
-        state.keep(KEPT, now.target)
+        _put_aside(now)
         state.change(strategy=name, target=None, **({"step": 1} if now.target is not None else {}))
+
+
+def _whose(view: View) -> tuple:
+    """What a translation belongs to."""
+    return view.checkpoint, view.source, view.sentence, view.split
+
+
+def _put_aside(view: View) -> None:
+    """Keeps a given translation for when its sentence is looked at again."""
+    if view.target is not None:
+        state.keep(KEPT, (_whose(view), view.target))
 
 
 def _fields(*names: str, view: View) -> None:
@@ -124,6 +136,7 @@ def guessing(view: View) -> None:
 
 def panel(view: View, look: Look, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
+    branch_chips(view, look)
     if view.target is not None or view.strategy == "yours":
         _yours(view)
     if view.target is not None:
@@ -151,7 +164,7 @@ def _yours(view: View) -> None:
 
 def _target(typed: str) -> str:
     if not typed.strip():
-        raise ValueError("The translation is empty; expected a text in the target language. The last one is shown.")
+        raise ValueError("The translation is empty; expected a text in the target language.")
     return typed
 
 
@@ -161,7 +174,7 @@ def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height:
     bits = -trace.token_log_probs / np.log(2)
     first = [row[0] for row in candidates(trace.log_probs, 1)]
     rather = [
-        None if best.id == token else (tokenizer.piece(best.id).removeprefix("·"), best.probability)
+        None if best.id == token else (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
         for best, token in zip(first, trace.outputs.ids, strict=True)
     ]
     worst = int(bits.argmax())
@@ -182,7 +195,6 @@ def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height:
 
 def _tree(view: View, look: Look, mode: theme.Mode) -> None:
     analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
-    _branch_chips(view, look)
     alpha = view.alpha if view.strategy == "beam" else None
     data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, mode)
     beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
@@ -197,9 +209,9 @@ def _show(analysis: Analysis, number: int, whole: bool) -> None:
     state.change(path=() if best else path, **({} if whole else {"step": node.step}))
 
 
-def _branch_chips(view: View, look: Look) -> None:
+def branch_chips(view: View, look: Look) -> None:
     """Every branch with its way back."""
-    if not view.branches:
+    if not view.branches or view.target is not None:
         return
     tokenizer = look.loaded.target_tokenizer
     with st.container(key="branches", horizontal=True, vertical_alignment="center", gap="small"):
@@ -240,8 +252,7 @@ def _add(look: Look, path: tuple[int, ...], step: int) -> None:
         state.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
         return
     given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == "yours" else {}
-    if now.target is not None:
-        state.keep(KEPT, now.target)
+    _put_aside(now)
     state.change(branches=(*branches, path), path=(), step=step, **given)
 
 

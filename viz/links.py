@@ -12,6 +12,7 @@ from model.config import END, MAX_TOKENS
 from model.edit_kinds import EditError
 from model.intervention import BASELINE, Intervention
 from model.request import MAX_ALPHA, MAX_PAD, MAX_SEED, MAX_SENTENCES
+from model.sampling import MIN_TEMPERATURE
 from viz.view import MAX_TEMPERATURE, MAX_WIDTH, STRATEGIES, View, with_intervention
 
 MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
@@ -34,7 +35,7 @@ def _decimal(low: float, high: float, above: bool = False) -> Callable[[str], fl
 
     def parse(text: str) -> float:
         try:
-            value = float(text) if len(text) < 12 else math.nan
+            value = float(text) if len(text) < 25 and text.isascii() and "_" not in text else math.nan
         except ValueError:
             value = math.nan
         if not (low < value <= high or (value == low and not above)):
@@ -42,6 +43,17 @@ def _decimal(low: float, high: float, above: bool = False) -> Callable[[str], fl
         return value
 
     return parse
+
+
+def _temperature(text: str) -> float:
+    expected = f"0, or a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}"
+    try:
+        value = _decimal(0, MAX_TEMPERATURE)(text)
+    except ValueError:
+        raise ValueError(expected) from None
+    if 0 < value < MIN_TEMPERATURE:
+        raise ValueError(expected)
+    return value
 
 
 def _choice(**choices: Any) -> Callable[[str], Any]:
@@ -123,6 +135,12 @@ def _drawn(text: str) -> tuple[float, int, float]:
     return READERS["temperature"](parts[0]), READERS["top_k"](parts[1]), READERS["top_p"](parts[2])
 
 
+def _written(value: float) -> str:
+    """A number as short as it can be without becoming another."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
 def _joined(ids: tuple[int, ...]) -> str:
     return "-".join(map(str, ids))
 
@@ -130,7 +148,7 @@ def _joined(ids: tuple[int, ...]) -> str:
 READERS: dict[str, Callable[[str], Any]] = {  # what a control may hold; ValueError says what is expected
     "width": _number(1, MAX_WIDTH),
     "alpha": _decimal(0, MAX_ALPHA),
-    "temperature": _decimal(0, MAX_TEMPERATURE),
+    "temperature": _temperature,
     "top_k": _number(0, 99_999),
     "top_p": _decimal(0, 1, above=True),
     "seed": _number(0, MAX_SEED),
@@ -155,8 +173,8 @@ _LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
     "sentence": ("sentence", _number(1, MAX_SENTENCES), str),
     "split": ("split", _ON_OFF, lambda on: "on" if on else "off"),
     "decode": ("strategy", _choice(**{name: name for name in STRATEGIES}), str),
-    **{name: (name, read, lambda value: f"{value:g}") for name, read in READERS.items()},
-    "drawn": ("drawn", _drawn, lambda drawn: "_".join(f"{value:g}" for value in drawn)),
+    **{name: (name, read, _written) for name, read in READERS.items()},
+    "drawn": ("drawn", _drawn, lambda drawn: "_".join(map(_written, drawn))),
     "branch": ("branches", _branches, lambda branches: SEPARATOR.join(map(_joined, branches))),
     "path": ("path", _ids, _joined),
     "rows": ("rows", _choice(steps="steps", shifted="shifted", training="training"), str),

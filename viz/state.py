@@ -21,7 +21,19 @@ from viz.view import View, with_intervention
 FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 HISTORY = {"undo": UNDO, "redo": REDO}
-_UNDONE = ("checkpoint", "source", "target", "pad", "causal_mask", "padding_mask", "edits")
+_UNDONE = (
+    "checkpoint",
+    "source",
+    "sentence",
+    "split",
+    "target",
+    "branches",
+    "path",
+    "pad",
+    "causal_mask",
+    "padding_mask",
+    "edits",
+)
 _CONTROLS = ("temperature", "top_k", "top_p")  # of sampling
 _DRAWN = {*_CONTROLS, "strategy", "seed"}
 _EXPERIMENTAL = {"checkpoint", "source", "target", "pad", "mode", "causal_mask", "padding_mask", "edits"}
@@ -38,6 +50,7 @@ def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
     session["page"] = page
     if "view" not in session or (incoming != session["link"] and not touched):
         session["view"], session["faults"] = parse(incoming)
+        session["complaints"] = {}
         session["link"] = incoming
     return session["view"], session["faults"]
 
@@ -54,7 +67,7 @@ def change(**fields: Any) -> None:
     if "source" in fields and fields["source"] != old.source:
         fields = {"sentence": 1} | fields
     if any(name in fields and fields[name] != getattr(old, name) for name in ("source", "sentence", "split")):
-        fields = {"step": 1, "target": None, "branches": (), "path": ()} | fields
+        fields = {"step": 1, "target": None, "branches": (), "path": (), "drawn": None} | fields
     if "checkpoint" in fields and fields["checkpoint"] != old.checkpoint:
         fields = {"branches": (), "path": ()} | fields  # another checkpoint's tokens have other numbers
     if {"strategy", "width", "alpha", "seed", "drawn"} & set(fields):
@@ -141,11 +154,13 @@ def clear_edits() -> None:
 
 
 def show_request(request: Request, experiment: str) -> None:
-    """Makes the view that of a ready experiment; called from callbacks."""
+    """Makes the view that of a ready experiment; called from callbacks. The text stays where it asks about its sentence."""
+    now = current()
+    own = now.sentences[min(now.sentence, len(now.sentences)) - 1 :][:1] == (request.source,)
     change(
         **with_intervention(request.intervention),
+        **({} if own else {"source": request.source}),
         checkpoint=request.checkpoint,
-        source=request.source,
         target=request.target,
         pad=request.pad,
         mode=request.mode,

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import TIMEOUT, idle, launch, start_server
 
-CHANGED = "?kind=cross&scope=layer&mode=again&edits=off_cross.3~block_enc_9-2"
+CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
+OWN = "L'animal n'a pas traversé la route car il était fatigué."
 VIEWS = {
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
-    "translate-light": ("?step=11&layer=4&head=5", "light", 1280, 720),
-    "translate-dark": ("?step=11&layer=4&head=5&causal=off", "dark", 1280, 720),
-    "translate-edit": ("?step=11&layer=4&head=5&causal=off", "light", 1280, 1040),
-    "translate-phone": ("?step=11&layer=4&head=5", "light", 390, 1640),
+    "translate-light": ("?step=11&layer=4&head=1", "light", 1280, 720),
+    "translate-dark": ("?step=11&layer=4&head=1&causal=off", "dark", 1280, 720),
+    "translate-edit": ("?step=11&layer=4&head=1&causal=off", "light", 1280, 1040),
+    "translate-phone": ("?step=11&layer=4&head=1", "light", 390, 1640),
+    "decoding-light": ("?step=11&show=decoding&decode=beam", "light", 1280, 780),
+    "decoding-dark": ("?step=11&show=decoding&decode=beam&width=8", "dark", 1280, 960),
+    "decoding-sample": ("?step=11&show=decoding&decode=sample&temperature=1.3&top_p=0.9&seed=4", "light", 1280, 780),
+    "decoding-yours": (f"?step=8&show=decoding&rows=training&target={quote(OWN)}", "light", 1280, 780),
+    "decoding-phone": ("?step=11&show=decoding&decode=beam", "light", 390, 2000),
 }
 
 

@@ -129,7 +129,7 @@ def test_no_width_scrolls_sideways_or_lays_the_count_over_the_candidates(visit, 
     page.set_viewport_size({"width": width, "height": 800})
     page.wait_for_timeout(600)
     assert page.locator("[data-testid=stMain]").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    bar, side = page.locator(".pair").bounding_box(), page.locator(".side").bounding_box()
+    bar, side = page.locator(".pair").bounding_box(), page.locator(".candidates").bounding_box()
     assert bar["x"] + bar["width"] <= side["x"] or bar["y"] >= side["y"] or bar["y"] + bar["height"] <= side["y"]
     assert page.locator(".french .text").bounding_box()["width"] > 250
 

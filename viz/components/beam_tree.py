@@ -27,6 +27,11 @@ def payload(
     """
     nodes = tree.nodes
     numbers = {node.path: number for number, node in enumerate(nodes)}
+
+    def rank(number: int) -> float:
+        node = nodes[number]
+        return node.score if alpha is None else node.score / length_penalty(node.step, alpha)
+
     return {
         "nodes": [
             {
@@ -41,7 +46,7 @@ def payload(
             for node in nodes
         ],
         "path": [numbers[path[:n]] for n in range(1, len(path) + 1) if path[:n] in numbers],
-        "ended": [numbers[h.ids] for h in tree],
+        "ended": sorted((numbers[h.ids] for h in tree), key=rank, reverse=True),
         "leaves": sum(node.status != "grown" for node in nodes),
         "style": theme.PALETTES[mode].css_variables(),
     }

@@ -81,15 +81,15 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
 
   function show(step) {
     const rows = [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(4, 0, chosen);
+    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(4, 0, [...chosen, true]);
     const head = element("div", "head");
     for (const name of data.sampling ? ["token", "logit", `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);
     let cut = false, sum = 0;
-    for (const [piece, id, logit, scaled, p, reason] of rows) {
+    for (const [piece, id, logit, scaled, p, reason, apart] of rows) {
       sum += p;
-      const row = element("button", `row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut ? " first" : ""}`), token = element("span", "t");
-      cut = cut || Boolean(reason);
+      const row = element("button", `row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`), token = element("span", "t");
+      cut = cut || Boolean(reason && !apart);
       row.type = "button";
       if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
       else token.append(piece);

@@ -39,7 +39,7 @@ def payload(
         probability = float(made.probability[place]) if controls else float(np.exp(found.log_probs[step, token]))
         reason = "" if made.kept[place] else "t" if temperature == 0 else "p" if made.kept_by_k[place] else "k"
         scaled = round(logit / temperature, 3) if temperature else None
-        return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 5), reason]
+        return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason]
 
     def placed(step: int, made: Choices, token: int) -> list[Any]:
         return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210
+SURPRISE_HEIGHT = 176
 
 
 def main() -> None:
@@ -58,6 +59,7 @@ def main() -> None:
         texts.sentence_notes(analysis.notes, (*faults, *look.faults))
         if view.show != "decoding":
             controls.given_target(view)
+            decoding_controls.branch_chips(view, look)
         edit_controls.other_edits(view, analysis)
     mode = state.theme_mode()
     with rest:
@@ -73,7 +75,7 @@ def main() -> None:
             controls.layer_and_head(view, look.layers, look.loaded.config.heads)
             if view.show == "decoding":
                 own = dataclasses.replace(look.request, target=None)
-                decoding_controls.panel(view, look, lambda: cache.analyse(own, view.device), mode, CHART_HEIGHT)
+                decoding_controls.panel(view, look, lambda: cache.analyse(own, view.device), mode, SURPRISE_HEIGHT)
             else:
                 with st.container(key="maps"):
                     draw_maps(analysis, view, mode)

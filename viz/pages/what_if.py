@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.analysis import changed_words
 from model.trace import Site
-from viz import cache, controls, edit_controls, state, texts, theme, what_if_controls
+from viz import cache, controls, decoding_controls, edit_controls, state, texts, theme, what_if_controls
 from viz.components.copy_link import copy_link
 from viz.components.switchboard import payload, switchboard
 from viz.figures.change import change_chart
@@ -47,6 +47,7 @@ def main() -> None:
         with body:
             texts.sentence_notes((), faults)
             texts.fault(str(fault))
+            decoding_controls.way_out(view)
             edit_controls.rescue(view)
         state.settle(view)
         return

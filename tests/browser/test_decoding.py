@@ -1,0 +1,277 @@
+"""How tokens are chosen, in a real Chromium: paths, branches, sampling, a translation of one's own, several sentences."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from tests.browser.conftest import idle, translation
+
+SETTLE_MS = 300
+CAT = "?show=decoding&text=" + quote("The black cat was sleeping on the table because it was tired.")
+BEAM = CAT + "&decode=beam&width=4"
+SAMPLE = CAT + "&decode=sample&temperature=1.5&top_k=40&seed=7"
+WORD = "Nabuchodonosor"  # in no small vocabulary: several pieces
+MARKUP = ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>"]
+STRUCK = """cells => cells.map(cell =>
+  [cell, cell.parentNode].some(node => getComputedStyle(node).textDecorationLine.includes("line-through")))"""
+
+
+def settled(page) -> None:
+    page.wait_for_timeout(SETTLE_MS + 200)
+    idle(page)
+
+
+def query(page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def click(page, selector: str, n: int = 0) -> None:
+    page.locator(selector).nth(n).click()
+    settled(page)
+
+
+def titles(page) -> tuple[str, ...]:
+    """The cross-attention of the step: every source token with its weight."""
+    return tuple(page.locator(".source .chip").evaluate_all("chips => chips.map(chip => chip.title)"))
+
+
+def chips(page) -> list[str]:
+    """The outputs, in one row behind `<s>`."""
+    return [chip.strip() for chip in page.locator(".target .chip").all_inner_texts()]
+
+
+def step(page) -> str | None:
+    return page.locator(".timeline").get_attribute("data-step")
+
+
+def rows(page) -> list[str]:
+    return page.locator(".cand .row").all_inner_texts()
+
+
+def counted(visit, where: str):
+    """A page, and the list of the frames that it sends from now on."""
+    page, sent = visit(where, wait=False), []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    page.reload()
+    page.locator(".timeline .said").wait_for()
+    settled(page)
+    sent.clear()
+    return page, sent
+
+
+def branch(page) -> str:
+    """Clicks the likeliest candidate that was not chosen; its token."""
+    other = page.locator(".cand .row:not(.on)").first
+    token = other.locator(".t").inner_text().strip().removeprefix("·")
+    other.click()
+    settled(page)
+    return token
+
+
+def type_word(page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Or type a word")
+    box.fill(text)
+    box.press("Enter")
+    settled(page)
+
+
+def give(page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Your translation")
+    box.fill(text)
+    box.press("Enter")
+    settled(page)
+
+
+def test_another_hypothesis_of_the_list_changes_text_attention_and_link(visit):
+    page = visit(BEAM)
+    assert page.locator(".pick").count() == 4
+    found = []
+    for n in range(4):
+        click(page, ".pick", n)
+        assert translation(page) == page.locator(".pick .text").nth(n).inner_text()
+        page.keyboard.press("Home")
+        seen = []
+        for _ in chips(page)[1:]:
+            seen.append(titles(page))
+            page.keyboard.press("ArrowRight")
+        found.append((translation(page), query(page).get("path"), seen))
+        page.keyboard.press("Home")
+        settled(page)
+    said, paths, steps = zip(*found, strict=True)
+    assert len(set(said)) == 4
+    assert paths[0] is None and len(set(paths)) == 4
+    assert any(len(set(at)) == 4 for at in zip(*steps, strict=False))
+
+
+def test_a_node_of_the_tree_shows_its_path_at_its_step(visit):
+    page = visit(BEAM)
+    said, first = translation(page), titles(page)
+    ended = page.locator(".node.finished:not(.on)").first
+    name = ended.get_attribute("aria-label")
+    ended.click()
+    settled(page)
+    assert translation(page) != said and name.endswith(": " + translation(page))
+    assert step(page) == query(page)["step"] == re.match(r"Step (\d+)", name).group(1)
+    assert titles(page) != first
+    assert page.locator(".node.on").last.get_attribute("aria-label") == name
+    assert query(page)["path"].count("-") + 1 == int(step(page)) == page.locator(".node.on").count()
+
+
+def test_hovering_sends_nothing_and_tells_the_text_of_the_path(visit):
+    page, sent = counted(visit, BEAM)
+    told = page.locator(".tree .said")
+    nothing = told.inner_text()
+    for n in range(page.locator(".pick").count()):
+        page.locator(".pick").nth(n).hover()
+        assert told.inner_text().startswith(page.locator(".pick .text").nth(n).inner_text() + " (finished")
+    nodes = page.locator(".node")
+    for n in {0, 1, nodes.count() // 2, nodes.count() - 1}:
+        nodes.nth(n).hover()
+        number, text = re.match(
+            r"(?s)Step (\d+),.*?score −\d+\.\d\d: (.*)$", nodes.nth(n).get_attribute("aria-label")
+        ).groups()
+        assert told.inner_text().startswith(text.strip())
+        assert page.locator(".node.lit").count() == int(number)
+    for n in range(3):
+        page.locator(".cand .row").nth(n).hover()
+    assert told.inner_text() == nothing and page.locator(".node.lit").count() == 0
+    page.wait_for_timeout(SETTLE_MS + 500)
+    assert sent == []
+
+
+def test_stepping_marks_the_tree_and_the_candidates_and_tells_the_server_once_at_rest(visit):
+    page, sent = counted(visit, BEAM)
+    seen = [rows(page)]
+    for number in range(2, 8):  # longer than a rest, but never at rest
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".tree .step.now").all_inner_texts() == [str(number)]
+        seen.append(rows(page))
+        page.wait_for_timeout(60)
+    assert sent == []
+    assert all(before != after for before, after in pairwise(seen))
+    page.wait_for_timeout(SETTLE_MS + 300)
+    idle(page)
+    assert len(sent) == 1 and query(page)["step"] == "7"
+
+
+def test_a_candidate_branches_off_and_one_click_goes_back(visit):
+    page = visit(CAT + "&step=4")
+    before, said = chips(page), translation(page)
+    token = branch(page)
+    after = chips(page)
+    assert after[:4] == before[:4] and after[4] == token != before[4]
+    assert step(page) == "4" and query(page)["branch"].count("-") == 3
+    shown = page.locator(".node[aria-label^='Step 4,'] .token").all_inner_texts()
+    assert set(shown) == {before[4], token}
+    assert set(page.locator(".pick .text").all_inner_texts()) == {said, translation(page)}
+    page.get_by_role("button", name="Back to the original").click()
+    settled(page)
+    assert translation(page) == said and "branch" not in query(page)
+    assert page.locator(".pick").count() == 0
+
+
+def test_a_typed_word_is_forced_piece_by_piece(visit):
+    page = visit(CAT + "&step=2")
+    before = chips(page)
+    type_word(page, WORD)
+    after = chips(page)
+    pieces = len(query(page)["branch"].split("-")) - 1
+    assert pieces > 1 and "".join(after[2 : 2 + pieces]) == WORD
+    assert after[:2] == before[:2] and after[2 + pieces :] not in (before[2:], before[2 + pieces :])
+    assert WORD in translation(page)
+    assert page.locator(".node .token").all_inner_texts().count(after[2]) == 1
+    assert page.get_by_role("textbox", name="Or type a word").input_value() == ""
+
+
+def test_an_empty_word_is_told_under_the_field_and_stays(visit):
+    page = visit(CAT + "&step=2")
+    said, link = translation(page), page.url
+    type_word(page, "   ")
+    fault = page.locator(".candidates .fault").all_inner_texts()
+    assert len(fault) == 1 and fault[0].strip().count(".") == 1 and "empty" in fault[0]
+    box = page.get_by_role("textbox", name="Or type a word")
+    assert box.input_value() == "   "
+    assert page.locator(".candidates .fault").bounding_box()["y"] > box.bounding_box()["y"]
+    assert (translation(page), page.url) == (said, link)
+
+
+def test_sampling_repeats_by_its_link_and_draws_again(visit):
+    page, other = visit(SAMPLE), visit(SAMPLE)
+    assert translation(page) == translation(other)
+    said = translation(page)
+    page.get_by_role("button", name="Draw again").click()
+    settled(page)
+    assert translation(page) != said and query(page)["seed"] == "8"
+
+
+def test_what_is_cut_is_struck_through(visit):
+    page = visit(SAMPLE.replace("top_k=40", "top_k=3"))
+    cut = page.locator(".cand .row").evaluate_all("rows => rows.map(row => row.classList.contains('cut'))")
+    assert cut[:3] == [False] * 3 and len(cut) > 3 and all(cut[3:])
+    assert page.locator(".cand .row .t").evaluate_all(STRUCK) == cut
+
+
+def test_the_temperature_by_keyboard_keeps_the_text_and_changes_the_numbers(visit):
+    page = visit(SAMPLE)
+    said, numbers, at = translation(page), rows(page), step(page)
+    slider = page.get_by_role("slider", name="Temperature")
+    slider.focus()
+    slider.press("ArrowLeft")
+    settled(page)
+    assert query(page)["temperature"] == "1.45" and query(page)["drawn"] == "1.5_40_1"
+    assert translation(page) == said and step(page) == at
+    assert rows(page) != numbers
+
+
+def test_a_translation_of_ones_own_is_read_and_charted(visit):
+    page = visit(CAT)
+    assert page.locator(".st-key-surprise").count() == 0
+    page.get_by_role("radio", name="Yours").click()
+    settled(page)
+    give(page, "Le chat noir dormait.")
+    assert translation(page) == "Le chat noir dormait." == query(page)["target"]
+    chart = page.locator(".st-key-surprise .js-plotly-plot")
+    assert chart.evaluate("plot => plot.data[0].y.length ?? plot.calcdata[0].length") == len(chips(page)) - 1
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_is_shown_as_text_and_runs_nothing(visit, text):
+    """The fixture fails on any dialog."""
+    page = visit(CAT + "&decode=yours")
+    give(page, text)
+    assert translation(page) == text
+    assert text == page.locator(".st-key-own_row input").input_value()
+    other = visit(CAT)
+    type_word(other, text)
+    assert translation(other).startswith(text)
+    for shown in (page, other):
+        shown.keyboard.press("End")  # all of it is known now, and none of it grey
+        settled(shown)
+        assert text in translation(shown)
+        assert shown.locator("img[src=x]").count() == 0
+        assert shown.locator("script", has_text="alert(1)").count() == 0
+
+
+def test_space_plays_and_pauses_but_types_and_presses_where_it_should(visit):
+    page = visit(CAT)
+    play = page.locator(".btn.play")
+    page.keyboard.press("Space")
+    assert play.inner_text() == "Pause"
+    page.keyboard.press("Space")
+    assert play.inner_text() == "Play"
+    settled(page)
+    for box in (
+        page.get_by_role("textbox", name="Sentence to translate"),
+        page.get_by_role("textbox", name="Or type a word"),
+    ):
+        box.press("End")
+        before = box.input_value()
+        box.press("Space")
+        assert box.input_value() == before + " " and play.inner_text() == "Play"
+    page.locator(".kind").nth(1).focus()
+    page.keyboard.press("Space")
+    assert play.inner_text() == "Play" and page.locator(".kind").nth(1).get_attribute("aria-pressed") == "true"
