@@ -124,9 +124,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const node = nodes[n], column = rows[node.s], children = nodes.map((c, m) => (c.p === n ? m : -1)).filter((m) => m >= 0);
     const to = {
       ArrowLeft: node.p, ArrowRight: children.sort((a, b) => place[a] - place[b])[0],
-      ArrowUp: column[place[n] - 1], ArrowDown: column[place[n] + 1],
+      ArrowUp: column[place[n] - 1], ArrowDown: column[place[n] + 1], Home: rows[1][0], End: rows[steps][0],
     }[event.key];
-    if (!event.key.startsWith("Arrow")) return;
+    if (!/^(Arrow|Home$|End$)/.test(event.key)) return;
     event.preventDefault();
     event.stopPropagation();
     if (to != null) { chips[to].focus(); chips[to].scrollIntoView({ block: "nearest", inline: "nearest" }); }

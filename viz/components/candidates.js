@@ -72,10 +72,10 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
   function verdict(step) {
     const plain = (text) => text.replace(/^·/, "").trim().toLowerCase(), guess = plain(state.guess);
     const rows = data.rows[step];
-    const whole = rows.findIndex(([piece]) => plain(piece) === guess), part = rows.findIndex(([piece]) => plain(piece) && guess.startsWith(plain(piece)));
+    const whole = rows.findIndex(([piece]) => plain(piece) === guess), part = rows.findIndex(([piece]) => plain(piece).length > 1 && guess.startsWith(plain(piece)));
     const at = whole >= 0 ? whole : part;
     if (at < 0) return `“${state.guess.trim()}” is not among its ${rows.length} likeliest.`;
-    const what = whole >= 0 ? `“${state.guess.trim()}”` : `“${rows[at][0]}”, with which your guess begins,`;
+    const what = whole >= 0 ? `“${state.guess.trim()}”` : `“${rows[at][0].replace(/^·/, "")}”, with which your guess begins,`;
     return `${what} is its number ${at + 1}, with probability ${percent(rows[at][4])}.`;
   }
 

@@ -53,7 +53,7 @@ async function copyLink(node) {
 // Whether the space bar means something to what has the focus; on a token of the timeline it does not.
 const presses = (at) => !at.classList?.contains("chip") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
 // Whether the arrow keys do.
-const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range");
+const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range");
 
 // Arrow keys, home and end step, and space plays, wherever the focus is, except where they mean something else already.
 function listen(state) {
