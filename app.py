@@ -18,6 +18,7 @@ st.logo(str(HERE / "viz" / "mark.svg"), size="large")  # the stylesheet sets the
 page = st.navigation(
     [
         st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True),
+        st.Page(HERE / "viz" / "pages" / "heads.py", title="Heads", url_path="heads"),
         st.Page(HERE / "viz" / "pages" / "what_if.py", title="What if", url_path="what-if"),
     ]
 )

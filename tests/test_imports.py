@@ -28,14 +28,14 @@ LAYERS = [
     {"model.__main__"},
     {"model.training", "model.report"},
     {"model.experiments", "model.leaks"},
-    {"model.effects"},
+    {"model.effects", "model.contributions"},
     {"model.inference", "model.run_folder", "model.validation"},
     {"model.scoring", "model.loss", "model.probes", "model.means", "model.targets"},
     {"model.decoding", "model.checkpoint", "model.data"},
     {"model.transformer"},
     {"model.layers"},
     {"model.attention"},
-    {"model.edits"},
+    {"model.edits", "model.measures"},
     {
         "model.masks",
         "model.positions",
@@ -45,7 +45,7 @@ LAYERS = [
         "model.device",
         "model.distributed",
     },
-    {"model.request", "model.analysis", "model.arguments", "model.meter"},
+    {"model.request", "model.analysis", "model.arguments", "model.meter", "model.head_numbers"},
     {"model.hypotheses", "model.sampling", "model.sentences"},
     {"model.intervention"},
     {"model.edit_kinds"},
@@ -61,6 +61,7 @@ WITHOUT_TORCH = (
     "model.hypotheses",
     "model.sampling",
     "model.sentences",
+    "model.head_numbers",
 )
 
 # What a module, or every module of a package, must not import.

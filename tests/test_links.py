@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from model.config import END, MAX_TOKENS
+from model.head_numbers import ORDERS
+from model.measures import MEASURES
 from model.request import MAX_ALPHA, MAX_SEED, MAX_SENTENCES
 from model.sampling import MIN_TEMPERATURE
 from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, READERS, SEPARATOR, link, parse
@@ -33,6 +35,11 @@ FIELDS = {
     "split": ("split", (True, False)),
     "rows": ("rows", ("steps", "shifted", "training")),
     "guess": ("guess", (True, False)),
+    "order": ("order", ORDERS),
+    "measure": ("measure", MEASURES),
+    "words": ("merge", (True, False)),
+    "lines": ("hide", (True, False)),
+    "mass": ("mass", (1, 50, 75, 100)),
 }
 GOOD = {
     "decode": "sample",
@@ -49,10 +56,20 @@ GOOD = {
     "split": "off",
     "rows": "shifted",
     "guess": "first",
+    "order": "entropy",
+    "measure": "rollout",
+    "words": "merged",
+    "lines": "content",
+    "mass": "90",
 }
 IDS_OF = {"long": "-".join(["9"] * (MAX_TOKENS + 1)), "full": "-".join(["9"] * MAX_TOKENS)}
 NONSENSE = [
     *(("decode", text) for text in ("Beam", "", "best", "__class__")),
+    *(("order", text) for text in ("size", "", "Entropy")),
+    *(("measure", text) for text in ("gradient", "")),
+    *(("words", text) for text in ("on", "")),
+    *(("lines", text) for text in ("on", "")),
+    *(("mass", text) for text in ("0", "101", "-5", "all", "7.5")),
     *(("width", text) for text in ("0", "9", "1000", "abc", "-1", "", "2.5", " 4", "+4", "٤", "9" * 5000)),
     *(("alpha", text) for text in ("nan", "-1", "-0.01", "5.01", "inf", "-inf", "abc", "", "1e9", "1,5", "0" * 5000)),
     *(("temperature", text) for text in ("nan", "-1", "inf", "2.01", "hot", "", "1e400")),

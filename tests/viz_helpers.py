@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-WHAT_IF, TRANSLATE = "viz/pages/what_if.py", "viz/pages/translate.py"
+WHAT_IF, TRANSLATE, HEADS = "viz/pages/what_if.py", "viz/pages/translate.py", "viz/pages/heads.py"
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 
@@ -99,6 +99,11 @@ class Lab:
     def switchboard(self) -> dict[str, Any] | None:
         """What the switchboard was given; None where there is none."""
         return self._mounted("switchboard")
+
+    @property
+    def all_heads(self) -> dict[str, Any] | None:
+        """What the view of all heads was given; None where there is none."""
+        return self._mounted(".heads")
 
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -20,11 +20,14 @@ from model.request import Request
 from viz.view import View
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from model.checkpoint import Checkpoint
     from model.effects import Effect, HeadEffect
     from model.experiments import Answer
     from model.inference import Analysis
     from model.leaks import LeakReport
+    from model.trace import Site
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
@@ -50,6 +53,14 @@ def analyse(request: Request, device: str) -> Analysis:
     from model.inference import analyse as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
+
+
+@cached(LRUCache(512), condition=threading.Condition())
+def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
+    """The norm of every head's value of every key after W_O; see `model.contributions`."""
+    from model.contributions import value_norms as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
 @cached(LRUCache(2048), condition=threading.Condition())
@@ -106,7 +117,7 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        for kept in (checkpoint, analyse, mask_effects, head_effects, leak_test, experiment, drawn):
+        for kept in (checkpoint, analyse, value_norms, mask_effects, head_effects, leak_test, experiment, drawn):
             kept.cache_clear()
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from model.config import END, MAX_TOKENS
 from model.edit_kinds import EditError
+from model.head_numbers import ORDERS
 from model.intervention import BASELINE, Intervention
+from model.measures import MEASURES
 from model.request import MAX_ALPHA, MAX_PAD, MAX_SEED, MAX_SENTENCES
 from model.sampling import MIN_TEMPERATURE
 from viz.view import MAX_TEMPERATURE, MAX_WIDTH, STRATEGIES, View, with_intervention
@@ -179,6 +181,11 @@ _LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
     "path": ("path", _ids, _joined),
     "rows": ("rows", _choice(steps="steps", shifted="shifted", training="training"), str),
     "guess": ("guess", _choice(first=True), lambda on: "first"),
+    "order": ("order", _choice(**{name: name for name in ORDERS}), str),
+    "measure": ("measure", _choice(**{name: name for name in MEASURES}), str),
+    "words": ("merge", _choice(merged=True, pieces=False), lambda on: "merged" if on else "pieces"),
+    "lines": ("hide", _choice(content=True, all=False), lambda on: "content" if on else "all"),
+    "mass": ("mass", _number(1, 100), str),
     "checkpoint": ("checkpoint", _name, str),
     "device": ("device", _choice(auto="auto", cpu="cpu", cuda="cuda", mps="mps"), str),
 }

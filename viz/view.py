@@ -50,6 +50,11 @@ class View:
     path: tuple[int, ...] = ()
     rows: str = "steps"  # the timeline: one target row, or "shifted" inputs above outputs, or the same as in "training"
     guess: bool = False  # predict first
+    order: str = "position"  # of the heads: by a number, or by similarity
+    measure: str = "weights"  # of one head's map: or "contribution", "rollout"
+    merge: bool = False  # pieces into words
+    hide: bool = False  # lines to control tokens and punctuation
+    mass: int = 75  # per cent of each row's weight whose lines are drawn
     device: str = "auto"
 
     @property

@@ -13,6 +13,9 @@ from tests.browser.conftest import TIMEOUT, idle, launch, start_server
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
 OWN = "L'animal n'a pas traversé la route car il était fatigué."
 VIEWS = {
+    "heads-light": ("heads?kind=cross&step=11&layer=4&head=1", "light", 1280, 720),
+    "heads-dark": ("heads?kind=encoder&order=similarity&layer=2&head=3&words=merged", "dark", 1280, 720),
+    "heads-phone": ("heads?kind=cross&step=11&layer=4&head=1", "light", 390, 2000),
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
@@ -37,7 +40,7 @@ def main(folder: Path) -> None:
             for name, (query, scheme, width, height) in VIEWS.items():
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.goto(url + "/" + query)
-                page.locator(".timeline .said, .switchboard canvas").first.wait_for(timeout=TIMEOUT)
+                page.locator(".timeline .said, .switchboard canvas, .all-heads canvas").first.wait_for(timeout=TIMEOUT)
                 idle(page)
                 page.wait_for_timeout(1000)
                 page.screenshot(path=folder / f"{name}.png")

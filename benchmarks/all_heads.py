@@ -1,0 +1,85 @@
+"""All heads at a glance beside BertViz's `model_view`: time to build what the browser is sent, and its bytes.
+
+    pip install --target PEER --no-deps bertviz && pip install --target PEER ipython
+    PYTHONPATH=PEER python -m benchmarks.all_heads
+
+The same attentions of the shipped checkpoint, on both sides the three kinds of site with all layers and heads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from model import Request, analyse, load
+from model.config import END
+from model.contributions import value_norms
+from model.inference import Analysis
+from model.trace import Site
+from viz.components.heads import payload
+from viz.view import View
+
+WORDS = "The old man who lives in the small house near the river gave the children a red ball because they were kind "
+
+
+def analysed(lab, source: int, target: int) -> Analysis:
+    """An analysis whose source has exactly this many tokens, `</s>` included, and its target as many as asked for."""
+
+    def text(tokenizer, count: int) -> str:
+        ids = tokenizer.encode((WORDS * 8).strip())[: count - 1]
+        while len(again := tokenizer.encode(tokenizer.decode(ids))) != count - 1:
+            ids = ids[: count - 1 - (len(again) > count - 1)]
+        return tokenizer.decode(ids)
+
+    found = analyse(lab, Request(text(lab.source_tokenizer, source), target=text(lab.target_tokenizer, target)))
+    assert (len(found.trace.source), len(found.trace.outputs), found.trace.outputs.ids[-1]) == (source, target, END)
+    return found
+
+
+def timed(build: Callable[[], str], times: int) -> tuple[float, int]:
+    """Median seconds of a build, and the bytes of what it builds."""
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        text = build()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds), len(text.encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", type=int, default=40, help="source tokens")
+    parser.add_argument("--target", type=int, default=48, help="target tokens")
+    parser.add_argument("--times", type=int, default=9)
+    args = parser.parse_args()
+    from bertviz import model_view
+
+    torch.set_num_threads(1)
+    lab = load("en-fr")
+    analysis = analysed(lab, args.source, args.target)
+    trace, norms = analysis.trace, value_norms(lab, analysis)
+
+    def stack(kind: str) -> list[torch.Tensor]:
+        layers = sorted(site for site in trace.patterns if site.kind == kind)
+        return [torch.from_numpy(trace.patterns[Site(*site)].copy())[None] for site in layers]  # [1,H,T,S] each
+
+    attentions = {f"{kind}_attention": stack(kind) for kind in ("encoder", "decoder", "cross")}
+    tokens = {"encoder_tokens": list(trace.source.labels), "decoder_tokens": list(trace.inputs.labels)}
+    view = View(kind="cross", layer=3, head=2)
+    ours, bytes_ours = timed(lambda: json.dumps(payload(trace, norms, view, "light")), args.times)
+    theirs, bytes_theirs = timed(lambda: model_view(**attentions, **tokens, html_action="return").data, args.times)
+    print(
+        f"{args.source} source and {args.target} target tokens, {sum(len(a) for a in attentions.values())} layers of 8 heads"
+    )
+    print(f"ours:    {ours * 1e3:8.1f} ms {bytes_ours / 1e3:10.0f} kB")
+    print(f"BertViz: {theirs * 1e3:8.1f} ms {bytes_theirs / 1e3:10.0f} kB")
+    print(f"ratio:   {theirs / ours:8.1f}    {bytes_theirs / bytes_ours:10.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""How much a token's value moves the output of a head: the norm of weight x value x W_O (Kobayashi et al. 2020)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from model import masks
+from model.attention import MultiHeadAttention
+from model.checkpoint import Checkpoint
+from model.config import START
+from model.edits import Edits
+from model.inference import Analysis
+from model.trace import Probe, Site
+from model.transformer import EncoderDecoder
+
+
+@torch.inference_mode()
+def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.ndarray]:
+    """For every site the norm of each head's value of each key after W_O, without biases of W_O: float32 [H,S].
+
+    Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution.
+    """
+    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
+    inputs = torch.tensor([(START, *analysis.trace.outputs.ids[:-1])], device=checkpoint.device)  # [1,T]
+    edits = [analysis.request.intervention]
+    seen = masks.build(source, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
+    probe = Probe("full")
+    checkpoint.model(source, inputs, seen, probe, Edits(edits, checkpoint.means))
+    found = {}
+    for site, record in probe.records.items():
+        values = record["v"][0]  # [H,S,K]
+        heads, _, width = values.shape
+        output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]
+        norms = (values @ output).norm(dim=-1).float().cpu().numpy()  # [H,S]
+        norms.flags.writeable = False
+        found[site] = norms
+    return found
+
+
+def _output(model: EncoderDecoder, site: Site) -> torch.Tensor:
+    """The weight of W_O at a site, [D,H*K]."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and module.site == site:
+            return module.output.weight
+    raise AssertionError(f"{site} is no site of this model")

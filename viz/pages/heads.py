@@ -1,0 +1,71 @@
+"""Heads: what does every head do on this sentence?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from model.head_numbers import ORDERS
+from model.measures import MEASURES
+from viz import cache, controls, decoding_controls, edit_controls, state, texts
+from viz.components.copy_link import copy_link
+from viz.components.heads import heads, payload
+
+
+def main() -> None:
+    view, faults = state.open_view("heads")
+    with st.container(key="title_row"):
+        title, box, link = st.columns([480, 440, 96], vertical_alignment="center", gap="small")
+        with title:
+            texts.heading("Heads", "What does every head do on this sentence?")
+        with box:
+            controls.plain_box(view)
+        with link:
+            copy_link(state.theme_mode())
+    body = st.container()
+    try:
+        with body, texts.waiting():
+            look = cache.look(view)
+            norms = cache.value_norms(look.request, view.device)
+    except ValueError as fault:
+        with body:
+            texts.sentence_notes((), faults)
+            texts.fault(str(fault))
+            decoding_controls.way_out(view)
+            edit_controls.rescue(view)
+        state.settle(view)
+        return
+    analysis = look.analysis
+    view = look.view.within(len(analysis.trace.outputs))
+    with body:
+        texts.sentence_notes(analysis.notes, (*faults, *look.faults))
+        edit_controls.other_edits(view, analysis)
+        with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.label(f"{look.loaded.languages[1]}: {analysis.translation}")
+            st.space("stretch")
+            texts.label("Order by")
+            _segments("Order by", ORDERS, "order", view.order)
+            _segments("Measure", MEASURES, "measure", view.measure)
+        mode = state.theme_mode()
+        drawn = (view.order, view.kind, view.layer, view.head, view.measure, view.merge, view.hide, view.mass, view.step)
+        key = ("heads", look.request, view.device, drawn, mode)
+        data = cache.drawn(key, lambda: payload(analysis.whole, norms, view, mode))
+        heads(
+            data,
+            on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head),
+            on_set=lambda name, value: state.change(**{name: value}),
+        )
+    state.settle(view)
+
+
+def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:
+    st.segmented_control(
+        name,
+        options,
+        required=True,
+        format_func=str.capitalize,
+        label_visibility="collapsed",
+        **state.bind(field, field, value),
+    )
+
+
+main()
