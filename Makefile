@@ -9,7 +9,8 @@ run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
 test: lint browser
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --ignore tests/browser
+	$(VENV)/bin/python -m pytest -n 2 tests/browser
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -43,6 +43,11 @@ OTHER = {
     "path": (5, 7, 2),
     "rows": "training",
     "guess": True,
+    "order": "diagonal",
+    "measure": "rollout",
+    "merge": True,
+    "hide": True,
+    "mass": 90,
     "device": "cpu",
 }
 GOOD = {
