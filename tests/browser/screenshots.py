@@ -25,7 +25,7 @@ VIEWS = {
     "translate-phone": ("?step=11&layer=4&head=1", "light", 390, 1640),
     "decoding-light": ("?step=11&show=decoding&decode=beam", "light", 1280, 780),
     "decoding-dark": ("?step=11&show=decoding&decode=beam&width=8", "dark", 1280, 960),
-    "decoding-sample": ("?step=11&show=decoding&decode=sample&temperature=1.3&top_p=0.9&seed=4", "light", 1280, 780),
+    "decoding-sample": ("?step=11&show=decoding&decode=sample&temperature=0.9&top_p=0.9&seed=4", "light", 1280, 780),
     "decoding-yours": (f"?step=8&show=decoding&rows=training&target={quote(OWN)}", "light", 1280, 780),
     "decoding-phone": ("?step=11&show=decoding&decode=beam", "light", 390, 2000),
 }

@@ -81,7 +81,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
 
   function show(step) {
     const rows = [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(4, 0, [...chosen, true]);
+    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling ? 3 : 4, 0, [...chosen, true]);
     const head = element("div", "head");
     for (const name of data.sampling ? ["token", "logit", `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);

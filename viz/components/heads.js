@@ -1,28 +1,7 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-const SVG = "http://www.w3.org/2000/svg";
 const mounts = new WeakMap();
-const LEFT = 22, TOP = 16, GAP = 2;
-const NUMBERS = ["Entropy, nats", "Largest weight", "Mean distance", "On previous", "On same", "On next", "On </s>", "On punctuation"];
-const MEASURES = { weights: "weights", contribution: "contribution: weight × norm of the value", rollout: "rollout of all layers up to here, heads together" };
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-function drawing(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".all-heads"), { chosen } = data;
@@ -64,12 +43,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     canvas.getContext("2d").putImageData(image, 0, 0);
     return canvas;
-  }
-
-  function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
-    grid.raw ||= atob(grid.bytes);
-    grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
-    return grid;
   }
 
   function site(grid) {
@@ -177,17 +150,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (focus && panel.contains(parentElement.activeElement) === false) panel.querySelector(`[data-focus="${focus}"]`)?.focus({ preventScroll: true });
   }
 
-  function previewed(grid, index) {
-    const [m, n] = grid.shape, { raw, cells } = unpacked(grid), values = Array.from({ length: m }, () => new Array(n).fill(0)), allowed = values.map((row) => [...row]);
-    cells.forEach((at, k) => {
-      const i = Math.floor(at / n), j = at % n;
-      values[i][j] = raw.charCodeAt(index * cells.length + k) / 255;
-      allowed[i][j] = 1;
-    });
-    const kept = values.map((row) => row.map((w) => (w > 0.08 ? 1 : 0)));
-    return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: null, rough: true };
-  }
-
   function lines(map, grid) {
     const box = element("section", ""), scroll = element("div", "lines"), { queries, keys } = map;
     const head = element("h3", "", "Token to token");
@@ -240,8 +202,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const title = element("h3", "", "Full map");
     title.append(element("small", "", "a row asks, a column answers"));
     const { queries, keys, values } = map, n = keys.length, m = queries.length;
-    const left = Math.min(110, 12 + Math.max(...queries.map((q) => q.length)) * 6), top = 52, size = Math.max(5, Math.min(20, Math.floor((318 - left) / n))), ratio = Math.max(2, devicePixelRatio || 1);
-    const width = left + n * size + 30, height = top + m * size + 2;
+    const left = Math.min(110, 12 + Math.max(...queries.map((q) => q.length)) * 6), top = 52, size = Math.max(5, Math.min(20, Math.floor((310 - left) / n))), ratio = Math.max(2, devicePixelRatio || 1);
+    const width = left + n * size + 40, height = top + m * size + 2;
     Object.assign(canvas, { width: width * ratio, height: height * ratio });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
     let mark = null;
