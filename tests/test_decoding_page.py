@@ -182,13 +182,10 @@ def test_a_control_that_is_put_back_has_changed_nothing():
     assert not any("was drawn at" in text for text in page.sentences("lab-note"))
 
 
-def test_a_top_p_of_nothing_is_told_at_the_slider():
-    page = lab(decode="sample")
-    before = page.timeline
-    moved(page, "top_p", 0.0)
-    assert (len(page.warnings), page.timeline) == (1, before)
-    assert page.warnings[0].startswith("Top-p is 0; expected more than 0")
-    assert moved(page, "top_p", 0.5).warnings == []
+def test_the_slider_of_top_p_ends_above_nothing():
+    page = lab(decode="sample", top_p="0.01")
+    assert page.at.slider(key="top_p").min == 0.01
+    assert page.warnings == [] and page.link["top_p"] == "0.01"
 
 
 # -- branches and paths -----------------------------------------------------------------------------------------------------
@@ -228,7 +225,9 @@ def test_a_path_of_a_link_is_shown_and_one_that_is_not_there_falls_back_to_the_b
     assert (shown(page), len(page.warnings)) == (given_up, 1)
     assert "given up" in page.warnings[0]
     page = lab(decode="beam", path="300-301-302")
-    assert (shown(page), page.faults, page.warnings) == (asked.tree[0].ids, [], [])
+    assert (shown(page), page.faults) == (asked.tree[0].ids, [])
+    assert page.warnings == ["The path that was chosen is not in this tree: the best one is shown."]
+    assert "path" not in page.link
 
 
 def test_the_beginning_of_a_living_path_was_not_given_up():

@@ -172,6 +172,9 @@ def look(view: View) -> Look:
     view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
     request, aside = fitted(view.request(), view.device)
     analysis = analyse(request, view.device)
+    if request.path and analysis.tree.find(request.path) is None:
+        faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")
+        view = dataclasses.replace(view, path=())
     return Look(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 

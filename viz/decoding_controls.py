@@ -87,7 +87,7 @@ def _fields(*names: str, view: View) -> None:
             st.text_input(FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
     for name in names:
         if told := state.complaint(name):
-            texts.note(told[1], warn=True)
+            texts.note(f"{told[1]} The picture keeps {getattr(view, name):g}.", warn=True)
 
 
 def _reader(name: str) -> Callable[[str], Any]:
@@ -107,21 +107,13 @@ def _sampling(view: View) -> None:
     st.slider(
         "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
     )
-    st.slider("Top-p", 0.0, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p), _top_p))
-    if told := state.complaint("top_p"):
-        texts.note(told[1], warn=True)
+    st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
     _fields("top_k", "seed", view=view)
     if view.drawn is not None:
         temperature, k, p = view.drawn
         texts.note(
             f"The text was drawn at temperature {temperature:g}, top-k {k}, top-p {p:g}; draw again for the new ones."
         )
-
-
-def _top_p(value: float) -> float:
-    if not value > 0:
-        raise ValueError("Top-p is 0; expected more than 0 and at most 1: nothing could be drawn.")
-    return value
 
 
 def _draw() -> None:

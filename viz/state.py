@@ -48,8 +48,12 @@ def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
     session["moved"] = session.get("page", page) != page
     touched = session.pop("touched", False) or (not incoming and session["moved"])
     session["page"] = page
+    if session["moved"] and not incoming:  # the way from page to page leaves an address without a link in the history
+        session["bare"] = session.get("bare", {}) | {page: session.get("view", View())}
     if "view" not in session or (incoming != session["link"] and not touched):
-        session["view"], session["faults"] = parse(incoming)
+        back = not incoming and page in session.get("bare", {})
+        session["view"], session["faults"] = (session["bare"][page], ()) if back else parse(incoming)
+        session["kept bare"] = back
         session["complaints"] = {}
         session["link"] = incoming
     return session["view"], session["faults"]
@@ -174,6 +178,8 @@ def settle(view: View) -> None:
     session = st.session_state
     session["view"] = view
     wanted = link(view)
+    if session.pop("kept bare", False):  # writing the link now would end the way back
+        return
     if wanted != {name: st.query_params[name] for name in st.query_params}:
         st.query_params.from_dict(wanted)
     session["link"] = wanted

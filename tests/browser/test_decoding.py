@@ -275,3 +275,23 @@ def test_space_plays_and_pauses_but_types_and_presses_where_it_should(visit):
     page.locator(".kind").nth(1).focus()
     page.keyboard.press("Space")
     assert play.inner_text() == "Play" and page.locator(".kind").nth(1).get_attribute("aria-pressed") == "true"
+
+
+def test_back_from_another_page_is_the_page_before_as_it_was(visit):
+    page = visit(BEAM)
+    before = translation(page)
+    for name in ("Heads", "Translate"):
+        page.get_by_role("link", name=name).click()
+        settled(page)
+    page.go_back()
+    settled(page)
+    page.go_back()
+    page.locator(".all-heads canvas").first.wait_for()
+    settled(page)
+    assert page.get_by_role("textbox", name="Sentence to translate").input_value().startswith("The black cat")
+    for _ in range(2):  # the entry with the link, and the one without
+        if "/heads" in page.url:
+            page.go_back()
+            settled(page)
+    page.locator(".timeline .said").wait_for()
+    assert translation(page) == before

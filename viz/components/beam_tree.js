@@ -26,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   nodes.forEach((node, n) => { (rows[node.s] ||= []).push(n); });
   rows.forEach((column) => column.sort((a, b) => nodes[b].sc - nodes[a].sc).forEach((n, row) => { place[n] = row; }));
   const steps = rows.length - 1, most = Math.max(...rows.filter(Boolean).map((column) => column.length));
-  const onPath = new Set(data.path);
+  const onPath = new Set(data.path), { node: held, pick: heldPick } = parentElement.activeElement?.dataset || {};
 
   const scroll = element("div", "scroll"), plane = element("div", "plane");
   plane.setAttribute("role", "tree");
@@ -75,12 +75,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const said = element("p", "said");
   said.setAttribute("aria-live", "polite");
   const list = element("ol", "list");
+  const top = element("li", "head", `Log-probability${data.nodes[data.ended[0]]?.no == null ? "" : " → with the length penalty"}`);
+  if (data.ended.length > 1) list.append(top);
   data.ended.forEach((n, rank) => {
     const item = element("li"), pick = element("button", `pick${n === data.path[data.path.length - 1] ? " on" : ""}`);
     pick.type = "button";
+    pick.dataset.pick = rank;
     pick.setAttribute("aria-pressed", String(n === data.path[data.path.length - 1]));
     const { sc, no, x, st } = nodes[n];
-    pick.append(element("span", "rank", rank + 1), element("span", "text", x), element("span", "num", `${signed(sc)}${no == null ? "" : ` → ${signed(no)}`}${st === "limit" ? ", at the limit" : ""}`));
+    pick.append(element("span", "rank", rank + 1), element("span", "text", x || "(empty: it ends at once)"), element("span", "num", `${signed(sc)}${no == null ? "" : ` → ${signed(no)}`}${st === "limit" ? ", at the limit" : ""}`));
     pick.title = no == null ? "Summed log-probability" : "Summed log-probability → over the length penalty";
     pick.onclick = () => setTriggerValue("whole", n);
     pick.onmouseenter = pick.onfocus = () => tell(n);
@@ -90,6 +93,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   });
   root.replaceChildren(scroll, said, ...(data.ended.length > 1 ? [list] : []));
   scroll.scrollLeft = state.left;
+  const again = held != null ? chips[held] : heldPick != null ? list.querySelectorAll(".pick")[heldPick] : null;
+  again?.focus({ preventScroll: true }); // who chose by keys goes on by keys
   scroll.onscroll = () => { state.left = scroll.scrollLeft; };
   tell(null);
   state.follow = ({ step }) => {

@@ -83,7 +83,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     const rows = [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
     if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling ? 3 : 4, 0, [...chosen, true]);
     const head = element("div", "head");
-    for (const name of data.sampling ? ["token", "logit", `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
+    for (const name of data.sampling ? ["token", "logit", data.temperature === "0" ? "greedy" : `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);
     let cut = false, sum = 0;
     for (const [piece, id, logit, scaled, p, reason, apart] of rows) {

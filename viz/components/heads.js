@@ -131,7 +131,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
     name.append(hue, `${grid.name}${grid.kind === "cross" ? "-attention" : " self-attention"}, layer ${layer}, ${head === null ? "mean over heads" : `head ${head}`}`);
-    const what = preview ? "preview: click to choose it" : MEASURES[chosen.measure];
+    const what = preview ? "preview: click to choose it" : MEASURES[chosen.measure] + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights");
     title.append(name, element("span", "say", what));
     if (!preview && head !== null) {
       const mean = element("button", "mean", "Mean over heads");
@@ -153,7 +153,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function lines(map, grid) {
     const box = element("section", ""), scroll = element("div", "lines"), { queries, keys } = map;
     const head = element("h3", "", "Token to token");
-    head.append(element("small", "", map.rough ? "weights above 0.08" : map.mass >= 100 ? "every weight" : `heaviest ${map.mass}% of each row`));
+    head.append(element("small", "", map.rough ? "weights above 0.08" : map.mass >= 100 ? "every weight" : `heaviest ${map.mass}% of each row`), element("small", "", "· left is looked at, right asks"));
     const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
     const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
     const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `${queries.length} queries on the right, ${keys.length} keys on the left; a thick line is much weight` });
@@ -261,6 +261,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return box;
   }
 
+  function chosenIndex(grid) { return chosen.head === null ? null : indexOf(grid, chosen.layer, chosen.head); }
+
   function numbers(grid, index) {
     const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers");
     title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
@@ -287,7 +289,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { contribution, rollout } = chosen.agreement, agree = element("p", "agree");
     const told = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
     agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(contribution)), ", with the rollout ", element("b", "", told(rollout)), ": where they differ, none of them alone is what matters.");
-    box.append(title, list, switches, agree);
+    box.append(title, list, switches, ...(chosen.kind === grid.kind && index === chosenIndex(grid) ? [agree] : []));
     if (index === null) box.insertBefore(element("p", "agree", "The numbers are means over all heads of the site."), switches);
     return box;
   }

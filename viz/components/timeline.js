@@ -204,7 +204,8 @@ export default function ({ data, parentElement, setStateValue }) {
     const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
     const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
     const reads = step ? data.target[step - 1].t : data.start, predicts = secret ? "?" : data.target[step].t;
-    find(".said").replaceChildren(data.segments.slice(0, known).join(""),
+    const empty = !data.guess && !data.segments.join("").trim();
+    find(".said").replaceChildren(empty ? element("span", "todo", "(empty: it ends at once)") : data.segments.slice(0, known).join(""),
       element("span", "todo", data.guess ? "" : data.segments.slice(known).join("")));
     const text = find(".text"), todo = find(".said .todo");
     text.scrollTop = Math.max(0, todo.offsetTop - text.offsetTop - 28);

@@ -50,8 +50,8 @@ async function copyLink(node) {
   setTimeout(() => { node.textContent = "Copy link"; }, 1500);
 }
 
-// Whether the space bar means something to what has the focus; on a token of the timeline it does not.
-const presses = (at) => !at.classList?.contains("chip") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
+// Whether the space bar means something to what has the focus; on a token of the timeline, and on what is chosen already, it does not.
+const presses = (at) => !at.closest?.(".chip,.kind[aria-pressed=true],[role=radio][aria-checked=true]") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
 // Whether the arrow keys do.
 const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range");
 

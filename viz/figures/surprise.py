@@ -71,7 +71,7 @@ def surprise_chart(
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": 44, "t": 8, "r": 8, "b": 62},
+        margin={"l": 44, "t": 20, "r": 8, "b": 62},
         paper_bgcolor=colours.page,
         plot_bgcolor="rgba(0,0,0,0)",
         showlegend=False,
