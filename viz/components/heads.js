@@ -153,7 +153,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function lines(map, grid) {
     const box = element("section", ""), scroll = element("div", "lines"), { queries, keys } = map;
     const head = element("h3", "", "Token to token");
-    head.append(element("small", "", map.rough ? "weights above 0.08" : map.mass >= 100 ? "every weight" : `heaviest ${map.mass}% of each row`), element("small", "", "· left is looked at, right asks"));
+    head.append(element("small", "", map.rough ? "weights above 0.08" : "left is looked at, right asks"));
     const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
     const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
     const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `${queries.length} queries on the right, ${keys.length} keys on the left; a thick line is much weight` });
