@@ -31,6 +31,12 @@ def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, 
     )
 
 
+def likelier(log_probs: np.ndarray, ids: Sequence[int]) -> tuple[Candidate | None, ...]:
+    """For each step the likeliest token where it is another one than that of `ids`, else None; log_probs [T,V] in nats."""
+    first = (row[0] for row in candidates(log_probs, 1))
+    return tuple(None if best.id == token else best for best, token in zip(first, ids, strict=True))
+
+
 def kl_divergence(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """KL(before || after) of each step, in nats; log-probabilities [T,V] to [T]. How much is lost by believing `after`."""
     if before.shape != after.shape:

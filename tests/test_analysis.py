@@ -6,7 +6,17 @@ import random
 import numpy as np
 import pytest
 
-from model.analysis import RARE, Move, candidates, changed_words, first_difference, kl_divergence, moves, rare_positions
+from model.analysis import (
+    RARE,
+    Move,
+    candidates,
+    changed_words,
+    first_difference,
+    kl_divergence,
+    likelier,
+    moves,
+    rare_positions,
+)
 
 
 def test_rare_positions():
@@ -26,6 +36,13 @@ def test_candidates_are_the_likeliest_in_order():
 
 def test_equal_candidates_stand_in_the_order_of_their_ids():
     assert [c.id for c in candidates(np.log(np.full((1, 4), 0.25)), 4)[0]] == [0, 1, 2, 3]
+
+
+def test_what_was_likelier_is_named_where_it_is_another_token():
+    log_probs = np.log([[0.1, 0.7, 0.2], [0.6, 0.3, 0.1]])
+    first, second = likelier(log_probs, [1, 1])
+    assert first is None
+    assert (second.id, second.probability) == (0, pytest.approx(0.6))
 
 
 def test_there_are_no_more_candidates_than_tokens():

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from model.config import MAX_TOKENS
 from model.request import MAX_PAD
 from viz import cache, state, texts
+from viz.components.copy_link import copy_link
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -57,6 +58,18 @@ def plain_box(view: View) -> None:
         hint = f"A sentence of up to {MAX_TOKENS} tokens"
         st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
         st.button("Translate", key="translate")
+
+
+def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
+    """The head of a page whose sentence stands beside its title: both, and the link to copy."""
+    with st.container(key="title_row"):
+        left, box, link = st.columns(widths, vertical_alignment="center", gap="small")
+        with left:
+            texts.heading(title, question)
+        with box:
+            plain_box(view)
+        with link:
+            copy_link(state.theme_mode())
 
 
 def plain_label(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from model.analysis import candidates
+from model.analysis import likelier
 from model.request import MAX_SENTENCES
 from viz import controls, state, texts
 from viz.components import beam_tree
@@ -164,10 +164,9 @@ def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height:
     analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
     trace = analysis.trace
     bits = -trace.token_log_probs / np.log(2)
-    first = [row[0] for row in candidates(trace.log_probs, 1)]
     rather = [
-        None if best.id == token else (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
-        for best, token in zip(first, trace.outputs.ids, strict=True)
+        best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
+        for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
     worst = int(bits.argmax())
     sums = [f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (analysis, own())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -140,6 +140,21 @@ def _oklab(colour: str) -> np.ndarray:
     encoded = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
     return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
+
+
+def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
+    """What every figure's layout begins with: no template, this theme's colours and type; margins l, t, r, b in pixels."""
+    colours = PALETTES[mode]
+    return {
+        "template": "none",
+        "height": height,
+        "margin": margin,
+        "paper_bgcolor": colours.page,
+        "plot_bgcolor": colours.page,
+        "showlegend": False,
+        "font": {"family": SANS, "size": 12, "color": colours.ink},
+        "hoverlabel": {"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
+    }
 
 
 def stylesheet(mode: Mode) -> str:

@@ -1,17 +1,8 @@
 // The tree of a decoding: a column for each step, rows by score. Nothing here makes markup from text: textContent only.
 // Hovering and moving with the keys send nothing; a click, Enter or space says which path is to be looked at.
 
-const SVG = "http://www.w3.org/2000/svg";
 const mounts = new WeakMap();
-const STEP = "attention-lab-step"; // the timeline tells its step by an event of the document
 const COLUMN = 92, ROW = 28, HEAD = 20, CHIP = 76;
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
 
 const signed = (v) => `${v < 0 ? "−" : ""}${Math.abs(v).toFixed(2)}`;
 const ENDS = { finished: "finished", limit: "stopped at the limit", pruned: "given up", grown: "goes on" };

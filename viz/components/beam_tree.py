@@ -60,7 +60,7 @@ _mount = st.components.v2.component(
     "attention_lab.beam_tree",
     html='<div class="tree"></div>',
     css=(_HERE / "beam_tree.css").read_text(encoding="utf-8"),
-    js=(_HERE / "beam_tree.js").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "beam_tree.js")),
 )
 
 

@@ -1,17 +1,8 @@
 // What may come at the step under view, and what the visitor would rather have. Nothing here makes markup from text.
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
-const STEP = "attention-lab-step", REVEAL = "attention-lab-reveal";
 const mounts = new WeakMap();
 
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 const signed = (v) => `${v < 0 ? "−" : ""}${Math.abs(v).toFixed(2)}`;
 const CUTS = { k: "cut by top-k", p: "cut by top-p", t: "cut by a temperature of 0" };
 

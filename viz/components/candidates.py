@@ -64,7 +64,7 @@ _mount = st.components.v2.component(
     "attention_lab.candidates",
     html='<div class="candidates"></div>',
     css=(_HERE / "candidates.css").read_text(encoding="utf-8"),
-    js=(_HERE / "candidates.js").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "candidates.js")),
 )
 
 

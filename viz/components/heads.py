@@ -110,7 +110,7 @@ _mount = st.components.v2.component(
     "attention_lab.heads",
     html='<div class="all-heads"></div>',
     css=(_HERE / "heads.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("heads_parts.js", "heads.js")),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "heads_parts.js", "heads.js")),
 )
 _FIELDS = {"merge": bool, "hide": bool, "mass": int}
 

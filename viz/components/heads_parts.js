@@ -1,23 +1,8 @@
 // What the view of all heads is made of; put before heads.js. Nothing here makes markup from text: textContent only.
 
-const SVG = "http://www.w3.org/2000/svg";
 const LEFT = 22, TOP = 16, GAP = 2;
 const NUMBERS = ["Entropy, nats", "Largest weight", "Mean distance", "On previous", "On same", "On next", "On </s>", "On punctuation"];
 const MEASURES = { weights: "weights", contribution: "contribution: weight × norm of the value", rollout: "rollout of all layers up to here, heads together" };
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-function drawing(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text != null) node.textContent = text;
-  return node;
-}
 
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

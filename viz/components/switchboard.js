@@ -4,13 +4,6 @@
 const mounts = new WeakMap();
 const CELL = 18, LEAST = 9, TOP = 48;
 
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
 const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
 
 export default function ({ data, parentElement, setTriggerValue }) {

@@ -81,7 +81,7 @@ _mount = st.components.v2.component(
     "attention_lab.switchboard",
     html='<div class="switchboard"></div>',
     css=(_HERE / "switchboard.css").read_text(encoding="utf-8"),
-    js=(_HERE / "switchboard.js").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "switchboard.js")),
 )
 
 

@@ -83,7 +83,7 @@ _mount = st.components.v2.component(
     "attention_lab.timeline",
     html='<div class="timeline"></div>',
     css=(_HERE / "timeline.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("timeline_parts.js", "timeline.js")),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "timeline_parts.js", "timeline.js")),
 )
 
 

@@ -1,26 +1,10 @@
 // What the timeline is made of, and its keys; put before timeline.js. Nothing here makes markup from text: textContent only.
 
-const SVG = "http://www.w3.org/2000/svg";
-const STEP = "attention-lab-step", REVEAL = "attention-lab-reveal"; // what the other views of a step listen to
 
 const ICONS = {
   first: "M2 2h2v10H2zM12 2v10L5 7z", back: "M10.5 2v10L3 7z", forward: "M3.5 2v10L11 7z", last: "M10 2h2v10h-2zM2 2v10l7-5z",
   play: "M3 1v12l9-6z", pause: "M2 2h4v10H2zM8 2h4v10H8z",
 };
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className) node.className = className;
-  if (text != null) node.textContent = text;
-  return node;
-}
-
-function drawing(tag, attributes, text) {
-  const node = document.createElementNS(SVG, tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (text != null) node.textContent = text;
-  return node;
-}
 
 function icon(name) {
   const svg = drawing("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" });
@@ -38,7 +22,6 @@ function button(className, label, name, onClick) {
   return node;
 }
 
-const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 
 async function copyLink(node) {
   try {

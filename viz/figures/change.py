@@ -73,14 +73,5 @@ def change_chart(
     figure.update_yaxes(
         range=[-0.03, 1.03], tickvals=[0, 0.5, 1], tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
     )
-    figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": 28, "t": 8, "r": 8, "b": 62},
-        paper_bgcolor=colours.page,
-        plot_bgcolor="rgba(0,0,0,0)",
-        showlegend=False,
-        font={"family": theme.SANS, "size": 12, "color": colours.ink},
-        hoverlabel={"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
-    )
+    figure.update_layout(theme.chart_layout(mode, height, l=28, t=8, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
     return figure

@@ -123,14 +123,7 @@ def _map(
         line = {"color": colours.ink, "width": 1.2, "dash": "dot"}
         figure.add_scatter(**_outline(former), mode="lines", line=line, hoverinfo="skip")
     figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": left if down else 12, "t": top if across else 12, "r": 24, "b": 6},
-        paper_bgcolor=colours.page,
-        plot_bgcolor=colours.page,
-        showlegend=False,
-        font={"family": theme.SANS, "size": 12, "color": colours.ink},
-        hoverlabel={"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
+        theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
         modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
     )
     return figure

@@ -68,14 +68,5 @@ def surprise_chart(
         zeroline=False,
         fixedrange=True,
     )
-    figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": 44, "t": 20, "r": 8, "b": 62},
-        paper_bgcolor=colours.page,
-        plot_bgcolor="rgba(0,0,0,0)",
-        showlegend=False,
-        font={"family": theme.SANS, "size": 12, "color": colours.ink},
-        hoverlabel={"bgcolor": colours.field, "bordercolor": colours.border, "font": {"color": colours.ink, "size": 13}},
-    )
+    figure.update_layout(theme.chart_layout(mode, height, l=44, t=20, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
     return figure

@@ -7,20 +7,12 @@ import streamlit as st
 from model.head_numbers import ORDERS
 from model.measures import MEASURES
 from viz import cache, controls, decoding_controls, edit_controls, state, texts
-from viz.components.copy_link import copy_link
 from viz.components.heads import heads, payload
 
 
 def main() -> None:
     view, faults = state.open_view("heads")
-    with st.container(key="title_row"):
-        title, box, link = st.columns([480, 440, 96], vertical_alignment="center", gap="small")
-        with title:
-            texts.heading("Heads", "What does every head do on this sentence?")
-        with box:
-            controls.plain_box(view)
-        with link:
-            copy_link(state.theme_mode())
+    controls.title_row(view, "Heads", "What does every head do on this sentence?", (480, 440, 96))
     body = st.container()
     try:
         with body, texts.waiting():

@@ -9,7 +9,6 @@ import streamlit as st
 from model.analysis import changed_words
 from model.trace import Site
 from viz import cache, controls, decoding_controls, edit_controls, state, texts, theme, what_if_controls
-from viz.components.copy_link import copy_link
 from viz.components.switchboard import payload, switchboard
 from viz.figures.change import change_chart
 from viz.figures.heatmap import attention_map, difference_map
@@ -29,14 +28,7 @@ MAP = {"width": 164, "height": 150, "labelled": False}
 
 def main() -> None:
     view, faults = state.open_view("what if")
-    with st.container(key="title_row"):
-        title, box, link = st.columns([300, 560, 96], vertical_alignment="center", gap="small")
-        with title:
-            texts.heading("What if", "What happens when I break it?")
-        with box:
-            controls.plain_box(view)
-        with link:
-            copy_link(state.theme_mode())
+    controls.title_row(view, "What if", "What happens when I break it?", (300, 560, 96))
     body = st.container()
     try:
         with body, texts.waiting():
