@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz import controls, state, theme
+from viz.components.popovers import popovers
 from viz.components.theme_watch import theme_watch
 
 HERE = Path(__file__).parent
@@ -19,6 +20,8 @@ page = st.navigation(
     [
         st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True),
         st.Page(HERE / "viz" / "pages" / "heads.py", title="Heads", url_path="heads"),
+        st.Page(HERE / "viz" / "pages" / "inside.py", title="Inside", url_path="inside"),
+        st.Page(HERE / "viz" / "pages" / "positions.py", title="Positions", url_path="positions"),
         st.Page(HERE / "viz" / "pages" / "what_if.py", title="What if", url_path="what-if"),
     ]
 )
@@ -28,3 +31,4 @@ page.run()
 with below:
     controls.sidebar()
     theme_watch(mode)
+    popovers()

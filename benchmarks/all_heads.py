@@ -21,7 +21,7 @@ from model.config import END
 from model.contributions import value_norms
 from model.inference import Analysis
 from model.trace import Site
-from viz.components.heads import payload
+from viz.components.heads import payload, thumbnails
 from viz.view import View
 
 WORDS = "The old man who lives in the small house near the river gave the children a red ball because they were kind "
@@ -71,7 +71,11 @@ def main() -> None:
     attentions = {f"{kind}_attention": stack(kind) for kind in ("encoder", "decoder", "cross")}
     tokens = {"encoder_tokens": list(trace.source.labels), "decoder_tokens": list(trace.inputs.labels)}
     view = View(kind="cross", layer=3, head=2)
-    ours, bytes_ours = timed(lambda: json.dumps(payload(trace, norms, view, "light")), args.times)
+
+    def build() -> str:
+        return json.dumps([thumbnails(trace, view.order, "light"), payload(trace, norms, view, "light")])
+
+    ours, bytes_ours = timed(build, args.times)
     theirs, bytes_theirs = timed(lambda: model_view(**attentions, **tokens, html_action="return").data, args.times)
     print(
         f"{args.source} source and {args.target} target tokens, {sum(len(a) for a in attentions.values())} layers of 8 heads"

@@ -34,7 +34,8 @@ def attention(
     Returns z [B,H,T,K], pattern [B,H,T,S] before dropout, scores [B,H,T,S] before the mask. A query that may attend to
     nothing has a pattern and a z of zeros.
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))  # [B,H,T,S]
+    products = query @ key.transpose(-2, -1)  # [B,H,T,S]
+    scores = products / math.sqrt(query.size(-1))  # [B,H,T,S]
     scores = edits.scale(scores, query.size(-1))  # [B,H,T,S]
     masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # [B,H,T,S]
     pattern = masked.softmax(dim=-1).masked_fill(~mask, 0.0)  # [B,H,T,S]
@@ -105,7 +106,9 @@ class MultiHeadAttention(nn.Module):
             full_mask = mask.expand(x.size(0), -1, x.size(1), k.size(2))  # [B,1|H,T,S]
             full_mask = full_mask[:, 0] if full_mask.size(1) == 1 else full_mask  # [B,T,S], or [B,H,T,S] where heads differ
             probe.record(self.site, scores=scores, pattern=pattern, mask=full_mask, q=q, k=k, v=v, z=z)
-        return self.output(z.transpose(1, 2).flatten(2))  # [B,T,D]
+        concatenated = z.transpose(1, 2).flatten(2)  # [B,T,H*K], which is [B,T,D]
+        output = self.output(concatenated)  # [B,T,D]
+        return output
 
     def _keys_and_values(self, memory: Tensor, positions: Tensor, cache: KeyValues | None) -> tuple[Tensor, Tensor]:
         if self.site.kind == "cross" and cache is not None and cache.key is not None:

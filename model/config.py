@@ -17,8 +17,10 @@ PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabu
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
 
+SCHEMES = ("sinusoidal", "learned", "rotary")  # of positions
+
 _CHOICES = {
-    "positions": ("sinusoidal", "learned", "rotary"),
+    "positions": SCHEMES,
     "activation": ("relu", "gelu", "swiglu"),
     "norm": ("layernorm", "rmsnorm"),
     "schedule": ("noam", "cosine"),

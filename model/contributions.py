@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from model import masks
 from model.attention import MultiHeadAttention
 from model.checkpoint import Checkpoint
-from model.config import START
-from model.edits import Edits
 from model.inference import Analysis
-from model.trace import Probe, Site
+from model.recording import recording
+from model.trace import Site
 from model.transformer import EncoderDecoder
 
 
@@ -21,14 +19,8 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
 
     Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution.
     """
-    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
-    inputs = torch.tensor([(START, *analysis.trace.outputs.ids[:-1])], device=checkpoint.device)  # [1,T]
-    edits = [analysis.request.intervention]
-    seen = masks.build(source, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
-    probe = Probe("full")
-    checkpoint.model(source, inputs, seen, probe, Edits(edits, checkpoint.means))
     found = {}
-    for site, record in probe.records.items():
+    for site, record in recording(checkpoint, analysis).records.items():
         values = record["v"][0]  # [H,S,K]
         heads, _, width = values.shape
         output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]

@@ -25,7 +25,10 @@ class EditError(ValueError):
 
 @dataclass(frozen=True)
 class Labels:
-    """The tokens of both sides, so that an edit can be told in words. Without them positions are told by number."""
+    """The tokens of both sides, so that an edit can be told in words: what stands there twice with which of them it is.
+
+    Without them positions are told by number.
+    """
 
     source: Sequence[str] = ()
     inputs: Sequence[str] = ()
@@ -35,7 +38,7 @@ class Labels:
         if kind == "encoder":
             return _label(self.source, position)
         if position < min(len(self.inputs), len(self.outputs)):
-            return f"{self.inputs[position]} → {self.outputs[position]}"
+            return _nth([f"{read} → {said}" for read, said in zip(self.inputs, self.outputs, strict=False)], position)
         return f"step {position + 1}"
 
     def key(self, kind: Kind, position: int) -> str:
@@ -43,7 +46,19 @@ class Labels:
 
 
 def _label(tokens: Sequence[str], position: int) -> str:
-    return tokens[position] if position < len(tokens) else f"token {position + 1}"
+    return _nth(tokens, position) if position < len(tokens) else f"token {position + 1}"
+
+
+def _nth(texts: Sequence[str], position: int) -> str:
+    """The text at a position; where the same text stands elsewhere too, with which of them this is: `the (2nd)`."""
+    text = texts[position]
+    return f"{text} ({ordinal(list(texts[: position + 1]).count(text))})" if list(texts).count(text) > 1 else text
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def _check_index(what: str, number: int | None) -> None:

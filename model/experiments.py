@@ -19,6 +19,7 @@ from model.trace import Trace
 
 MASKED, PEEKING = "en-fr", "en-fr-peek"
 PADS = 8
+OTHER = "She is reading a book in the garden."
 DOG, MAN = "The dog bites the man.", "The man bites the dog."
 
 
@@ -28,6 +29,7 @@ class Answer:
 
     text: str
     request: Request
+    also: Request | None = None  # its counterpart
 
 
 @dataclass(frozen=True)
@@ -74,20 +76,30 @@ def _signed(nats: float) -> str:
 
 
 def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
-    """A decoder trained without the causal mask, beside this one: on a given target, and on its own.
+    """A decoder trained without the causal mask, beside this one: on a translation of another sentence, on the right one,
+    and on its own.
 
     Raises CheckpointError where there is no such checkpoint.
     """
     plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
+    other = DOG if own.request.source.strip() == OTHER else OTHER
+    wrong = analyse(checkpoint, dataclasses.replace(request, source=other, beside=(), **plain)).translation
     peeker = checkpoints.load(PEEKING, checkpoint.device)
-    told = dataclasses.replace(own.request, checkpoint=PEEKING, target=own.translation)
-    given = analyse(peeker, told)
+    told = dataclasses.replace(own.request, checkpoint=PEEKING, target=wrong)
+
+    def believed(lab: Checkpoint, target: str) -> str:
+        """Mean probability of a target's tokens."""
+        given = analyse(lab, dataclasses.replace(told, checkpoint=lab.name, target=target))
+        return f"{given.trace.probabilities.mean():.0%}"
+
     alone = analyse(peeker, dataclasses.replace(told, target=None))
     text = (
-        f"Trained without its causal mask, a decoder reads the answer off its own input: given “{own.translation}” it "
-        f"finds the tokens {given.trace.probabilities.mean():.0%} likely on average (the shipped one: "
-        f"{own.trace.probabilities.mean():.0%}). {_alone(alone.translation)}"
+        f"Trained without its causal mask, a decoder reads the answer off its own input. Given “{wrong}”, which says "
+        f"something else, it finds the tokens {believed(peeker, wrong)} likely on average (the shipped one: "
+        f"{believed(checkpoint, wrong)}); given the right translation "
+        f"{believed(peeker, own.translation)} ({believed(checkpoint, own.translation)}). "
+        f"{_alone(alone.translation)}"
     )
     return Answer(text, told)
 
@@ -119,11 +131,11 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
     found = [analyse(checkpoint, _again(request, off, source=s, pad=0)) for s in (DOG, MAN)]
     same = found[0].translation == found[1].translation
     text = (
-        f"{_sentence(f'With positions “{plain[0]}” and “{plain[1]}”')} Without positions on the source "
+        f"With positions: “{plain[0]}” and “{plain[1]}”; without positions on the source "
         + (f"both give “{found[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in found))
         + f": the two log-probabilities differ by {abs(found[0].hypothesis.score - found[1].hypothesis.score):.4f}."
     )
-    return Answer(text, found[0].request)
+    return Answer(text, *(each.request for each in found))
 
 
 def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
@@ -153,7 +165,9 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     layer = Place("cross", first.site.layer)
     rest = tuple(Ablate(Place("cross", first.site.layer, h)) for h in range(checkpoint.config.heads) if h != first.head)
     alone, none = effects(checkpoint, plain, [Intervention(edits=rest), Intervention(edits=(Ablate(layer),))])
+    several = len(ranked) > 1 and ranked[1].change < first.change / 2
     text = (
+        f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
         f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
         f"{_signed(first.change)} nats when it is off"
         + (f", the next {_signed(ranked[1].change)}" if len(ranked) > 1 else "")
@@ -172,15 +186,16 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     best, worst = ranked[0], ranked[-1]
     asked = _again(request, skips[best])
     least, most = (_signed(found[name].change) for name in (best, worst))
-    text = f"Skipping {best} costs the least, {least} nats; {worst} the most, {most}. "
+    gains = found[best].change > 0
+    text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
     return Answer(text + _outcome(analyse(checkpoint, asked)), asked)
 
 
 EXPERIMENTS = (
     Experiment("peek", "Does a peeking decoder cheat?", peeking),
     Experiment("padding", "Who attends to padding?", padding),
-    Experiment("order", "Dog bites man without positions?", order),
-    Experiment("scaling", "No scaling?", scaling),
-    Experiment("align", "One aligning head?", aligning),
-    Experiment("skip", "Skip a layer?", skipping),
+    Experiment("order", "Who bites whom without positions?", order),
+    Experiment("scaling", "Does it need the √dₖ?", scaling),
+    Experiment("align", "Does one head align?", aligning),
+    Experiment("skip", "Which layer can be skipped?", skipping),
 )

@@ -17,7 +17,7 @@ from model import masks
 from model.analysis import first_difference, rare_positions
 from model.checkpoint import Checkpoint
 from model.config import PAD, START
-from model.edit_kinds import Labels
+from model.edit_kinds import Block, Labels
 from model.edits import Edits
 from model.hypotheses import Hypothesis, Tree
 from model.intervention import BASELINE, Intervention
@@ -48,6 +48,7 @@ class Analysis:
     rare_words: tuple[str, ...]  # the words that they belong to, each once
     beside: tuple[str, ...] = ()  # translations of the sentences beside it
     baseline: Analysis | None = None
+    idle: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
 
     @property
@@ -75,6 +76,12 @@ class Analysis:
         own, other = self.trace.outputs.ids, self.baseline.trace.outputs.ids
         split = first_difference(own, other)
         return len(own) if split is None else min(split + 1, len(own), len(other))
+
+    @cached_property
+    def believed(self) -> np.ndarray:
+        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
+        ids = (self.baseline or self).trace.outputs.ids[: self.comparable]
+        return self.trace.log_probs[np.arange(len(ids)), list(ids)]
 
     @property
     def how(self) -> str:
@@ -108,6 +115,9 @@ class Analysis:
         if waiting := self.request.intervention.waiting(len(self.hypothesis.ids)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
             notes.append(f"Waiting for a step that is not reached: {told}.")
+        if self.idle:
+            told = "; ".join(block.text(self.labels) for block in self.idle)
+            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
         if self.trace.blind and self.baseline is not None:
             rows = len({(site.kind, t) for site, t in self.trace.blind})
             what = "row sees" if rows == 1 else "rows see"
@@ -170,14 +180,15 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     before, *after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     baseline = analysis(plain, tree, before, dataclasses.replace(request, intervention=BASELINE, pad=request.padding))
     if after:
-        return analysis(plain, tree, after[0], baseline=baseline)
+        return analysis(plain, tree, after[0], baseline=baseline, idle=_idle(checkpoint, padded, plain.ids, edit))
     again = decode(checkpoint, request, rows, edit)[0]
     path = shown(again, request)
+    idle = _idle(checkpoint, padded, path.ids, edit)
     if edit.causal_mask and checkpoint.config.causal:
         (trace,) = teacher_force(checkpoint, padded, path.ids, [edit])
-        return analysis(path, again, trace, baseline=baseline)
+        return analysis(path, again, trace, baseline=baseline, idle=idle)
     steps = _steps(checkpoint, padded, path.ids, edit)
-    return analysis(path, again, _gather(steps), baseline=baseline, steps=steps)
+    return analysis(path, again, _gather(steps), baseline=baseline, idle=idle, steps=steps)
 
 
 @torch.inference_mode()
@@ -201,6 +212,17 @@ def teacher_force(
         "outputs": axis(checkpoint.target_tokenizer, target),
     }
     return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
+
+
+def _idle(checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edit: Intervention) -> tuple[Block, ...]:
+    """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
+    waiting = edit.waiting(len(target))
+    blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
+    if not blocks:
+        return ()
+    ids, inputs = torch.tensor([list(source)]), torch.tensor([[START, *target[:-1]]])
+    config = checkpoint.config
+    return masks.idle(masks.build(ids, inputs, config.window, [edit], config.causal), blocks)
 
 
 def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:

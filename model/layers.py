@@ -35,9 +35,9 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """[B,T,D] to [B,T,D]."""
         inner = self.inner(x)  # [B,T,F]
-        if self.gate is not None:
-            return self.outer(self.activation(self.gate(x)) * inner)  # [B,T,D]
-        return self.outer(self.activation(inner))  # [B,T,D]
+        active = self.activation(inner) if self.gate is None else self.activation(self.gate(x)) * inner  # [B,T,F]
+        output = self.outer(active)  # [B,T,D]
+        return output
 
 
 class Residual(nn.Module):
@@ -51,10 +51,13 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], keep: Tensor | None = None) -> Tensor:
         """[B,T,D] to [B,T,D]; `keep` [B,1,1] is 0 for rows that skip the sub-layer."""
-        added = self.dropout(sublayer(self.norm(x) if self.norm_first else x))  # [B,T,D]
+        read = self.norm(x) if self.norm_first else x  # [B,T,D]
+        added = self.dropout(sublayer(read))  # [B,T,D]
         if keep is not None:
             added = added * keep
-        return x + added if self.norm_first else self.norm(x + added)
+        total = x + added  # [B,T,D]
+        output = total if self.norm_first else self.norm(total)  # [B,T,D]
+        return output
 
 
 class EncoderLayer(nn.Module):

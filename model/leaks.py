@@ -15,6 +15,7 @@ from model.effects import tokens_of
 from model.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Probe, Site
 
+SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
 MOVED = 1e-5  # of the largest entry of the stream: more than rounding
 
 
@@ -28,6 +29,7 @@ class LeakReport:
     padding_encoder: np.ndarray  # [encoder layers, S]
     padding_decoder: np.ndarray  # [decoder layers, T]
     pads: int
+    made_up: bool = False  # the decoder's inputs: the translation was too short to tell anything
 
     def first_layer(self, changed: int, moved: int) -> int | None:
         """The first layer, from 0, at which a changed position moves another; None where it does at none."""
@@ -57,6 +59,9 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     source, target = tokens_of(checkpoint, request)
     request.intervention.check(checkpoint.config, len(source), bool(checkpoint.means))
     edits = Edits([request.intervention], checkpoint.means)
+    made_up = len(target) < SHORTEST
+    if made_up:
+        target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
     inputs = [START, *target[:-1]]
     rows = [inputs, *([*inputs[:j], _other(inputs[j], checkpoint), *inputs[j + 1 :]] for j in range(1, len(inputs)))]
     ids = torch.tensor([source] * len(rows), device=checkpoint.device)
@@ -79,6 +84,7 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
         _moved(encoder)[:, 0, : len(plain)],
         _moved(decoder)[:, 0],
         pads,
+        made_up,
     )
 
 

@@ -114,6 +114,18 @@ def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[in
     return mask
 
 
+def idle(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Those of the blocks that close nothing: the masks [1,1,1|T,S] of one sentence forbid all that they name already."""
+
+    def closes(block: Block) -> bool:
+        mask = getattr(masks, block.place.kind)[0, 0]  # [1|T,S]
+        rows = slice(None) if block.query is None or len(mask) == 1 else slice(block.query, block.query + 1)
+        keys = slice(None) if block.key is None else slice(block.key, block.key + 1)
+        return bool(mask[rows, keys].any())
+
+    return tuple(block for block in blocks if not closes(block))
+
+
 def build(
     source: Tensor,
     target: Tensor,

@@ -41,11 +41,19 @@ def _stack(trace: Trace, kind: str) -> np.ndarray:
     return np.stack([trace.patterns[site] for site in layers])  # [L,H,T,T]
 
 
-def agreement(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None) -> dict[str, float]:
-    """Spearman's rank correlation of the weights with the two other measures, over the cells that the mask allows."""
-    weights, *others = (measured(trace, norms, site, head, measure) for measure in MEASURES)
-    allowed = trace.mask(site, head)
-    return {name: rank_correlation(weights, values, allowed) for name, values in zip(MEASURES[1:], others, strict=True)}
+def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
+    """The mean of a measure over all layers and heads of a kind of site [T,S]; of the rollout, which gathers the layers
+    itself, what it has become after the last one (for cross-attention the mean)."""
+    sites = sorted(site for site in trace.patterns if site.kind == kind)
+    if measure == "rollout" and kind != "cross":
+        sites = sites[-1:]
+    return np.mean([measured(trace, norms, site, None, measure) for site in sites], axis=0)
+
+
+def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """Spearman's rank correlation of the weights with the two other measures, over the cells that the mask allows. `maps`
+    holds a map [T,S] for each of `MEASURES`."""
+    return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MEASURES[1:]}
 
 
 @dataclass(frozen=True)
@@ -60,12 +68,13 @@ class Detail:
     rows: tuple[int, ...]  # for each row of the trace, the row here that it went into
 
 
-def detail(trace: Trace, site: Site, head: int | None, values: np.ndarray, merge: bool, hide: bool, mass: float) -> Detail:
-    """One map for drawing: pieces merged into words where asked for; lines of the heaviest cells of each row, up to a share
-    `mass` of it, and none to special tokens and punctuation where these are hidden. No value is changed by hiding."""
-    query_axis = trace.source if site.kind == "encoder" else trace.inputs
-    key_axis = trace.inputs if site.kind == "decoder" else trace.source
-    queries, keys, allowed = trace.queries(site), key_axis.labels, trace.mask(site, head)
+def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, merge: bool, hide: bool, mass: float) -> Detail:
+    """One map [T,S] of a kind of site for drawing: pieces merged into words where asked for; lines of the heaviest cells of
+    each row, up to a share `mass` of it, and none to special tokens and punctuation where these are hidden. No value is
+    changed by hiding."""
+    query_axis = trace.source if kind == "encoder" else trace.inputs
+    key_axis = trace.inputs if kind == "decoder" else trace.source
+    queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
     rows = tuple(range(len(queries)))
     if merge:
         values = merged(values, query_axis.words, key_axis.words)

@@ -10,6 +10,7 @@ space, unless these are more. So *animal* is the same token in "un animal" and "
 
 from __future__ import annotations
 
+import codecs
 import functools
 import json
 import unicodedata
@@ -116,6 +117,12 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
         return b"".join(self.bytes_of(ids)).decode("utf-8", errors="replace")
+
+    def segments(self, ids: Iterable[int]) -> list[str]:
+        """What each token adds to the text; a token that ends inside a character adds nothing, the next one all of it."""
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        raw = self.bytes_of(ids)
+        return [decoder.decode(part, final=n == len(raw)) for n, part in enumerate(raw, 1)]
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
         """The bytes that each token of a text stands for; none for a control token.

@@ -18,6 +18,7 @@ from model.edit_kinds import (
     Positions,
     Skip,
     contradict,
+    ordinal,
     parse,
 )
 
@@ -80,6 +81,34 @@ def test_an_edit_is_told_in_words(code, plain, labelled):
     assert edit.code == code
     assert edit.text(Labels()) == plain
     assert edit.text(LABELS) == (labelled or plain)
+
+
+REPEATED = Labels(("the", "dog", "sees", "the", "dog"), ("<s>", "le", "le", "le"), ("le", "le", "le", "</s>"))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("block_enc_1-4", "encoder, all layers: the (1st) sees no the (2nd)"),
+        ("block_enc_3-5", "encoder, all layers: sees sees no dog (2nd)"),
+        ("block_dec_3-2", "decoder, all layers: le → le (2nd) sees no le (1st)"),
+        ("block_cross_4-3", "cross-attention, all layers: le → </s> sees no sees"),
+        ("row_cross.1_2-5", "cross-attention, layer 1: le → le (1st) looks at dog (2nd) alone"),
+    ],
+)
+def test_a_token_that_stands_twice_is_told_with_which_of_them_it_is(code, expected):
+    assert parse(code).text(REPEATED) == expected
+
+
+def test_different_cells_are_told_differently_however_often_a_token_stands_there():
+    for kind, rows, columns in (("encoder", 5, 5), ("decoder", 4, 4), ("cross", 4, 5)):
+        texts = {Block(Place(kind), i, j).text(REPEATED) for i in range(rows) for j in range(columns)}
+        assert len(texts) == rows * columns
+
+
+def test_ordinals():
+    found = [ordinal(n) for n in (1, 2, 3, 4, 10, 11, 12, 13, 21, 22, 23, 101, 111, 112)]
+    assert " ".join(found) == "1st 2nd 3rd 4th 10th 11th 12th 13th 21st 22nd 23rd 101st 111th 112th"
 
 
 def test_numbers_count_from_one_in_codes_and_from_zero_inside():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from model.request import Request
 from model.trace import KINDS, Site
 from viz import theme
 from viz.components import heads as component
-from viz.components.heads import chosen, grids, payload
+from viz.components.heads import chosen, grids, payload, thumbnails
 from viz.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -37,7 +39,7 @@ def read(tiny_checkpoint):
 def pictures(grid: dict) -> np.ndarray:
     allowed = np.array([cell == "1" for cell in grid["allowed"]]).reshape(grid["shape"])
     heads = np.zeros((len(grid["places"]), *grid["shape"]), dtype=np.uint8)
-    packed = np.frombuffer(base64.b64decode(grid["bytes"]), dtype=np.uint8)
+    packed = np.frombuffer(zlib.decompress(base64.b64decode(grid["bytes"])), dtype=np.uint8)
     heads[:, allowed] = packed.reshape(len(heads), -1)
     return heads
 
@@ -112,7 +114,9 @@ def test_all_of_it_is_json(read):
         data = payload(trace, norms, View(kind="decoder", layer=1, head=1), mode)
         assert json.loads(json.dumps(data, allow_nan=False)) == data
         assert data["style"] == theme.PALETTES[mode].css_variables()
-        assert [grid["scale"] for grid in data["grids"]] == [list(theme.scale(kind, mode)) for kind in KINDS]
+        assert [grid["scale"] for grid in grids(trace, "position", mode)] == [
+            list(theme.scale(kind, mode)) for kind in KINDS
+        ]
 
 
 def test_one_token_has_heads_too(tiny_checkpoint):
@@ -126,9 +130,13 @@ def mounted(monkeypatch, read):
     """Mounts the view without a browser; gives what it told, and a way to report something as the browser does."""
     told, report = [], {}
     monkeypatch.setattr(component, "_mount", lambda **arguments: report.update(arguments))
+    monkeypatch.setattr(component, "_store", lambda **arguments: None)
     trace, norms = read()
     data = payload(trace, norms, View(kind="cross", layer=1), "light")
-    component.heads(data, lambda *place: told.append(place), lambda *setting: told.append(setting))
+    shown = thumbnails(trace, "position", "light")
+    component.heads(
+        shown, data, lambda *place: told.append(place), lambda *setting: told.append(setting), lambda: told.append("unfold")
+    )
 
     def browser(name: str, value) -> list:
         monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
@@ -162,7 +170,41 @@ def test_what_names_no_head_is_ignored(mounted, junk):
     assert mounted("choose", junk) == []
 
 
+def test_a_head_is_unfolded_when_that_is_asked_for(mounted):
+    assert mounted("unfold", True) == ["unfold"]
+    assert mounted("unfold", None) == []
+
+
 def test_switches_are_told(mounted):
     assert mounted("set", {"merge": True}) == [("merge", True)]
     assert mounted("set", {"mass": 90}) == [("mass", 90)]
     assert mounted("set", {"mass": 900, "hide": "yes", "other": 1}) == []
+
+
+def test_thumbnails_have_another_name_when_their_content_changes(read):
+    trace, _ = read()
+    names = {thumbnails(trace, by, mode)["id"] for by in ORDERS for mode in ("light", "dark")}
+    assert thumbnails(trace, "position", "light")["id"] in names
+    assert len(names) == 2 * len(ORDERS)
+    assert thumbnails(read(pad=3)[0], "position", "light")["id"] not in names
+
+
+def test_the_mean_over_layers_is_that_of_all_heads(read):
+    trace, norms = read()
+    for kind in KINDS:
+        data = chosen(trace, norms, View(kind=kind, average=True))
+        assert (data["layer"], data["head"]) == (None, None)
+        mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
+        np.testing.assert_allclose(data["values"], mean, atol=0.51e-5)
+
+
+def test_all_three_hold_the_same_maps_as_each_alone(read):
+    trace, norms = read()
+    view = View(layer=2, head=1, merge=True, hide=True, together=True, step=3)
+    data = payload(trace, norms, view, "light")["together"]
+    for kind in KINDS:
+        alone = chosen(trace, norms, dataclasses.replace(view, kind=kind))
+        assert data["maps"][kind] == {name: alone[name] for name in ("values", "allowed", "kept")}
+        assert data["source" if kind == "encoder" else "target"] == alone["queries"]
+        assert kind == "encoder" or data["row"] == alone["row"]
+    assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None

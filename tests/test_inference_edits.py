@@ -147,6 +147,43 @@ def test_rows_that_see_nothing_are_told(checkpoint, mode):
     assert not any(told in note for note in analyse(checkpoint, asked("block_dec_2-1", mode=mode)).notes)
 
 
+FORBIDDEN = "The mask forbids it already, so nothing changes: "
+
+
+@MODES
+@pytest.mark.parametrize("code", ["block_dec_2-3", "block_dec.1.1_1-4", "block_cross_all-{pad}", "block_enc_2-{pad}"])
+def test_a_block_of_what_the_mask_forbids_is_told_and_changes_nothing(checkpoint, mode, code):
+    pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
+    found = analyse(checkpoint, asked(code.format(pad=pad), "off_cross.1.1", mode=mode))
+    other = analyse(checkpoint, asked("off_cross.1.1", mode=mode))
+    told = FORBIDDEN + found.idle[0].text(found.labels) + "."
+    assert [note for note in found.notes if note not in other.notes] == [told]
+    same_bits(found.trace, other.trace)
+
+
+@MODES
+@pytest.mark.parametrize(
+    "codes",
+    [
+        ["block_dec_2-3", "causal-off"],
+        ["block_cross_all-{pad}", "padding-off"],
+        ["block_dec_3-2"],
+        ["block_dec_all-2"],
+        ["block_enc_2-all"],
+        ["block_dec_99-100"],  # it waits for its step
+    ],
+)
+def test_a_block_of_what_may_be_seen_is_not_called_forbidden(checkpoint, mode, codes):
+    pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
+    found = analyse(checkpoint, asked(*(code.format(pad=pad) for code in codes), mode=mode))
+    assert found.idle == () and not any(FORBIDDEN in note for note in found.notes)
+
+
+def test_a_block_beyond_the_window_is_forbidden_too(checkpoint):
+    found = analyse(checkpoint, asked("window-2", "block_enc_1-3", "block_enc_1-2", mode="given"))
+    assert [block.code for block in found.idle] == ["block_enc_1-3"]
+
+
 def test_a_row_of_blocked_cells_sees_nothing_either(checkpoint):
     found = analyse(checkpoint, asked("block_dec.2.1_2-1", "block_dec.2.1_2-2", target=TARGET))
     assert found.trace.blind == ((Site("decoder", 1), 1),)

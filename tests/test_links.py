@@ -8,13 +8,23 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
-from model.config import END, MAX_TOKENS
+from model.config import END, MAX_TOKENS, SCHEMES
 from model.head_numbers import ORDERS
 from model.measures import MEASURES
 from model.request import MAX_ALPHA, MAX_SEED, MAX_SENTENCES
 from model.sampling import MIN_TEMPERATURE
-from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, READERS, SEPARATOR, link, parse
-from viz.view import MAX_TEMPERATURE, MAX_WIDTH, STRATEGIES, View
+from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, MAX_WORD, READERS, SEPARATOR, link, parse
+from viz.view import (
+    MAX_PE_BASE,
+    MAX_PE_COUNT,
+    MAX_PE_SHIFT,
+    MAX_PE_WIDTH,
+    MAX_TEMPERATURE,
+    MAX_WIDTH,
+    PARTS,
+    STRATEGIES,
+    View,
+)
 
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
 FIELDS = {
@@ -40,6 +50,19 @@ FIELDS = {
     "words": ("merge", (True, False)),
     "lines": ("hide", (True, False)),
     "mass": ("mass", (1, 50, 75, 100)),
+    "sites": ("together", (True, False)),
+    "average": ("average", (True, False)),
+    "colour": ("by_row", (True, False)),
+    "part": ("part", PARTS),
+    "stage": ("stage", (1, 4, 99)),
+    "token": ("token", (1, 128)),
+    "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
+    "scheme": ("scheme", SCHEMES),
+    "pe_d": ("pe_width", (2, 64, MAX_PE_WIDTH)),
+    "pe_base": ("pe_base", (2.0, 10000.0, 123.456, MAX_PE_BASE)),
+    "pe_n": ("pe_count", (2, 64, MAX_PE_COUNT)),
+    "pe_k": ("pe_shift", (0, 1, MAX_PE_SHIFT)),
+    "pe_i": ("pe_pair", (0, 1, MAX_PE_WIDTH // 2 - 1)),
 }
 GOOD = {
     "decode": "sample",
@@ -61,6 +84,19 @@ GOOD = {
     "words": "merged",
     "lines": "content",
     "mass": "90",
+    "sites": "all",
+    "average": "layers",
+    "colour": "row",
+    "part": "map",
+    "stage": "4",
+    "token": "3",
+    "near": "owl",
+    "scheme": "learned",
+    "pe_d": "64",
+    "pe_base": "500",
+    "pe_n": "128",
+    "pe_k": "7",
+    "pe_i": "5",
 }
 IDS_OF = {"long": "-".join(["9"] * (MAX_TOKENS + 1)), "full": "-".join(["9"] * MAX_TOKENS)}
 NONSENSE = [
@@ -70,6 +106,19 @@ NONSENSE = [
     *(("words", text) for text in ("on", "")),
     *(("lines", text) for text in ("on", "")),
     *(("mass", text) for text in ("0", "101", "-5", "all", "7.5")),
+    *(("sites", text) for text in ("on", "", "three")),
+    *(("average", text) for text in ("on", "", "heads")),
+    *(("colour", text) for text in ("on", "", "rows")),
+    *(("part", text) for text in ("Map", "", "heads")),
+    *(("stage", text) for text in ("0", "100", "-1", "q", "")),
+    *(("token", text) for text in ("0", "1000", "-1", "le", "")),
+    ("near", "x" * (MAX_WORD + 1)),
+    *(("scheme", text) for text in ("alibi", "", "Rotary")),
+    *(("pe_d", text) for text in ("0", "1", "7", "1026", "-2", "64.0", "")),
+    *(("pe_base", text) for text in ("1", "0", "-1", "1000001", "nan", "inf", "e", "")),
+    *(("pe_n", text) for text in ("1", "513", "-1", "")),
+    *(("pe_k", text) for text in ("129", "-1", "1.5", "")),
+    *(("pe_i", text) for text in ("512", "-1", "0.5", "")),
     *(("width", text) for text in ("0", "9", "1000", "abc", "-1", "", "2.5", " 4", "+4", "٤", "9" * 5000)),
     *(("alpha", text) for text in ("nan", "-1", "-0.01", "5.01", "inf", "-inf", "abc", "", "1e9", "1,5", "0" * 5000)),
     *(("temperature", text) for text in ("nan", "-1", "inf", "2.01", "hot", "", "1e400")),

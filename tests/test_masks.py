@@ -6,6 +6,7 @@ import torch
 
 from model import masks
 from model.config import PAD
+from model.edit_kinds import parse
 from model.intervention import BASELINE, Intervention
 
 UNCAUSAL = Intervention(causal_mask=False)
@@ -118,6 +119,13 @@ def test_the_last_queries_have_the_last_rows(window, edit):
     whole = masks.decoder_mask(target, window, [edit])
     for queries in (1, 2, 6):
         assert masks.decoder_mask(target, window, [edit], queries=queries).equal(whole[:, :, -queries:])
+
+
+def test_a_block_of_what_is_forbidden_closes_nothing():
+    built = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 5, 6]]))
+    codes = {"dec_1-2": True, "dec_2-1": False, "dec_all-3": False, "enc_1-3": True, "cross_3-3": True, "cross_3-2": False}
+    blocks = {code: parse(f"block_{code}") for code in codes}
+    assert masks.idle(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
 
 
 def test_masks_stay_on_the_device_of_the_ids():

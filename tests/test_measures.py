@@ -50,7 +50,8 @@ def test_equal_norms_make_contributions_the_weights(read):
         np.testing.assert_allclose(
             measured(trace, even, site, 0, "contribution"), measured(trace, even, site, 0, "weights"), atol=1e-6
         )
-        assert agreement(trace, even, site, 0)["contribution"] == pytest.approx(1)
+        maps = {name: measured(trace, even, site, 0, name) for name in MEASURES}
+        assert agreement(maps, trace.mask(site, 0))["contribution"] == pytest.approx(1)
 
 
 def test_rollout_of_cross_attention_goes_through_the_whole_encoder(read):
@@ -71,7 +72,7 @@ def test_merged_words_have_labels_rows_and_the_step(read, kind):
     trace, norms = read
     site = Site(kind, 0)
     values = measured(trace, norms, site, 0, "weights")
-    found = detail(trace, site, 0, values, merge=True, hide=False, mass=0.75)
+    found = detail(trace, site.kind, values, trace.mask(site, 0), merge=True, hide=False, mass=0.75)
     queries = trace.source if kind == "encoder" else trace.inputs
     assert len(found.queries) == len(set(queries.words)) < len(queries.words)
     assert found.values.shape == found.allowed.shape == found.kept.shape == (len(found.queries), len(found.keys))
@@ -86,8 +87,8 @@ def test_hiding_takes_lines_away_and_changes_no_value(read):
     trace, norms = read
     site = Site("cross", 0)
     values = measured(trace, norms, site, 0, "weights")
-    plain = detail(trace, site, 0, values, merge=False, hide=False, mass=1.0)
-    hidden = detail(trace, site, 0, values, merge=False, hide=True, mass=1.0)
+    plain = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=False, mass=1.0)
+    hidden = detail(trace, site.kind, values, trace.mask(site, 0), merge=False, hide=True, mass=1.0)
     np.testing.assert_array_equal(plain.values, hidden.values)
     gone = [
         key for key, before, after in zip(plain.keys, plain.kept.T, hidden.kept.T, strict=True) if (before & ~after).any()
@@ -100,7 +101,7 @@ def test_a_larger_mass_keeps_more_lines(read):
     trace, norms = read
     site = Site("encoder", 1)
     values = measured(trace, norms, site, None, "weights")
-    few, many = (detail(trace, site, None, values, False, False, mass).kept for mass in (0.5, 0.9))
+    few, many = (detail(trace, site.kind, values, trace.mask(site), False, False, mass).kept for mass in (0.5, 0.9))
     assert (many | ~few).all() and many.sum() > few.sum()
     for row, kept in zip(values, few, strict=True):
         assert row[kept].sum() >= 0.5 * row.sum()

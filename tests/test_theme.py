@@ -76,6 +76,16 @@ def test_a_scale_begins_at_the_page_and_leaves_it_steadily(kind, mode):
     assert all(a < b for a, b in itertools.pairwise(away))
 
 
+@MODES
+@KINDS
+def test_a_text_in_ink_can_be_read_over_every_tint(kind, mode):
+    tints, scale = theme.tints(kind, mode), theme.scale(kind, mode)
+    assert tints[0] == scale[0] and len(tints) == len(scale)
+    assert all(contrast(theme.PALETTES[mode].ink, tint) >= 4.5 for tint in tints)
+    away = [contrast(tints[0], tint) for tint in tints]
+    assert away == sorted(away) and away[-1] > 1.7  # a large weight is told from none
+
+
 @KINDS
 def test_the_light_scale_ends_at_the_hue(kind):
     assert theme.scale(kind, "light")[-1] == theme.HUES[kind]

@@ -16,7 +16,7 @@ from model.request import PAD_WHEN_UNMASKED, Decoding, Request
 from model.trace import Site
 from viz import theme
 from viz.components import timeline as component
-from viz.components.timeline import ROWS, payload, segments
+from viz.components.timeline import ROWS, payload
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -88,7 +88,7 @@ def test_every_step_has_all_that_is_drawn_of_it(ask, more):
 @pytest.mark.parametrize("text", ["Né à l'été.", "🦉", "a🦉🦊b", "e\u0301", "日本", "", " ", "</s>", "x\u202e\u200d\x00"])
 def test_segments_joined_give_the_text(tokenizer, text):
     ids = tokenizer.encode(text)
-    parts = segments([*ids, 2], tokenizer)
+    parts = tokenizer.segments([*ids, 2])
     assert len(parts) == len(ids) + 1
     assert "".join(parts) == tokenizer.decode(ids)
     assert parts[-1] == ""
@@ -97,14 +97,14 @@ def test_segments_joined_give_the_text(tokenizer, text):
 def test_a_token_that_ends_inside_a_character_adds_nothing_and_the_last_adds_it_all(tokenizer):
     ids = tokenizer.encode("🦉")
     assert len(ids) == 4  # the four bytes of the owl, none of which was ever seen beside another
-    assert segments(ids, tokenizer) == ["", "", "", "🦉"]
+    assert tokenizer.segments(ids) == ["", "", "", "🦉"]
 
 
 def test_segments_give_the_translation_for_any_tokens(tokenizer):
     draws = random.Random(0)
     for _ in range(200):
         ids = [draws.randrange(tokenizer.size) for _ in range(draws.randrange(1, 12))]
-        assert "".join(segments(ids, tokenizer)) == tokenizer.decode(ids)
+        assert "".join(tokenizer.segments(ids)) == tokenizer.decode(ids)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
 def test_the_theme_travels_with_the_data(ask, mode):
     _, data = ask(theme_mode=mode)
     assert data["style"] == theme.PALETTES[mode].css_variables()
-    assert data["crossScale"] == list(theme.scale("cross", mode))
+    assert data["crossTints"] == list(theme.tints("cross", mode))
 
 
 def mounted(monkeypatch, data, name: str, value) -> tuple[dict, list]:

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
 WHAT_IF, TRANSLATE, HEADS = "viz/pages/what_if.py", "viz/pages/translate.py", "viz/pages/heads.py"
+INSIDE = "viz/pages/inside.py"
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 
@@ -102,8 +103,15 @@ class Lab:
 
     @property
     def all_heads(self) -> dict[str, Any] | None:
-        """What the view of all heads was given; None where there is none."""
-        return self._mounted(".heads")
+        """What the view of all heads was given, its thumbnails included; None where there is none."""
+        told, shown = self._mounted(".heads"), self._mounted(".thumbnails")
+        assert (told or {}).get("grids") == (shown or {}).get("id")
+        return told and {**told, "grids": shown["grids"]}
+
+    @property
+    def stages(self) -> dict[str, Any] | None:
+        """What the view of one head unfolded was given; None where there is none."""
+        return self._mounted(".stages")
 
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from model.experiments import Answer
     from model.inference import Analysis
     from model.leaks import LeakReport
+    from model.lens import Lens
+    from model.neighbours import Neighbour, Side, Survey
+    from model.position_numbers import PositionNumbers
+    from model.scaling import Scaling
+    from model.sentence_positions import SentencePositions, Variant
     from model.trace import Site
+    from model.unfold import Unfolded
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
@@ -44,7 +50,10 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     from model.inference import load
 
     torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
-    return load(name, device)
+    try:
+        return load(name, device)
+    except ValueError as fault:  # a visitor need not know where the lab lies
+        raise type(fault)(str(fault).replace(f"{CHECKPOINTS.parent}/", "")) from fault
 
 
 @cached(LRUCache(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes), condition=threading.Condition())
@@ -59,6 +68,87 @@ def analyse(request: Request, device: str) -> Analysis:
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     """The norm of every head's value of every key after W_O; see `model.contributions`."""
     from model.contributions import value_norms as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+
+
+@cached(LRUCache(256), condition=threading.Condition())
+def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
+    """One query of one head, stage by stage; see `model.unfold`."""
+    from model.unfold import unfold as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, head, query)
+
+
+@cached(LRUCache(512), condition=threading.Condition())
+def scaling(request: Request, device: str, site: Site) -> Scaling:
+    """The heads of a site with the division by sqrt(d_k) and without; see `model.scaling`."""
+    from model.scaling import of_site as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), site)
+
+
+@cached(LRUCache(256), condition=threading.Condition())
+def random_scaling(keys: int, width: int) -> Scaling:
+    """The same of random vectors over so many keys, a given width among those that are drawn."""
+    from model.scaling import WIDTHS, drawn
+
+    return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
+
+
+@cached(LRUCache(MAX_BYTES // 4, getsizeof=lambda lens: lens.nbytes), condition=threading.Condition())
+def lens(request: Request, device: str) -> Lens:
+    """What each decoder layer would say; see `model.lens`."""
+    from model.lens import lens as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+
+
+@cached(LRUCache(1024), condition=threading.Condition())
+def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
+    """The nearest tokens in each language that shares a table; see `model.neighbours`."""
+    from model.neighbours import nearest as compute
+
+    return compute(checkpoint(name, device), token, side)
+
+
+@cached(LRUCache(16), condition=threading.Condition())
+def survey(name: str, device: str, side: Side) -> Survey | None:
+    """How far a joint table keeps its languages apart; see `model.neighbours`."""
+    from model.neighbours import survey as compute
+
+    return compute(checkpoint(name, device), side)
+
+
+@cached(LRUCache(64), condition=threading.Condition())
+def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Sinusoidal or rotary positions, measured; see `model.position_numbers`."""
+    from model.position_numbers import rotary_numbers, sinusoidal_numbers
+
+    return {"sinusoidal": sinusoidal_numbers, "rotary": rotary_numbers}[scheme](count, width, base, shift)
+
+
+@cached(LRUCache(64), condition=threading.Condition())
+def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -> PositionNumbers:
+    """The learned positions of one side of a checkpoint, measured; see `model.position_numbers`."""
+    from model.position_numbers import learned_numbers as compute
+    from model.sentence_positions import learned_table
+
+    return compute(learned_table(checkpoint(name, device), side), count, shift)
+
+
+@cached(LRUCache(256), condition=threading.Condition())
+def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
+    """What positions do to the likeness of a sentence's tokens; see `model.sentence_positions`."""
+    from model.sentence_positions import sentence_positions as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), side)
+
+
+@cached(LRUCache(1024), condition=threading.Condition())
+def position_variant(request: Request, device: str) -> Variant:
+    """What the request's edit of positions does; its analysis, decoded again, is kept for the other pages."""
+    from model.sentence_positions import variant as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
@@ -117,7 +207,11 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        for kept in (checkpoint, analyse, value_norms, mask_effects, head_effects, leak_test, experiment, drawn):
+        for kept in (checkpoint, analyse, value_norms, unfold, mask_effects, head_effects, leak_test, experiment, drawn):
+            kept.cache_clear()
+        for kept in (scaling, lens, neighbours, survey):  # of the page Inside
+            kept.cache_clear()
+        for kept in (learned_numbers, sentence_positions, position_variant):  # of the page Positions
             kept.cache_clear()
 
 

@@ -70,6 +70,23 @@ def title_row(view: View, title: str, question: str, widths: tuple[int, int, int
             plain_box(view)
         with link:
             copy_link(state.theme_mode())
+    if len(view.sentences) > 1:
+        _sentence_pick(view)
+
+
+def _sentence_pick(view: View) -> None:
+    """Which of the text's sentences is looked at."""
+    with st.container(key="sentence_pick", horizontal=True, vertical_alignment="center", gap="small"):
+        count, chosen = len(view.sentences), min(view.sentence, len(view.sentences))
+        texts.label("sentence")
+        st.segmented_control(
+            "Sentence",
+            range(1, count + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("sentence pick", "sentence", chosen),
+        )
+        texts.label(view.sentences[chosen - 1])
 
 
 def plain_label(text: str) -> str:

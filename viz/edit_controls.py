@@ -38,15 +38,18 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(key="chips", horizontal=True, vertical_alignment="center", gap="small"):
             texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
-            if not parts:
+            if not parts and not view.pad:
                 texts.label("None yet: click a cell, a token or a head below, or try a question.")
             _chips(parts, aside)
+            if view.pad:
+                pads = f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source ×"
+                st.button(pads, key="pad chip", help="Take the padding away", on_click=state.change, kwargs={"pad": 0})
         with st.popover("Add edit", key="add_edit"):
             _editor(analysis, loaded)
         for name in ("undo", "redo"):
             able = state.can_step(name)
             st.button(name.capitalize(), key=name, disabled=not able, on_click=state.step_back, args=(name,))
-        st.button("Clear", key="clear", disabled=not parts, on_click=state.clear_edits)
+        st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=state.clear_edits)
 
 
 def _chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
@@ -95,6 +98,12 @@ def answer(view: View) -> None:
     found = cache.experiment(view.experiment, _asked(view), view.device)
     question = next(known.question for known in EXPERIMENTS if known.name == view.experiment)
     texts.measured(question, found.text)
+    if found.also is not None and found.also.source != view.source:
+        label = controls.plain_label(f"The same for “{found.also.source}”")
+        st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.also, view.experiment))
+    elif found.also is not None:
+        label = controls.plain_label(f"Back to “{found.request.source}”")
+        st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.request, view.experiment))
 
 
 def other_edits(view: View, analysis: Analysis) -> None:

@@ -8,19 +8,31 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from model.config import END, MAX_TOKENS
+from model.config import END, MAX_TOKENS, SCHEMES
 from model.edit_kinds import EditError
 from model.head_numbers import ORDERS
 from model.intervention import BASELINE, Intervention
 from model.measures import MEASURES
 from model.request import MAX_ALPHA, MAX_PAD, MAX_SEED, MAX_SENTENCES
 from model.sampling import MIN_TEMPERATURE
-from viz.view import MAX_TEMPERATURE, MAX_WIDTH, STRATEGIES, View, with_intervention
+from viz.view import (
+    MAX_PE_BASE,
+    MAX_PE_COUNT,
+    MAX_PE_SHIFT,
+    MAX_PE_WIDTH,
+    MAX_TEMPERATURE,
+    MAX_WIDTH,
+    PARTS,
+    STRATEGIES,
+    View,
+    with_intervention,
+)
 
 MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
 SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
+MAX_WORD = 60  # characters
 
 
 def _number(low: int, high: int) -> Callable[[str], int]:
@@ -71,6 +83,23 @@ def _text(text: str) -> str:
     if len(text) > MAX_LINK_TEXT:
         raise ValueError(f"at most {MAX_LINK_TEXT} characters")
     return text
+
+
+def _word(text: str) -> str:
+    if len(text) > MAX_WORD:
+        raise ValueError(f"a word of at most {MAX_WORD} characters")
+    return text
+
+
+def _pe_width(text: str) -> int:
+    expected = f"an even number from 2 to {MAX_PE_WIDTH}"
+    try:
+        value = _number(2, MAX_PE_WIDTH)(text)
+    except ValueError:
+        raise ValueError(expected) from None
+    if value % 2:
+        raise ValueError(expected)
+    return value
 
 
 def _head(text: str) -> int | None:
@@ -186,6 +215,19 @@ _LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
     "words": ("merge", _choice(merged=True, pieces=False), lambda on: "merged" if on else "pieces"),
     "lines": ("hide", _choice(content=True, all=False), lambda on: "content" if on else "all"),
     "mass": ("mass", _number(1, 100), str),
+    "sites": ("together", _choice(all=True, one=False), lambda on: "all" if on else "one"),
+    "average": ("average", _choice(layers=True, none=False), lambda on: "layers" if on else "none"),
+    "colour": ("by_row", _choice(row=True, one=False), lambda on: "row" if on else "one"),
+    "part": ("part", _choice(**{name: name for name in PARTS}), str),
+    "stage": ("stage", _number(1, 99), str),
+    "token": ("token", _number(1, 999), str),
+    "near": ("near", _word, str),
+    "scheme": ("scheme", _choice(**{name: name for name in SCHEMES}), str),
+    "pe_d": ("pe_width", _pe_width, str),
+    "pe_base": ("pe_base", _decimal(2, MAX_PE_BASE), _written),
+    "pe_n": ("pe_count", _number(2, MAX_PE_COUNT), str),
+    "pe_k": ("pe_shift", _number(0, MAX_PE_SHIFT), str),
+    "pe_i": ("pe_pair", _number(0, MAX_PE_WIDTH // 2 - 1), str),
     "checkpoint": ("checkpoint", _name, str),
     "device": ("device", _choice(auto="auto", cpu="cpu", cuda="cuda", mps="mps"), str),
 }

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import streamlit as st
 
 from model.edit_kinds import EditError
-from model.intervention import BASELINE
+from model.edit_kinds import parse as parse_edit
+from model.intervention import BASELINE, SWITCHES
 from model.request import Request
 from viz.links import link, parse
 from viz.view import View, with_intervention
@@ -36,7 +37,7 @@ _UNDONE = (
 )
 _CONTROLS = ("temperature", "top_k", "top_p")  # of sampling
 _DRAWN = {*_CONTROLS, "strategy", "seed"}
-_EXPERIMENTAL = {"checkpoint", "source", "target", "pad", "mode", "causal_mask", "padding_mask", "edits"}
+_EXPERIMENTAL = {"checkpoint", "source", "pad", "causal_mask", "padding_mask", "edits"}
 
 
 def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
@@ -141,9 +142,23 @@ def toggle_edit(code: str) -> None:
         if not has and (larger := now.covering(code)):
             tell(f"This is off already, by a larger edit ({larger}): take that back to set it free.")
             return
-        change(**with_intervention(now.without(code) if has else now.with_edit(code)))
+        after = now.without(code) if has else now.with_edit(code)
+        change(**with_intervention(after), **({} if has else _where(code)))
     except EditError as fault:
         tell(str(fault))
+
+
+def _where(code: str) -> dict[str, Any]:
+    """The fields of the view at which a new edit has its place: what is shown follows what is edited."""
+    place = None if code in SWITCHES or code.startswith("window-") else getattr(parse_edit(code), "place", None)
+    if place is None:
+        return {}
+    found: dict[str, Any] = {"kind": place.kind}
+    if place.layer is not None:
+        found["layer"] = place.layer + 1
+        if place.head is not None:
+            found["head"] = place.head + 1
+    return found
 
 
 def tell(sentence: str) -> None:
@@ -153,8 +168,8 @@ def tell(sentence: str) -> None:
 
 
 def clear_edits() -> None:
-    """Takes all edits away, as one step that can be undone; called from callbacks."""
-    change(**with_intervention(BASELINE))
+    """Takes all edits away, padding with them, as one step that can be undone; called from callbacks."""
+    change(**with_intervention(BASELINE), pad=0)
 
 
 def show_request(request: Request, experiment: str) -> None:
@@ -183,6 +198,18 @@ def settle(view: View) -> None:
     if wanted != {name: st.query_params[name] for name in st.query_params}:
         st.query_params.from_dict(wanted)
     session["link"] = wanted
+
+
+def go_to(page: str) -> None:
+    """Goes to another page's file at the next run, and takes the view along; called from callbacks."""
+    st.session_state["next page"] = page
+    change()
+
+
+def leave() -> None:
+    """Ends the run and begins that of the page which a callback has asked for; nothing where none has."""
+    if page := st.session_state.pop("next page", None):
+        st.switch_page(page)
 
 
 def theme_mode() -> Literal["light", "dark"]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,13 @@ from model.config import MAX_TOKENS
 from viz import cache, theme
 
 if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
     from model.inference import Analysis
     from model.leaks import LeakReport
     from model.tokenizer import Tokenizer
     from model.trace import Site, View
 
+EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
 MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
 LANGUAGE_CODES = {
     "Dutch": "nl",
@@ -73,28 +76,29 @@ def language_code(name: str) -> str:
     return LANGUAGE_CODES.get(name, "")
 
 
-def both_translations(
-    words: tuple[list[str], list[str]],
-    changed: tuple[tuple[bool, ...], tuple[bool, ...]],
-    language: str,
-    given: bool = False,
-) -> None:
-    """The baseline's and the edited translation, what changed underlined above and boxed below."""
-
-    def marked(side: int, name: str) -> str:
-        pairs = zip(words[side], changed[side], strict=True)
-        return " ".join(f'<mark class="{name}">{html.escape(word)}</mark>' if c else html.escape(word) for word, c in pairs)
-
-    code = language_code(language)
+def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False) -> None:
+    """The baseline's and the edited translation; tokens that changed are underlined above and boxed below."""
+    base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
+    ids = base.trace.outputs.ids, analysis.trace.outputs.ids
+    both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
+    was, now = (marked(checkpoint.target_tokenizer.segments(i), changed, name) for i, changed, name in both)
+    same = '<p class="lab-note">the same tokens, given: their probabilities are below</p>'
     write(
-        '<div class="lab-both">'
-        f'<span>Baseline</span><p lang="{code}">{marked(0, "was")}</p>'
-        + (
-            '<span>Edited</span><p class="lab-note">the same tokens, given: their probabilities are below</p></div>'
-            if given
-            else f'<span>Edited</span><p lang="{code}">{marked(1, "is")}</p></div>'
-        )
+        f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
+        + (same if given else f'<p lang="{code}">{now or EMPTY}</p>')
+        + "</div>"
     )
+
+
+def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
+    """Pieces of a text as markup, each run of changed ones in a `mark` of a class; the text is escaped."""
+    found = []
+    for off, run in itertools.groupby(zip(segments, changed, strict=True), key=lambda pair: pair[1]):
+        text = "".join(segment for segment, _ in run)
+        bare = text.lstrip()
+        space = text[: len(text) - len(bare)]
+        found.append(f'{space}<mark class="{name}">{html.escape(bare)}</mark>' if off and bare else html.escape(text))
+    return "".join(found).strip()
 
 
 def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
@@ -106,7 +110,7 @@ def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
 
 def translation(text: str, language: str) -> None:
     """A translation in a line of its own."""
-    write(f'<p class="lab-translation" lang="{language_code(language)}">{html.escape(text)}</p>')
+    write(f'<p class="lab-translation" lang="{language_code(language)}">{html.escape(text) or EMPTY}</p>')
 
 
 def change_heading(analysis: Analysis) -> None:
@@ -163,12 +167,13 @@ def verdict(analysis: Analysis) -> None:
         before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (base, analysis))
         said = f"Summed log-probability {before} → {after}"
     else:
-        changed = sum(changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids)[0])
-        steps = len(base.trace.outputs)
-        said = f"{changed} of {steps} tokens change" if changed else "The translation stays as it is"
-        if not changed and base.trace.outputs.ids != analysis.trace.outputs.ids:
-            added = len(analysis.trace.outputs) - steps
-            said = f"{added} {'token is' if added == 1 else 'tokens are'} added"
+        gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
+        said = f"{gone} of {len(base.trace.outputs)} tokens change" if gone else "The translation stays as it is"
+        if new > gone:
+            more = f"{new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
+            said = f"{said}, {more}" if gone else more
+        elif new < gone:
+            said += f", {gone - new} of them to nothing" if new else ": to nothing"
     write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
 
 
@@ -208,6 +213,8 @@ def leak_report(report: LeakReport) -> None:
     """What moved although it must not, in words."""
     layers, steps = report.later.shape[:2]
     leaks = report.leaks
+    if report.made_up:
+        note(f"The translation is too short to test on: {steps - 1} other tokens stand in for it.")
     if not leaks:
         note(f"No leak: of {steps} tokens, changing a later one moves no earlier position, at any of {layers} layers.")
     else:
@@ -236,7 +243,7 @@ def leak_report(report: LeakReport) -> None:
         '<details class="lab-details"><summary>Which position moves at which layer</summary>'
         "<p>A row: the token that was changed. A column: the position that moves, with the first layer at which it does; "
         "· does not move, a box must not.</p>"
-        f'<div class="lab-scroll"><table><tr><th></th>{head}</tr>{"".join(rows)}</table></div></details>'
+        f'<div class="lab-scroll"><table><tr><td></td>{head}</tr>{"".join(rows)}</table></div></details>'
     )
 
 

@@ -80,6 +80,7 @@ PALETTES: dict[Mode, Palette] = {
     ),
 }
 _DARK_TIPS = {"encoder": "#8fd0f7", "decoder": "#ffbd8a", "cross": "#7fe6c2"}
+_TINTED: dict[Mode, float] = {"light": 0.55, "dark": 0.45}  # how far up the scale a text's background goes
 _DARK_HUE_AT = 0.6  # in the dark theme the hue is reached here, and a tint at 1: else small weights drown
 
 
@@ -95,6 +96,13 @@ def scale(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
         _mix(page, hue, w / _DARK_HUE_AT) if w < _DARK_HUE_AT else _mix(hue, tip, (w - _DARK_HUE_AT) / (1 - _DARK_HUE_AT))
         for w in map(float, weights)
     )
+
+
+@cache
+def tints(kind: str, mode: Mode, steps: int = 33) -> tuple[str, ...]:
+    """Colours of the same weights behind a text in ink: the lower part of the scale, over which it keeps its contrast."""
+    full = scale(kind, mode, 101)
+    return tuple(full[round(100 * _TINTED[mode] * float(w))] for w in np.linspace(0, 1, steps))
 
 
 @cache

@@ -15,6 +15,8 @@ FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 STRATEGIES = ("greedy", "beam", "sample", "yours")
+PARTS = ("stages", "map", "scale", "lens", "embeddings")  # of the page Inside
+MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,19 @@ class View:
     merge: bool = False  # pieces into words
     hide: bool = False  # lines to control tokens and punctuation
     mass: int = 75  # per cent of each row's weight whose lines are drawn
+    together: bool = False  # encoder, decoder and cross-attention in one picture
+    average: bool = False  # over all layers and heads of a site
+    by_row: bool = False  # colours up to each row's maximum, else from 0 to 1
+    part: str = "stages"  # of the page Inside: one of PARTS
+    stage: int = 1  # of one head unfolded
+    token: int = 1  # which source token asks, in the encoder
+    near: str = ""  # the word whose neighbours are looked up; empty: the token predicted at the step
+    scheme: str = "sinusoidal"  # of positions: or "learned", "rotary"
+    pe_width: int = 256  # d_model of the positions that are drawn
+    pe_base: float = 10000.0
+    pe_count: int = 64  # how many positions are drawn
+    pe_shift: int = 1  # the k of PE(p + k)
+    pe_pair: int = 0  # which pair of dimensions is followed
     device: str = "auto"
 
     @property

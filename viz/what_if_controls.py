@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.analysis import kl_divergence
 from viz import controls, state, texts
 from viz.components.switchboard import NAMES
 from viz.view import View
@@ -14,6 +15,7 @@ from viz.view import View
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.effects import HeadEffect
+    from model.inference import Analysis
 
 SHOWN = 5
 
@@ -92,8 +94,25 @@ def mode_picks(view: View) -> None:
     }
     if view.target is not None and not view.intervention:
         texts.note("A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own.")
+    elif view.mode == "given" and not view.causal_mask:
+        texts.note(
+            "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+        )
     else:
         texts.note(how[view.mode])
+
+
+def largest_step(analysis: Analysis, view: View) -> None:
+    """The way to the step at which the edits change the most of what may come next."""
+    base = analysis.baseline
+    if base is None or analysis.comparable < 2:
+        return
+    steps = slice(analysis.comparable)
+    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
+    most = int(moved.argmax()) + 1
+    if most != view.step and moved[most - 1] >= 0.0005:
+        label = controls.plain_label(f"Go to step {most}, “{base.trace.outputs.labels[most - 1]}”: it changes the most")
+        st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})
 
 
 def step_slider(view: View, labels: Sequence[str]) -> None:

@@ -12,10 +12,27 @@ from tests.browser.conftest import TIMEOUT, idle, launch, start_server
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
 OWN = "L'animal n'a pas traversé la route car il était fatigué."
+TWICE = "The dog sees the dog."
+READY = ".timeline .said, .switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
 VIEWS = {
     "heads-light": ("heads?kind=cross&step=11&layer=4&head=1", "light", 1280, 720),
     "heads-dark": ("heads?kind=encoder&order=similarity&layer=2&head=3&words=merged", "dark", 1280, 720),
     "heads-phone": ("heads?kind=cross&step=11&layer=4&head=1", "light", 390, 2000),
+    "heads-together": ("heads?kind=cross&step=11&layer=4&head=1&sites=all", "light", 1280, 720),
+    "inside-light": ("inside?kind=cross&step=11&layer=4&head=1&stage=4", "light", 1280, 720),
+    "inside-dark": ("inside?kind=decoder&step=6&layer=3&head=2&stage=6", "dark", 1280, 760),
+    "inside-phone": ("inside?kind=cross&step=11&layer=4&head=1&stage=7", "light", 390, 1100),
+    "map-light": ("inside?part=map&kind=cross&step=11&layer=4", "light", 1280, 720),
+    "map-dark": ("inside?part=map&kind=encoder&step=11&layer=4", "dark", 1280, 720),
+    "scale-light": ("inside?part=scale&kind=cross&layer=4&head=1&step=11", "light", 1280, 720),
+    "lens-light": ("inside?part=lens&step=11", "light", 1280, 720),
+    "lens-dark": ("inside?part=lens&step=11", "dark", 1280, 720),
+    "embeddings-light": ("inside?part=embeddings&step=11", "light", 1280, 740),
+    "positions-light": ("positions", "light", 1280, 720),
+    "positions-dark": ("positions?scheme=learned", "dark", 1280, 740),
+    "positions-rotary": ("positions?scheme=rotary", "light", 1280, 720),
+    "positions-sentence": (f"positions?text={quote(TWICE)}", "light", 1280, 1640),
+    "positions-phone": ("positions", "light", 390, 1640),
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
@@ -40,7 +57,7 @@ def main(folder: Path) -> None:
             for name, (query, scheme, width, height) in VIEWS.items():
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.goto(url + "/" + query)
-                page.locator(".timeline .said, .switchboard canvas, .all-heads canvas").first.wait_for(timeout=TIMEOUT)
+                page.locator(READY).first.wait_for(timeout=TIMEOUT)
                 idle(page)
                 page.wait_for_timeout(1000)
                 page.screenshot(path=folder / f"{name}.png")

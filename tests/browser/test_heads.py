@@ -100,6 +100,31 @@ def test_keys_preview_and_choose(opened):
     assert (query(page).get("layer", "3"), query(page)["head"]) == ("3", "3")
 
 
+def test_the_keys_tell_every_cell_and_every_token(opened):
+    """As exactly as the pointer, and without the server."""
+    page = opened("?kind=cross&layer=2&head=2&step=2")
+    cells = page.locator(".detail .map canvas")
+    assert re.search(r"the largest value, [01]\.\d{3}, is .+ looking at .+\. Arrow keys", cells.get_attribute("aria-label"))
+    page.locator(".detail .lines svg").focus()
+    page.keyboard.press("ArrowRight")
+    lines, cell = page.locator(".detail .told"), page.locator(".detail .said")
+    chosen = lines.inner_text()
+    assert re.search(r"^L' → animal looks at \S+ [01]\.\d\d", chosen)
+    page.keyboard.press("ArrowDown")
+    assert re.search(r"^animal → n' looks at ", lines.inner_text())
+    page.keyboard.press("ArrowLeft")
+    assert re.search(r"^didn is looked at by ", lines.inner_text())
+    assert page.locator(".detail .lines text.on").text_content().startswith("didn")
+    cells.focus()
+    assert lines.inner_text() == "Point at a token for its weights."
+    for key in ["ArrowUp"] * 16 + ["ArrowLeft"] * 16 + ["ArrowDown"] + ["ArrowRight"]:
+        page.keyboard.press(key)
+    row = next(text for text in cell.inner_text().split(": "))
+    assert row == "L' → animal on animal"
+    weight = float(cell.inner_text().split(": ")[1])
+    assert f"animal {weight:.2f}" in chosen
+
+
 def test_switches_mass_and_mean_change_the_picture_and_the_link(opened):
     page = opened("?kind=cross&layer=2&head=2")
     lines = page.locator(".detail .lines path")

@@ -116,6 +116,17 @@ def test_everything_is_reached_by_keys(what_if):
     page.keyboard.press("Space")  # the focus has stayed where it was
     settled(page)
     assert "edits" not in query(page)
+    page.locator(".switchboard canvas").focus()
+    for key in ("ArrowLeft", "ArrowLeft", "Space"):  # beyond the first column stand the rows themselves
+        page.keyboard.press(key)
+    settled(page)
+    assert query(page)["edits"] == "block_enc_3-all"
+    for key in ("Space", "ArrowRight", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "Space"):
+        page.keyboard.press(key)
+        settled(page)
+    assert query(page)["edits"] == "block_enc_all-1"
+    page.keyboard.press("Space")
+    settled(page)
     page.locator(".switchboard .grid button").first.focus()
     for key in ("ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
@@ -237,6 +248,25 @@ def test_nothing_lies_over_the_controls_at_the_top(what_if, width):
     page.get_by_role("button", name="Copy link").click(timeout=3000)
     page.get_by_role("button", name=re.compile("Copied|Copy it from")).wait_for(timeout=3000)
     page.locator("[data-testid=stMainMenu] button").click(timeout=3000)
+
+
+def test_a_repeated_word_is_told_with_which_of_them_it_is(what_if):
+    page = what_if(f"?text={quote('The man sees the dog and the cat.')}&edits=block_enc_2-5~block_enc_2-8")
+    chips = page.locator(".st-key-edit_bar").inner_text()
+    assert "man sees no the (1st) ×" in chips and "man sees no the (2nd) ×" in chips
+    page.locator(".switchboard canvas").focus()
+    for key in ["ArrowRight"] * 4:
+        page.keyboard.press(key)
+    assert page.locator(".switchboard .said").inner_text().startswith("The looks at the (1st)")
+
+
+def test_a_cell_that_the_mask_forbids_is_not_blocked_in_silence(what_if):
+    page = what_if("?text=I%20am%20tired.&kind=decoder")
+    assert "forbids it already" not in page.locator("[data-testid=stMain]").inner_text()
+    click_cell(page, 0, 2)
+    assert query(page)["edits"] == "block_dec_1-3"
+    page.get_by_text("The mask forbids it already, so nothing changes").wait_for()
+    assert re.search(r"(\S+) → \1$", page.locator(".lab-verdict").inner_text())
 
 
 def test_everything_blocked_says_so(what_if):

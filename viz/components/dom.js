@@ -17,4 +17,12 @@ function drawing(tag, attributes, text) {
   return node;
 }
 
+// The text at a position; where it stands elsewhere too, with which of them this is, as model/edit_kinds.py tells it.
+function nth(texts, at) {
+  const text = texts[at], number = texts.slice(0, at + 1).filter((each) => each === text).length;
+  if (texts.indexOf(text) === texts.lastIndexOf(text)) return text;
+  const ending = [11, 12, 13].includes(number % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] || "th";
+  return `${text} (${number}${ending})`;
+}
+
 const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));

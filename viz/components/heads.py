@@ -6,6 +6,9 @@ Hovering previews a head and sends nothing; a click chooses it.
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +17,7 @@ import numpy as np
 import streamlit as st
 
 from model.head_numbers import NUMBERS, head_numbers, order
-from model.measures import agreement, detail, measured
+from model.measures import MEASURES, Detail, agreement, averaged, detail, measured
 from model.trace import KINDS, Site, Trace
 from viz import state, theme
 
@@ -27,8 +30,8 @@ LEVELS = 255
 
 def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
-    `allowed` (0 or 1, row by row) lets through, uint8, as base64; `places`: layer and head of each; their numbers, in the
-    order of `NUMBERS`."""
+    `allowed` (0 or 1, row by row) lets through, uint8, deflated, as base64; `places`: layer and head of each; their numbers,
+    in the order of `NUMBERS`."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
@@ -47,7 +50,7 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
                 "layers": len(sites),
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
-                "bytes": base64.b64encode(_levels(patterns[ranked][:, allowed])).decode(),
+                "bytes": base64.b64encode(zlib.compress(_levels(patterns[ranked][:, allowed]), 1)).decode(),
                 "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
                 "places": [[sites[n // heads].layer + 1, n % heads + 1] for n in ranked],
                 "numbers": [np.round(numbers[name][ranked], 5).tolist() for name in NUMBERS],
@@ -67,21 +70,31 @@ def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
     return trace.source.labels if kind == "encoder" else trace.inputs.labels
 
 
+def _map(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str) -> tuple[Detail, int, dict[str, float]]:
+    """What is chosen of a kind of site: its map as it is to be drawn, its layer from 1, how far the measures agree."""
+    sites = sorted(site for site in trace.patterns if site.kind == kind)
+    site = sites[min(view.layer, len(sites)) - 1]
+    if view.average:
+        maps = {measure: averaged(trace, norms, kind, measure) for measure in MEASURES}
+        allowed = np.any([trace.masks[each] for each in sites], axis=0)
+    else:
+        head = None if view.head is None else view.head - 1
+        maps = {measure: measured(trace, norms, site, head, measure) for measure in MEASURES}
+        allowed = trace.mask(site, head)
+    drawn = detail(trace, kind, maps[view.measure], allowed, view.merge, view.hide, view.mass / 100)
+    return drawn, site.layer + 1, agreement(maps, allowed)
+
+
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
-    """The head that is chosen, as it is to be drawn; values to five decimals."""
-    layer = min(view.layer, max(site.layer for site in trace.patterns if site.kind == view.kind) + 1)
-    site, head = Site(view.kind, layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
-    values = measured(trace, norms, site, head, view.measure)
-    drawn = detail(trace, site, head, values, view.merge, view.hide, view.mass / 100)
-    agreed = agreement(trace, norms, site, head)
+    """The head that is chosen, or a mean, as it is to be drawn; values to five decimals. Without a layer it is the mean over
+    all of the site."""
+    drawn, layer, agreed = _map(trace, norms, view, view.kind)
     return {
         "kind": view.kind,
-        "layer": layer,
-        "head": view.head,
+        "layer": None if view.average else layer,
+        "head": None if view.average else view.head,
         "measure": view.measure,
-        "values": np.round(drawn.values.astype(float), 5).tolist(),
-        "allowed": drawn.allowed.astype(int).tolist(),
-        "kept": drawn.kept.astype(int).tolist(),
+        **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
         "row": None if view.kind == "encoder" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
@@ -89,15 +102,43 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "mass": view.mass,
         "merge": view.merge,
         "hide": view.hide,
+        "byRow": view.by_row,
     }
 
 
-def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values."""
+def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
+    """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
+    source tokens on the left, target rows on the right."""
+    kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
+    drawn = {kind: _map(trace, norms, view, kind)[0] for kind in kinds}
+    maps = {kind: _drawn(each) for kind, each in drawn.items()}
+    source = drawn["encoder"].keys if "encoder" in drawn else ()
+    target = drawn.get("decoder")
+    row = target.rows[min(view.step, len(target.rows)) - 1] if target else None
+    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row}
+
+
+def _drawn(drawn: Detail) -> dict[str, Any]:
     return {
-        "grids": grids(trace, view.order, mode),
+        "values": np.round(drawn.values.astype(float), 5).tolist(),
+        "allowed": drawn.allowed.astype(int).tolist(),
+        "kept": drawn.kept.astype(int).tolist(),
+    }
+
+
+def thumbnails(trace: Trace, by: str, mode: theme.Mode) -> dict[str, Any]:
+    """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
+    is sent once: an unchanged element travels as a hash."""
+    made = grids(trace, by, mode)
+    return {"id": hashlib.blake2b(json.dumps(made).encode(), digest_size=12).hexdigest(), "grids": made}
+
+
+def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
+    """What the browser needs beside the thumbnails, as JSON values."""
+    return {
         "order": view.order,
         "chosen": chosen(trace, norms, view),
+        "together": together(trace, norms, view) if view.together else None,
         "style": theme.PALETTES[mode].css_variables(),
     }
 
@@ -106,24 +147,34 @@ def _within(number: Any, last: int) -> bool:
     return isinstance(number, int | float) and 1 <= number <= last
 
 
+_SCRIPTS = ("dom.js", "heads_parts.js", "heads_maps.js", "heads.js")
 _mount = st.components.v2.component(
     "attention_lab.heads",
     html='<div class="all-heads"></div>',
     css=(_HERE / "heads.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("dom.js", "heads_parts.js", "heads.js")),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS),
 )
-_FIELDS = {"merge": bool, "hide": bool, "mass": int}
+_store = st.components.v2.component(
+    "attention_lab.thumbnails", html="<span hidden></span>", js=(_HERE / "thumbnails.js").read_text(encoding="utf-8")
+)
+_FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
 
 
 def heads(
+    shown: dict[str, Any],
     data: dict[str, Any],
     on_choose: Callable[[str, int, int | None], None],
     on_set: Callable[[str, int], None],
+    on_unfold: Callable[[], None],
     key: str = "heads",
 ) -> None:
-    """Mounts the component. Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean
-    over heads) of the thumbnail that was clicked, `on_set` with `merge`, `hide` or `mass` and its new value."""
-    shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in data["grids"]}
+    """Mounts the component with its thumbnails (`shown`) and what is chosen.
+
+    Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
+    thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
+    that is chosen shall be taken apart.
+    """
+    shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
 
     def clicked() -> None:
         told = state.component_value(key, "choose")
@@ -141,4 +192,10 @@ def heads(
                 if isinstance(told.get(name), bool | int | float) and 0 <= told[name] <= 100:
                     on_set(name, kind(told[name]))
 
-    _mount(key=key, data=data, on_choose_change=clicked, on_set_change=switched)
+    def unfolded() -> None:
+        if state.component_value(key, "unfold"):
+            on_unfold()
+
+    _store(key=f"{key} thumbnails", data=shown, height=1)
+    reports = {"on_choose_change": clicked, "on_set_change": switched, "on_unfold_change": unfolded}
+    _mount(key=key, data=data | {"grids": shown["id"]}, **reports)

@@ -2,25 +2,90 @@
 
 const LEFT = 22, TOP = 16, GAP = 2;
 const NUMBERS = ["Entropy, nats", "Largest weight", "Mean distance", "On previous", "On same", "On next", "On </s>", "On punctuation"];
+const MEANT = [
+  "How evenly a row shares its weight out: 0 where one token gets all, ln n where n tokens get as much; the mean over rows",
+  "The largest weight of a row, the mean over rows",
+  "How far away, in tokens, what a row looks at stands: the mean, weighted",
+  "Share of the weight on the token before",
+  "Share of the weight on the token at the same position",
+  "Share of the weight on the token after",
+  "Share of the weight on the end of the sentence",
+  "Share of the weight on tokens of punctuation alone",
+];
 const MEASURES = { weights: "weights", contribution: "contribution: weight × norm of the value", rollout: "rollout of all layers up to here, heads together" };
 
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
-  grid.raw ||= atob(grid.bytes);
   grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
   return grid;
 }
 
 // A head under the pointer as a map, to the nearest 1/255.
-function previewed(grid, index) {
+function previewed(grid, index, byRow) {
   const [m, n] = grid.shape, { raw, cells } = unpacked(grid), values = Array.from({ length: m }, () => new Array(n).fill(0)), allowed = values.map((row) => [...row]);
   cells.forEach((at, k) => {
     const i = Math.floor(at / n), j = at % n;
-    values[i][j] = raw.charCodeAt(index * cells.length + k) / 255;
+    values[i][j] = raw[index * cells.length + k] / 255;
     allowed[i][j] = 1;
   });
   const kept = values.map((row) => row.map((w) => (w > 0.08 ? 1 : 0)));
-  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: null, rough: true };
+  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: null, rough: true, byRow };
+}
+
+// Encoder arcs on the left, decoder arcs on the right, cross-attention between the two columns of tokens.
+function allThree(data, names) {
+  const { maps, source, target, row } = data, box = element("div", "together"), width = 1024, most = Math.max(source.length, target.length);
+  const pitch = Math.max(13, Math.min(22, 345 / most)), height = most * pitch + 8, columns = [360, 664];
+  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${source.length} source tokens on the left, ${target.length} target rows on the right; arcs on the left are encoder self-attention, lines between cross-attention, arcs on the right decoder self-attention` });
+  const y = (n, side) => (n + 0.5) * pitch + 4 + ((most - [source, target][side].length) * pitch) / 2, paths = [], labels = [];
+  const wide = (labelled) => Math.min(150, 10 + Math.max(...labelled.map((text) => Math.min(20, text.length))) * 7.3), [a, b] = [wide(source), wide(target)];
+  const shapes = {
+    encoder: (i, j) => arc(columns[0] - a - 4, -1, y(i, 0), y(j, 0)),
+    decoder: (i, j) => arc(columns[1] + b + 4, 1, y(i, 1), y(j, 1)),
+    cross: (i, j) => `M${columns[1] - 4} ${y(i, 1)}C${(columns[0] + columns[1]) / 2} ${y(i, 1)} ${(columns[0] + columns[1]) / 2} ${y(j, 0)} ${columns[0] + 4} ${y(j, 0)}`,
+  };
+  function arc(x, way, from, to) { // a token that looks at itself gets a small loop
+    const far = way * Math.min(210, 14 + 0.62 * Math.abs(from - to)), apart = from === to ? 4 : 0;
+    return `M${x} ${from - apart}C${x + far} ${from - apart} ${x + far} ${to + apart} ${x} ${to + apart}`;
+  }
+  const strength = (weight) => Math.min(1, 0.12 + 0.88 * weight);
+  for (const kind in maps) maps[kind].values.forEach((weights, i) => weights.forEach((weight, j) => {
+    if (!maps[kind].kept[i][j]) return;
+    const path = drawing("path", { d: shapes[kind](i, j), stroke: `var(--lab-${kind})`, "stroke-width": 0.75 + 3.5 * weight, "stroke-opacity": strength(weight) });
+    const ends = { encoder: [`0 ${i}`, `0 ${j}`], decoder: [`1 ${i}`, `1 ${j}`], cross: [`1 ${i}`, `0 ${j}`] }[kind];
+    paths.push([path, ends, weight]);
+    svg.append(path);
+  }));
+  const isolate = (at) => {
+    for (const [path, ends, weight] of paths) {
+      path.setAttribute("stroke-opacity", at === null || ends.includes(at) ? strength(weight) : 0.03);
+      path.setAttribute("stroke-dasharray", at !== null && ends[0] !== at && ends[1] === at ? "4 3" : "none"); // others look at it
+    }
+    for (const [node, own] of labels) node.classList.toggle("off", at !== null && own !== at && !paths.some(([, ends]) => ends.includes(at) && ends.includes(own)));
+  };
+  const token = (text, side, n) => {
+    const node = drawing("text", { x: columns[side] + (side ? 2 : -2), y: y(n, side) + 4, class: side ? "query" : "key", tabindex: 0 }, cut(text, 20)), own = `${side} ${n}`;
+    node.append(drawing("title", {}, text));
+    node.onmouseenter = node.onfocus = () => isolate(own);
+    node.onmouseleave = node.onblur = () => isolate(null);
+    labels.push([node, own]);
+    svg.append(node);
+  };
+  source.forEach((text, n) => token(text, 0, n));
+  target.forEach((text, n) => token(text, 1, n));
+  if (row !== null) svg.append(drawing("rect", { x: columns[1] - 3, y: y(row, 1) - pitch / 2 + 1, width: b + 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  const heads = element("div", "heads");
+  for (const kind of ["encoder", "cross", "decoder"].filter((each) => maps[each])) {
+    const name = element("h3"), hue = element("i", "hue");
+    hue.style.background = `var(--lab-${kind})`;
+    name.append(hue, names[kind]);
+    heads.append(name);
+  }
+  const scroll = element("div", "wide");
+  scroll.tabIndex = 0;
+  scroll.append(svg);
+  box.append(heads, scroll, element("p", "said", "Source on the left, target rows on the right. Point at a token: full lines are what it looks at, dashed ones what looks at it."));
+  return box;
 }

@@ -32,12 +32,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     canvas.style.height = `${height}px`;
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it.`);
+    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row.`);
     const said = element("p", "said");
     said.setAttribute("aria-live", "polite");
     state.row = Math.min(state.row, m - 1);
     state.column = Math.min(state.column, n - 1);
     let hover = null;
+    const reached = () => [state.row < 0 ? null : state.row, state.column < 0 ? null : state.column]; // by keys; -1 is a token's own label
     const colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`).trim();
 
     function draw() {
@@ -64,7 +65,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         x.fillText(cut(keys[j], 8), 0, 0);
         x.restore();
       }
-      const at = hover || (canvas.matches(":focus") ? [state.row, state.column] : null);
+      const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");
         x.lineWidth = 1.5;
@@ -102,10 +103,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
 
     function tell([i, j]) {
-      if (i === null) return `${keys[j]} as a column: nobody sees it, with a click`;
-      if (j === null) return `${queries[i]} as a row: it sees nothing, with a click`;
-      if (!allowed[i][j] && !blocked[i][j]) return `${queries[i]} may not see ${keys[j]}: the mask forbids it`;
-      return `${queries[i]} ${blocked[i][j] ? "is kept from" : "looks at"} ${keys[j]}` + (blocked[i][j] ? "" : `, weight ${values[i][j].toFixed(3)}`);
+      if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
+      if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
+      if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} may not see ${nth(keys, j)}: the mask forbids it`;
+      return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${values[i][j].toFixed(3)}`);
     }
 
     function at(event) {
@@ -121,16 +122,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     canvas.onmousemove = (event) => { hover = at(event); said.textContent = hover ? tell(hover) : ""; draw(); };
     canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
     canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
-    canvas.onfocus = canvas.onblur = draw;
+    canvas.onfocus = canvas.onblur = () => { said.textContent = canvas.matches(":focus-visible") ? tell(reached()) : ""; draw(); };
     canvas.onkeydown = (event) => {
       const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
       if (moves[event.key]) {
-        state.row = Math.max(0, Math.min(m - 1, state.row + moves[event.key][0]));
-        state.column = Math.max(0, Math.min(n - 1, state.column + moves[event.key][1]));
+        const row = Math.min(m - 1, state.row + moves[event.key][0]), column = Math.min(n - 1, state.column + moves[event.key][1]);
+        if (row >= -1 && column >= -1 && row + column > -2) Object.assign(state, { row, column });
         hover = null;
-        said.textContent = tell([state.row, state.column]);
+        said.textContent = tell(reached());
         draw();
-      } else if (event.key === " " || event.key === "Enter") toggle(code([state.row, state.column]));
+      } else if (event.key === " " || event.key === "Enter") toggle(code(reached()));
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -143,6 +144,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
+
+  function readable(background) { // ink or page, whichever stands out more
+    const light = (hex) => [0.2126, 0.7152, 0.0722].reduce((sum, share, n) => sum + share * (parseInt(hex.slice(2 * n + 1, 2 * n + 3), 16) / 255) ** 2.2, 0.05);
+    const ratio = (name) => { const [a, b] = [light(data.style[`--lab-${name}`]), light(background)]; return Math.max(a / b, b / a); };
+    return `var(--lab-${ratio("ink") >= ratio("page") ? "ink" : "page"})`;
+  }
 
   // -- the heads ---------------------------------------------------------------------------------------------------
 
@@ -166,7 +173,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${signed(change)} nats when off${off ? ", off" : ""}`);
           button.title = `${name}: ${signed(change)} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
-          button.style.background = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
+          const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
+          Object.assign(button.style, { background: colour, color: readable(colour) });
           button.tabIndex = layer + head ? -1 : 0;
           button.onclick = () => toggle(`off_${grid.code}.${layer + 1}.${head + 1}`);
           button.onkeydown = (event) => step(event, rows, grid, layer, head);

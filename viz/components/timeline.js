@@ -156,7 +156,7 @@ export default function ({ data, parentElement, setStateValue }) {
     rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
     scroll.append(rows);
     frame.append(above, middle, below, scroll);
-    main.append(bar, frame);
+    main.append(bar, element("p", "unseen"), frame);
 
     pair.setAttribute("aria-live", "polite");
     const scrolled = root.querySelector(".scroll")?.scrollLeft || 0;
@@ -223,11 +223,13 @@ export default function ({ data, parentElement, setStateValue }) {
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];
     source.forEach((chip, j) => {
       const weight = data.cross[step][j];
-      chip.style.background = data.crossScale[Math.round(weight * 0.55 * (data.crossScale.length - 1))];
+      chip.style.background = data.crossTints[Math.round(weight * (data.crossTints.length - 1))];
       chip.classList.toggle("strong", weight > 0.3);
       chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].rare ? ". Hardly seen in training." : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
+    const heavy = data.cross[step].map((weight, j) => [weight, j]).filter(([weight]) => weight > WRITTEN).sort((a, b) => b[0] - a[0]);
+    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${data.source[j].t} ${percent(weight)}`).join(", ") || "no token above 0.08"}.`;
     const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
     const mark = (chip, n) => { // n: how many tokens were there when it was read, or said
       chip.classList.toggle("now", n === step || n === step + 1);

@@ -5,9 +5,8 @@ Everything that follows the step is drawn in the browser; the server hears of it
 
 from __future__ import annotations
 
-import codecs
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from viz import state, texts, theme
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference import Analysis
-    from model.tokenizer import Tokenizer
 
 ROWS = ("steps", "shifted", "training")
 _HERE = Path(__file__).parent
@@ -52,7 +50,7 @@ def payload(
         ],
         "target": [{"t": label, "w": w} for label, w in zip(trace.outputs.labels, trace.outputs.words, strict=True)],
         "start": trace.inputs.labels[0],
-        "segments": segments(ids, tokenizer),
+        "segments": tokenizer.segments(ids),
         "cross": _rows(trace.view(Site("cross", layer), head).values),
         "decoder": _rows(trace.view(Site("decoder", layer), head).values),
         "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
@@ -64,15 +62,8 @@ def payload(
         "how": analysis.how,
         "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
         "style": theme.PALETTES[mode].css_variables(),
-        "crossScale": list(theme.scale("cross", mode)),
+        "crossTints": list(theme.tints("cross", mode)),
     }
-
-
-def segments(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
-    """What each token adds to the text; a token that ends inside a character adds nothing, the next one all of it."""
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    raw = tokenizer.bytes_of(ids)
-    return [decoder.decode(part, final=n == len(raw)) for n, part in enumerate(raw, 1)]
 
 
 def _rows(values: np.ndarray) -> Any:

@@ -7,10 +7,11 @@ import streamlit as st
 from model.head_numbers import ORDERS
 from model.measures import MEASURES
 from viz import cache, controls, decoding_controls, edit_controls, state, texts
-from viz.components.heads import heads, payload
+from viz.components.heads import heads, payload, thumbnails
 
 
 def main() -> None:
+    state.leave()
     view, faults = state.open_view("heads")
     controls.title_row(view, "Heads", "What does every head do on this sentence?", (480, 440, 96))
     body = st.container()
@@ -38,15 +39,28 @@ def main() -> None:
             _segments("Order by", ORDERS, "order", view.order)
             _segments("Measure", MEASURES, "measure", view.measure)
         mode = state.theme_mode()
+        shown = cache.drawn(
+            ("thumbnails", look.request, view.device, view.order, mode),
+            lambda: thumbnails(analysis.whole, view.order, mode),
+        )
         drawn = (view.order, view.kind, view.layer, view.head, view.measure, view.merge, view.hide, view.mass, view.step)
+        drawn += (view.together, view.average, view.by_row)
         key = ("heads", look.request, view.device, drawn, mode)
         data = cache.drawn(key, lambda: payload(analysis.whole, norms, view, mode))
         heads(
+            shown,
             data,
-            on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head),
+            on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
             on_set=lambda name, value: state.change(**{name: value}),
+            on_unfold=unfold,
         )
     state.settle(view)
+
+
+def unfold() -> None:
+    """To the stages of the head that is chosen."""
+    state.change(part="stages", stage=1)
+    state.go_to("viz/pages/inside.py")
 
 
 def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:

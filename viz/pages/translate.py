@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
-from model.analysis import changed_words
 from model.trace import KINDS, Site
 from viz import cache, controls, decoding_controls, edit_controls, state, texts, theme
 from viz.components import candidates
@@ -19,6 +19,7 @@ from viz.view import View, unedited
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.checkpoint import Checkpoint
     from model.inference import Analysis
 
 MAP_HEIGHT = 236
@@ -85,7 +86,7 @@ def main() -> None:
             else:
                 controls.mask_switches(view, effects)
     if analysis.baseline is not None:
-        draw_changes(analysis, languages[1], mode)
+        draw_changes(analysis, look.loaded, mode)
     state.settle(view)
 
 
@@ -148,14 +149,13 @@ def draw_map(analysis: Analysis, site: Site, head: int | None, show: str, mode: 
     return figure, texts.map_alt(seen, site, head, show)
 
 
-def draw_changes(analysis: Analysis, language: str, mode: theme.Mode) -> None:
+def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
     texts.change_heading(analysis)
     if analysis.request.mode == "again":
-        words = base.translation.split(), analysis.translation.split()
-        texts.both_translations(words, changed_words(*words), language)
-    probabilities = base.trace.probabilities, analysis.trace.probabilities
+        texts.both_translations(analysis, loaded)
+    probabilities = base.trace.probabilities, np.exp(analysis.believed)
     chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
     st.plotly_chart(
         chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)

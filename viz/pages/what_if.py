@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
-from model.analysis import changed_words
 from model.trace import Site
 from viz import cache, controls, decoding_controls, edit_controls, state, texts, theme, what_if_controls
 from viz.components.switchboard import payload, switchboard
@@ -129,12 +129,11 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
     base = analysis.baseline or analysis
     texts.verdict(analysis)
     texts.sentence_notes(analysis.notes, faults)
-    words = base.translation.split(), analysis.translation.split()
     if analysis.baseline is None:
         texts.translation(base.translation, loaded.languages[1])
     else:
-        texts.both_translations(words, changed_words(*words), loaded.languages[1], given=view.mode == "given")
-    probabilities = base.trace.probabilities, analysis.trace.probabilities
+        texts.both_translations(analysis, loaded, given=view.mode == "given")
+    probabilities = base.trace.probabilities, np.exp(analysis.believed)
     chart = change_chart(
         base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT, chosen=view.step - 1
     )
@@ -144,6 +143,7 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
         chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
     )
     what_if_controls.step_slider(view, base.trace.outputs.labels)
+    what_if_controls.largest_step(analysis, view)
     texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
 
 

@@ -1,0 +1,178 @@
+// One head as lines from token to token and as a map; put before heads.js. Nothing here makes markup from text: textContent only.
+// Both tell exact weights, to the pointer and to the arrow keys.
+
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
+
+function reachable(node, focus, label) { // by Tab, worked with arrow keys
+  node.setAttribute("tabindex", 0);
+  node.dataset.focus = focus;
+  node.setAttribute("role", "application");
+  node.setAttribute("aria-label", label);
+}
+
+function spoken(className) {
+  const said = element("p", className);
+  said.setAttribute("aria-live", "polite");
+  return said;
+}
+
+function onArrows(node, start, move) { // start() where nothing is marked yet
+  node.addEventListener("keydown", (event) => {
+    if (!ARROWS[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
+    move(...ARROWS[event.key]);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  node.addEventListener("focus", () => { if (node.matches(":focus-visible")) start(); });
+}
+
+function reveal(scroll, left, top, width, height) { // scrolls no more than it must
+  scroll.scrollTop = Math.min(top, Math.max(scroll.scrollTop, top + height - scroll.clientHeight));
+  scroll.scrollLeft = Math.min(left, Math.max(scroll.scrollLeft, left + width - scroll.clientWidth));
+}
+
+// Keys on the left, queries on the right, a line for every weight that is kept.
+function tokenLines(map, grid) {
+  const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
+  const title = element("h3", "", "Token to token");
+  title.append(element("small", "", map.rough ? "weights above 0.08" : "left is looked at, right asks"));
+  const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
+  const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
+  const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
+  reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token.`);
+  const y = (i, count) => (i + 0.5) * pitch + ((most - count) * pitch) / 2, paths = [], labels = [];
+  const opacity = (weight) => Math.min(1, 0.1 + 0.9 * weight);
+  values.forEach((row, i) => row.forEach((weight, j) => {
+    if (!map.kept[i][j]) return;
+    const [a, b] = [y(j, keys.length), y(i, queries.length)], middle = (from + to) / 2;
+    const path = drawing("path", { d: `M${from} ${a}C${middle} ${a} ${middle} ${b} ${to} ${b}`, stroke: `var(--lab-${grid.kind})`, "stroke-width": 0.75 + 4 * weight, "stroke-opacity": opacity(weight) });
+    paths.push([path, i, j, weight]);
+    svg.append(path);
+  }));
+  const rest = map.rough ? "" : "Point at a token for its weights.";
+  let at = null; // side and number of the token that the keys have reached
+  function isolate(side, n) {
+    for (const [path, i, j, weight] of paths) path.setAttribute("stroke-opacity", n === null || (side ? i : j) === n ? opacity(weight) : 0.03);
+    for (const [text, s, k] of labels) {
+      text.classList.toggle("off", n !== null && s === side && k !== n);
+      text.classList.toggle("on", s === side && k === n);
+    }
+    said.textContent = n === null ? rest : told(side, n);
+  }
+  function told(side, n) {
+    const row = (side ? values[n] : values.map((weights) => weights[n])).map((weight, k) => [weight, k]);
+    const found = row.filter(([weight]) => weight >= 0.005).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    const shown = found.map(([weight, k]) => `${nth(sides[1 - side], k)} ${map.rough ? "about " : ""}${weight.toFixed(2)}`);
+    return `${nth(sides[side], n)} ${side ? "looks at" : "is looked at by"} ${shown.join(", ") || "nothing"}`;
+  }
+  sides.forEach((tokens, side) => tokens.forEach((text, n) => {
+    const node = drawing("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + 4, class: side ? "query" : "key" }, cut(text, 22));
+    node.append(drawing("title", {}, text));
+    node.onmouseenter = () => isolate(side, n);
+    node.onmouseleave = () => isolate(...(at || [side, null]));
+    labels.push([node, side, n]);
+    svg.append(node);
+  }));
+  const go = (side, n) => {
+    at = [side, inside(n, sides[side].length)];
+    isolate(...at);
+    const scale = svg.getBoundingClientRect().height / height;
+    reveal(scroll, 0, (y(at[1], sides[side].length) - pitch / 2) * scale, 0, pitch * scale);
+  };
+  onArrows(svg, () => go(1, map.row ?? 0), (down, right) => {
+    const [side, n] = at || [1, map.row ?? 0];
+    if (right) go(Number(right > 0), n);
+    else go(side, n + down);
+  });
+  svg.addEventListener("blur", () => { at = null; isolate(1, null); });
+  if (map.row !== null) svg.append(drawing("rect", { x: to + 2, y: y(map.row, queries.length) - pitch / 2 + 1, width: width - to - 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  said.textContent = rest;
+  scroll.append(svg);
+  return { title, scroll, said };
+}
+
+// The cells alone, a pixel each.
+function painted(map, grid) {
+  const { values, allowed } = map, m = values.length, n = values[0].length, canvas = element("canvas"), image = new ImageData(n, m), colours = grid.scale.map(rgb), last = colours.length - 1;
+  for (let i = 0; i < m; i++) {
+    const most = map.byRow ? Math.max(...values[i]) || 1 : 1;
+    for (let j = 0; j < n; j++) if (allowed[i][j]) image.data.set([...colours[Math.round(Math.min(1, values[i][j] / most) * last)], 255], (i * n + j) * 4);
+  }
+  Object.assign(canvas, { width: n, height: m });
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
+// Queries are rows, keys are columns; what the mask forbids is not painted.
+function fullMap(map, grid, colour, sans) {
+  const scroll = element("div", "map"), canvas = element("canvas"), said = spoken("said");
+  const title = element("h3", "", "Full map");
+  title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
+  const { queries, keys, values } = map, n = keys.length, m = queries.length;
+  const left = Math.min(110, 12 + Math.max(...queries.map((q) => q.length)) * 6), top = 52, size = Math.max(5, Math.min(20, Math.floor((310 - left) / n))), ratio = Math.max(2, devicePixelRatio || 1);
+  const width = left + n * size + 40, height = top + m * size + 2;
+  Object.assign(canvas, { width: width * ratio, height: height * ratio });
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  const cells = painted(map, grid);
+  let mark = null, at = null; // the cell that is told; the one that the keys have reached
+  const paint = () => {
+    const x = canvas.getContext("2d");
+    x.setTransform(ratio, 0, 0, ratio, 0, 0);
+    x.clearRect(0, 0, width, height);
+    x.imageSmoothingEnabled = false;
+    x.drawImage(cells, left, top, n * size, m * size);
+    x.strokeStyle = colour("border");
+    x.lineWidth = 1;
+    x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
+    x.textBaseline = "middle";
+    if (size >= 8) {
+      for (let i = 0; i < m; i++) {
+        x.font = `${i === map.row || mark?.[0] === i ? "650 " : ""}11px ${sans}`;
+        x.fillStyle = colour(i === map.row || mark?.[0] === i ? "ink" : "ink2");
+        x.textAlign = "right";
+        x.fillText(cut(queries[i], 18), left - 5, top + (i + 0.5) * size, left - 6);
+      }
+      for (let j = 0; j < n; j++) {
+        x.save();
+        x.translate(left + (j + 0.5) * size, top - 5);
+        x.rotate(-Math.PI / 3);
+        x.font = `${mark?.[1] === j ? "650 " : ""}11px ${sans}`;
+        x.fillStyle = colour(mark?.[1] === j ? "ink" : "ink2");
+        x.textAlign = "left";
+        x.fillText(cut(keys[j], 9), 0, 0);
+        x.restore();
+      }
+    }
+    x.strokeStyle = colour("ink");
+    x.lineWidth = 1.5;
+    if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
+    if (mark) x.strokeRect(left + mark[1] * size, top + mark[0] * size, size, size);
+  };
+  const rest = map.rough ? "" : "Point at a cell for its exact value.";
+  const tell = (cell) => {
+    mark = cell;
+    const [i, j] = cell || [];
+    said.textContent = !cell ? rest : map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`;
+    paint();
+  };
+  canvas.onmousemove = (event) => {
+    const j = Math.floor((event.offsetX - left) / size), i = Math.floor((event.offsetY - top) / size);
+    tell(i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null);
+  };
+  canvas.onmouseleave = () => tell(at);
+  let best = [0, 0];
+  values.forEach((row, i) => row.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
+  const go = (i, j) => {
+    at = [inside(i, m), inside(j, n)];
+    tell(at);
+    reveal(scroll, left + at[1] * size, top + at[0] * size, size, size);
+  };
+  onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); });
+  canvas.addEventListener("blur", () => { at = null; tell(null); });
+  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell.`);
+  said.textContent = rest;
+  scroll.append(canvas);
+  paint();
+  return { title, scroll, said };
+}

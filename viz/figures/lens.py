@@ -1,0 +1,116 @@
+"""What every decoder layer would say at every step."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz import theme
+
+ROW, LABELS = 30, 62  # px: a layer's row, and the tokens below all of them
+WIDTH = 1024  # px of the page that the cells' text is fitted to
+FRONT = 78  # px for the layers' names
+SIGN = 6.6  # px: a letter in a cell
+SMALLEST = 26  # px: below this a cell is read on hover
+SHADE = {"light": 0.55, "dark": 0.45}  # of the scale: text on the darkest cell keeps a contrast of 4.5
+
+
+def lens_map(
+    probability: np.ndarray,
+    says: Sequence[Sequence[str]],
+    rank: np.ndarray,
+    layers: Sequence[str],
+    steps: Sequence[str],
+    chosen: int,
+    mode: theme.Mode,
+) -> go.Figure:
+    """A heatmap [L,T]: the probability that each layer gives to the token that the step emits. In each cell stands what the
+    layer `says`, its likeliest token, bold where it is that very token; `rank` [L,T] is read on hover. The `chosen` step is
+    outlined. The last trace holds one invisible point a cell, for clicks: its x is the step, its y the layer, from 0.
+
+    Raises ValueError where the labels do not fit the values.
+    """
+    rows, columns = probability.shape
+    if (rows, columns) != (len(layers), len(steps)) or rank.shape != probability.shape:
+        raise ValueError(f"a map of {rows} x {columns} with {len(layers)} layers and {len(steps)} steps; expected as many")
+    colours = theme.PALETTES[mode]
+    figure = go.Figure(
+        go.Heatmap(
+            z=probability.astype(np.float32),
+            x0=0,
+            dx=1,
+            y0=0,
+            dy=1,
+            zmin=0,
+            zmax=1,
+            xgap=1,
+            ygap=1,
+            colorscale=shaded(mode),
+            showscale=False,
+            hoverinfo="skip",
+        )
+    )
+    cell = (WIDTH - FRONT - 8) / columns
+    places = [(i, j) for i in range(rows) for j in range(columns)]
+    x, y = [j for _, j in places], [i for i, _ in places]
+    if cell >= SMALLEST:
+        letters = int((cell - 2) / SIGN)
+        shown = [_cell(says[i][j], rank[i, j] == 1, letters) for i, j in places]
+        font = {"size": 12, "color": colours.ink, "family": theme.SANS}
+        figure.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
+    figure.add_shape(
+        type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
+    )
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        marker={"size": 24, "symbol": "square", "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+        hoverinfo="text",
+        hovertext=[
+            f"{_escaped(layers[i])}, step {j + 1}<br>likeliest: <b>{_escaped(says[i][j])}</b><br>"
+            f"<b>{_escaped(steps[j])}</b>: probability {probability[i, j]:.5f}, rank {rank[i, j]:,}"
+            for i, j in places
+        ],
+    )
+    axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
+    font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
+    figure.update_xaxes(
+        **axis,
+        range=[-0.5, columns - 0.5],
+        tickvals=list(range(columns)),
+        ticktext=[f"<b>{_escaped(t)}</b>" if j == chosen else _escaped(t) for j, t in enumerate(steps)],
+        tickfont=font,
+        tickangle=0 if cell >= SIGN * max(map(len, steps)) else -60,
+        showticklabels=cell >= 8,
+    )
+    figure.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
+    flat = cell >= SIGN * max(map(len, steps))
+    below = 24 if flat else LABELS
+    figure.update_layout(
+        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below),
+        hovermode="closest",
+        hoverdistance=40,
+    )
+    return figure
+
+
+def shaded(mode: theme.Mode) -> list[list[float | str]]:
+    """The decoder's scale as far as text can be read on it, as a Plotly colour scale of weights from 0 to 1."""
+    whole = theme.scale("decoder", mode, 101)
+    last = round(100 * SHADE[mode])
+    return [[i / last, colour] for i, colour in enumerate(whole[: last + 1])]
+
+
+def _cell(text: str, bold: bool, letters: int) -> str:
+    short = _escaped(text if len(text) <= letters else text[: max(1, letters - 2)] + "…")
+    return f"<b>{short}</b>" if bold else short
+
+
+def _escaped(token: str) -> str:
+    return html.escape(token, quote=False)
