@@ -20,6 +20,7 @@ class Recording(NamedTuple):
 
     records: dict[Site, dict[str, Tensor]]
     memory: Tensor  # [1,S,D]
+    unedited: masks.Masks  # what the masks would be without the edits
 
 
 @torch.inference_mode()
@@ -33,4 +34,5 @@ def recording(checkpoint: Checkpoint, analysis: Analysis) -> Recording:
     edits, probe = Edits(asked, checkpoint.means), Probe("full")
     memory = model.encode(source, seen.encoder, probe, edits)
     model.decode(inputs, memory, seen.decoder, seen.cross, probe=probe, edits=edits)
-    return Recording(probe.records, memory)
+    unedited = masks.build(source, inputs, checkpoint.config.window, trained_causal=checkpoint.config.causal)
+    return Recording(probe.records, memory, unedited)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model.attention import MultiHeadAttention, attention
 from model.checkpoint import Checkpoint
+from model.edit_kinds import Positions
 from model.edits import Edits, SiteEdits
 from model.inference import Analysis
 from model.intervention import BASELINE
@@ -94,9 +95,16 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     module = layer.cross_attention if site.kind == "cross" else layer.self_attention
     number = 1 if site.kind == "cross" else 0
     record = {name: tensor[0] for name, tensor in done.records[site].items()}
+    plain = getattr(done.unedited, site.kind)[0, 0]  # [1|T,S]
+    side = "source" if site.kind == "encoder" else "target"
+    edited = {
+        "scale": not asked.scaling,
+        "mask": not torch.equal(_mask_of(record, head)[query], plain[query if len(plain) > 1 else 0]),
+        "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in asked.edits),
+    }
     one = _Head(module, layer.residuals[number], record, done.memory[0], site, head, query, view.queries, view.keys)
     scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=asked.scaling)]))  # the one edit before the softmax
-    stages = one.stages(scaling, not asked.scaling)
+    stages = one.stages(scaling, edited)
     if site.kind != "decoder":  # after the decoder's self-attention comes cross-attention, a site of its own
         stages += _feed_forward(layer.feed_forward, layer.residuals[-1], record, query, view.queries[query])
     return Unfolded(site, head, query, view.queries[query], view.keys, tuple(stages))
@@ -114,7 +122,7 @@ class _Head:
     queries: tuple[str, ...]
     keys: tuple[str, ...]
 
-    def stages(self, scaled: SiteEdits, unscaled: bool) -> list[Stage]:
+    def stages(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
         h, t, keys, record = self.head, self.query, self.keys, self.record
         cross, heads, asks = self.site.kind == "cross", self.attention.heads, self.queries[t]
         me = None if cross else t
@@ -153,11 +161,11 @@ class _Head:
         if self.attention.rotary:
             code = (Reference("attention.py", _FORWARD, "q", "rotary"), Reference("attention.py", _KEYS, "k", "rotary"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
-            made.append(Stage("rotate", _rows(q, k, t, asks, keys, me), projected, code))
+            made.append(Stage("rotate", _rows(q, k, t, asks, keys, me), projected, code, edited["rotate"]))
 
         scores, pattern = record["scores"][h, t], record["pattern"][h, t]  # [S]
         mask = record["mask"]
-        allowed = (mask[h] if mask.dim() == 3 else mask)[t]  # [S]
+        allowed = _mask_of(record, h)[t]  # [S]
         products = q[t] * k  # [S,K]
         maps = shape("scores", "[B,H,T,S]", *size, queries, length)
         table = Table("q × k", keys, _array(products), marked=me, totals=_array(products.sum(-1)), total_name="q · k")
@@ -165,14 +173,14 @@ class _Head:
         made.append(Stage("products", (table,), (shape("products", "[B,H,T,S]", *size, queries, length),), (formula,)))
         both = torch.stack((products.sum(-1), scores), -1)  # [S,2]
         code = (Reference("attention.py", "attention", "scores"),)
-        made.append(Stage("scale", (Table("score", keys, _array(both), "step", marked=me),), (maps,), code, unscaled))
+        made.append(Stage("scale", (Table("score", keys, _array(both), "step", marked=me),), (maps,), code, edited["scale"]))
         seen = tuple(bool(cell) for cell in allowed)
         table = Table("score", keys, _array(scores[:, None]), "score", marked=me, allowed=seen)
         code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "attention", "masked"))
         where = shape(
             "mask", "[B,1,T,S]" if mask.dim() == 2 else "[B,H,T,S]", 1, 1 if mask.dim() == 2 else heads, queries, length
         )
-        made.append(Stage("mask", (table,), (where,), code))
+        made.append(Stage("mask", (table,), (where,), code, edited["mask"]))
         plain = attention(q[None, None, t : t + 1], k[None, None], v[None, None], allowed, edits=scaled)[1][0, 0, 0]  # [S]
         table = Table("weight", keys, _array(pattern[:, None]), "weight", "weights", me, allowed=seen)
         code = (Reference("attention.py", "attention", "pattern"),)
@@ -248,6 +256,12 @@ def _feed_forward(network: FeedForward, residual: Residual, record: dict[str, Te
 
     made += [stage("inner", inner, "[B,T,F]"), stage("active", active, "[B,T,F]"), stage("output", output, "[B,T,D]")]
     return made + _residual("ff_residual", residual, x[t], output, after[t], queries)
+
+
+def _mask_of(record: dict[str, Tensor], head: int) -> Tensor:
+    """The mask of one head, [T,S]."""
+    mask = record["mask"]  # [T,S], or [H,T,S] where heads differ
+    return mask[head] if mask.dim() == 3 else mask
 
 
 def _rows(q: Tensor, k: Tensor, t: int, asks: str, keys: Sequence[str], me: int | None) -> tuple[Table, Table]:

@@ -278,3 +278,14 @@ def test_the_source_with_its_padding_is_what_can_be_named(checkpoint):
         analyse(checkpoint, asked(f"block_enc_{length + 1}-1"))
     with pytest.raises(EditError, match=rf"names row {length}; there are {length - 2}\. Remove it\.$"):
         analyse(checkpoint, asked(f"block_enc_{length}-1", pad=0))
+
+
+@EACH
+@MODES
+def test_what_is_believed_under_the_edits_is_of_the_baselines_tokens(checkpoint, mode, code):
+    found = analyse(checkpoint, asked(code, mode=mode))
+    ids = found.baseline.trace.outputs.ids[: found.comparable]
+    expected = [found.trace.log_probs[step, token] for step, token in enumerate(ids)]
+    assert found.believed.tolist() == expected
+    if mode == "given":
+        assert found.believed.tolist() == found.trace.token_log_probs.tolist()

@@ -50,8 +50,8 @@ def test_heads_layers_and_kinds_can_be_picked_and_stand_in_the_link():
 @pytest.mark.parametrize(
     ("link", "shown", "said"),
     [
-        ({"stage": "99"}, {"stage": 16}, ["There is no stage 99: this head has 16."]),
-        ({"stage": "99", "kind": "decoder"}, {"stage": 11}, ["There is no stage 99: this head has 11."]),
+        ({"stage": "99"}, {"stage": 16}, ["There is no stage 99: this head has 16, the last is shown."]),
+        ({"stage": "99", "kind": "decoder"}, {"stage": 11}, ["There is no stage 99: this head has 11, the last is shown."]),
         ({"layer": "40"}, {"layer": 4}, ["layer 40"]),
         ({"head": "70"}, {"head": 1}, ["head 70"]),
         ({"token": "999"}, {"query": 9}, ["There is no token 999: this sentence has 9."]),

@@ -8,7 +8,7 @@ import tiny
 import torch
 
 from model import masks
-from model.leaks import MOVED, leak_test
+from model.leaks import MADE_UP, MOVED, leak_test
 from model.request import PAD_WHEN_UNMASKED, Decoding, Request
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
@@ -145,3 +145,13 @@ def test_the_model_stays_as_it_was(tiny_checkpoint):
     one, two = report(tiny_checkpoint, "causal-off"), report(tiny_checkpoint, "causal-off")
     assert (one.later == two.later).all()
     assert all(v.equal(before[k]) for k, v in tiny_checkpoint.model.state_dict().items())
+
+
+def test_a_translation_too_short_to_tell_gives_way_to_other_tokens(tokenizer):
+    """A model that sees later tokens is not let off because its translation has none."""
+    made = tiny.checkpoint(tokenizer, causal=False)
+    short, long = report(made, target="."), report(made)
+    assert (short.made_up, long.made_up) == (True, False)
+    assert len(short.labels) == MADE_UP
+    assert set(short.leaks) == earlier(short) != set()
+    assert report(tiny.checkpoint(tokenizer), target=".").leaks == ()

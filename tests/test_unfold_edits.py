@@ -52,7 +52,6 @@ POSITIONS = {  # how an edit of the source's positions changes the position of a
     "source-positions_shifted-5": lambda position: position + 5,
 }
 TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": Decoding(limit=6)}}
-UNFLAGGED = pytest.mark.xfail(strict=True, reason="model.unfold flags no stage `mask`")
 
 
 def flagged(checkpoint: Checkpoint, analysis: Analysis) -> set[tuple[str, str, int, int, int]]:
@@ -82,7 +81,7 @@ def test_a_stage_is_edited_where_and_only_where_an_edit_changes_it(make, name, c
     assert bool(FLAGS[code]) == bool(expected(analysis, FLAGS[code]))
 
 
-@pytest.mark.parametrize("code", [c if not MASKED[c] else pytest.param(c, marks=UNFLAGGED) for c in MASKED])
+@pytest.mark.parametrize("code", MASKED)
 def test_a_mask_is_edited_where_and_only_where_an_edit_changes_it(make, code):
     checkpoint = make("pre-norm")
     analysis = asked(checkpoint, code, pad=2)

@@ -19,6 +19,7 @@ from model.request import Request
 from model.tokenizer import Tokenizer
 from model.trace import Probe, Site
 from model.unfold import Unfolded, unfold
+from viz.components.stages import payload
 
 TEXT, TARGET = "The fox sees a lamp.", "Lo varun mira."  # seven and five tokens, and `</s>`
 MODELS = {
@@ -217,3 +218,10 @@ def last_row(u: Unfolded) -> np.ndarray:
     """The stream [D] behind the last stage."""
     table = u.stages[-1].tables[-1]
     return table.values[0] if table.foot is None else table.foot
+
+
+def shown(checkpoint: Checkpoint, *codes: str, kind="encoder", layer=0, head=1, query=2, mode="light", **more):
+    """A head unfolded, and what the view of it is given."""
+    analysis = asked(checkpoint, *codes, **more)
+    u = unfold(checkpoint, analysis, Site(kind, layer), min(head, checkpoint.config.heads - 1), query)
+    return u, payload(u, checkpoint, analysis.whole, mode)

@@ -11,6 +11,8 @@ from viz import cache, controls, state, texts, theme
 from viz.components.stages import payload, stages
 from viz.view import View
 
+MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
+
 
 def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
     """Which head and whose query, and its stages. A mean over heads has no stages: the first head is shown, and said."""
@@ -29,8 +31,8 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
     unfolded = cache.unfold(look.request, view.device, site, head, query)
     key = ("stages", look.request, view.device, site, head, query, mode)
     data = cache.drawn(key, lambda: payload(unfolded, look.loaded, trace, mode))
-    if view.stage > len(data["stages"]):
-        texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}.", warn=True)
+    if view.stage > MOST_STAGES:
+        texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True)
     stages(
         data | {"stage": min(view.stage, len(data["stages"]))},
         on_stage=lambda stage: state.change(stage=stage),

@@ -32,8 +32,8 @@ def told(unfolded: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 
 def number(value: float) -> str:
-    """Three significant figures, with a real minus."""
-    return f"{value:.3g}".replace("-", "−")
+    """Three significant figures, whole numbers from 1,000 on, with a real minus."""
+    return (f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}").replace("-", "−")
 
 
 def _quoted(label: str) -> str:
@@ -80,6 +80,9 @@ def _qkv(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 
 def _rotate(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
+    if stage.edited:
+        text = "An edit has changed the positions: pairs of dimensions are turned by the angles of the edited ones."
+        return Told("Rotary positions", "q_{t} ← R(t) q_{t}     k_{s} ← R(s) k_{s}", text)
     text = (
         "Each pair of dimensions is turned by an angle that grows with the token’s position: a product of the two then "
         "depends on how far apart they stand, not on where."
@@ -135,6 +138,8 @@ def _mask(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         text = (
             f"{hidden} of {len(allowed)} {what} hidden: the score becomes the least number there is, which softmax makes 0."
         )
+    if stage.edited:
+        text += " An edit has changed what may be seen here."
     return Told("Mask", "score_{t,s} = −∞   where s is hidden from t", text)
 
 
@@ -149,7 +154,7 @@ def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         )
     if not weights.any():
         return Told("Softmax", formula, "Nothing may be seen: the weights are zeros.")
-    return Told("Softmax", formula, f"The scores become weights that are above 0 and sum to 1. {most}")
+    return Told("Softmax", formula, f"The scores become weights, none below 0, that sum to 1. {most}")
 
 
 def _mix(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:

@@ -95,9 +95,7 @@ def mode_picks(view: View) -> None:
     if view.target is not None and not view.intervention:
         texts.note("A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own.")
     elif view.mode == "given" and not view.causal_mask:
-        texts.note(
-            "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
-        )
+        texts.note("The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict.")
     else:
         texts.note(how[view.mode])
 

@@ -11,9 +11,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   for (const name in data.style) root.style.setProperty(name, data.style[name]);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
   const last = data.stages.length, repaint = [];
-  const same = state.at === `${data.kind} ${data.layer} ${data.head} ${data.query}`;
-  let stage = same && state.waiting ? Math.min(state.stage, last) : data.stage; // a run that began before the last move does not take it back
-  state.at = `${data.kind} ${data.layer} ${data.head} ${data.query}`;
+  // What the server says counts where it is news: not what it has said before, nor the echo of a stage it was told of.
+  const echo = (state.sent ||= []).lastIndexOf(data.stage), news = state.told == null || (data.stage !== state.told && echo < 0);
+  if (news) clearTimeout(state.rest);
+  state.sent = news ? [] : state.sent.slice(echo + 1);
+  let stage = news ? data.stage : Math.min(state.stage, last);
+  state.told = data.stage;
 
   const rail = element("nav", "rail"), list = element("ol", ""), main = element("section", "stage"), range = element("input", "range");
   rail.setAttribute("aria-label", "Stages");
@@ -49,7 +52,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       const at = event.composedPath()[0], moves = { ArrowLeft: () => state.step() - 1, ArrowRight: () => state.step() + 1, Home: () => 1, End: () => state.last };
       if (!moves[event.key] || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
       if (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT|CANVAS)$/.test(at.tagName)) return;
-      if (at.closest?.("[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox],.chips")) return;
+      if (at.closest?.("[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox],.code")) return;
       event.preventDefault();
       state.go(moves[event.key]());
     };
@@ -70,14 +73,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       if (n + 1 === stage) button.setAttribute("aria-current", "step");
       else button.removeAttribute("aria-current");
     });
-    list.children[stage - 1].scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const item = list.children[stage - 1]; // sideways alone: the page stays where it is
+    list.scrollLeft = item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
     range.value = stage;
     range.setAttribute("aria-valuetext", `${stage} of ${last}: ${data.stages[stage - 1].title}`);
     show(data.stages[stage - 1]);
     if (!tell) return;
-    state.waiting = true;
     clearTimeout(state.rest);
-    state.rest = setTimeout(() => { state.waiting = false; setStateValue("stage", stage); }, REST_MS);
+    state.rest = setTimeout(() => { state.sent.push(state.stage); setStateValue("stage", state.stage); }, REST_MS);
   }
 
   function asking() {
@@ -116,7 +119,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     each.shapes.forEach((s) => shapes.append(element("span", "", `${s.name} ${s.letters} = [${s.numbers.join(", ")}]`)));
     const drawn = element("div", "tables");
     each.tables.forEach((table) => {
-      const small = table.columns <= 2, pair = !small && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
+      const small = table.unit !== "dimension" && table.unit !== "unit", pair = !small && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
       const node = small ? bars(table, BAR_NAMES[table.unit] || [table.name], data) : cells(table, data, repaint);
       if (pair) node.classList.add("half");
       drawn.append(node);
@@ -125,7 +128,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (stage === last && data.next) {
       const on = element("button", "next", `Go on: ${{ encoder: "encoder", decoder: "decoder self-attention", cross: "cross-attention" }[data.next.kind]}, layer ${data.next.layer}`);
       on.type = "button";
-      on.onclick = () => { state.stage = 1; state.waiting = false; clearTimeout(state.rest); setTriggerValue("next", true); };
+      on.onclick = () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); };
       main.append(on);
     }
     repaint.forEach((paint) => paint());

@@ -3,7 +3,7 @@
 const WRAP = 256; // cells in a line
 
 const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const minus = (text) => text.replace("-", "−");
+const minus = (text) => text.replaceAll("-", "−");
 const exact = (value) => minus(Number(value.toPrecision(7)).toString());
 const short = (value) => minus(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -121,7 +121,7 @@ function cells(table, data, repaint) {
   const point = (at) => {
     mark = at;
     const total = at && totals && at[0] < totals.length ? `; ${table.totalName || "weight"} ${exact(totals[at[0]])}` : "";
-    said.textContent = at ? `${lines[at[0]]}, ${table.unit} ${at[1] + 1}: ${exact(value(...at))}${total}` : rest;
+    said.textContent = at ? `${nth(lines, at[0])}, ${table.unit} ${at[1] + 1}: ${exact(value(...at))}${total}` : rest;
     paint();
   };
   canvas.onmousemove = (event) => {
@@ -137,7 +137,10 @@ function cells(table, data, repaint) {
     event.preventDefault();
     event.stopPropagation();
     const [i, j] = mark ? [mark[0] + move[0], mark[1] + move[1]] : [table.marked ?? 0, 0];
-    if (i >= 0 && i < lines.length && j >= 0 && j < n) point([i, j]);
+    if (!(i >= 0 && i < lines.length && j >= 0 && j < n)) return;
+    point([i, j]);
+    const top = y(i, Math.floor(j / WRAP)); // in view
+    scroll.scrollTop = Math.max(top + high + 4 - scroll.clientHeight, Math.min(scroll.scrollTop, top - head));
   };
   return box;
 }
