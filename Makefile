@@ -9,8 +9,8 @@ run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
 test: lint browser
-	$(VENV)/bin/python -m pytest --ignore tests/browser
-	$(VENV)/bin/python -m pytest -n 2 tests/browser
+	$(VENV)/bin/python -m pytest -n 2 --ignore tests/browser
+	$(VENV)/bin/python -m pytest -n 3 tests/browser
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -89,11 +89,3 @@ def test_a_word_is_typed_and_a_chip_is_clicked(opened):
     page.get_by_role("button", name="·tired").or_(page.get_by_role("radio", name="·tired")).first.click()
     settled(page)
     assert query(page)["near"] == "·tired" == page.locator(".lab-chosen").inner_text()
-
-
-@pytest.mark.parametrize("part", ["scale", "lens", "embeddings"])
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
-def test_the_page_does_not_scroll_sideways(opened, part, size):
-    page = opened(part, viewport={"width": size[0], "height": size[1]})
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("e => e.scrollWidth - e.clientWidth") <= 0

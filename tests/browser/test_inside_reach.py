@@ -105,15 +105,18 @@ def test_a_link_to_what_is_not_there_says_what_is_shown(opened):
     assert (where(page), at(page)) == (("Encoder", "4", "1", "</s>"), 16)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("link", ["?stage=1", "?stage=3&kind=cross", "?stage=8", "?stage=14", LONG + "&stage=8"])
-def test_nothing_scrolls_sideways(opened, width, link):
-    page = opened(link, viewport={"width": width, "height": 844 if width == 390 else 720})
+@pytest.mark.parametrize("link", ["?kind=cross", LONG])
+def test_nothing_scrolls_sideways_at_any_stage(opened, link):
+    page = opened(link + "&stage=1")
     main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
-    assert main.evaluate("main => main.scrollTop") == 0
-    for canvas in page.locator(".cells canvas").all():
-        assert canvas.bounding_box()["width"] > 0.6 * canvas.evaluate("c => c.parentElement.clientWidth")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844 if width == 390 else 720})
+        page.wait_for_timeout(500)
+        for number in (1, 3, 8, 14):
+            page.locator(".rail li button").nth(number - 1).click()
+            assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
+            for canvas in page.locator(".cells canvas").all():
+                assert canvas.bounding_box()["width"] > 0.6 * canvas.evaluate("c => c.parentElement.clientWidth")
 
 
 def test_walking_does_not_move_a_narrow_page(opened):
@@ -148,8 +151,9 @@ def test_a_sentence_of_128_tokens_stays_usable(opened):
     assert query(page)["token"] == "128" and page.locator(".chip").nth(127).is_visible()
 
 
-@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "🦉 <b>bold</b> & “quoted” _{low} *star*"])
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("<script>alert(1)</script>", "cross"), ("🦉 <b>bold</b> & “quoted” _{low} *star*", "encoder")]
+)
 def test_tokens_are_text(opened, text, kind):
     page = opened(f"?kind={kind}&split=off&text={quote(text)}")
     labels = cache.analyse(Request(text), "auto").trace.queries(Site(kind, 0))

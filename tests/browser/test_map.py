@@ -160,8 +160,7 @@ def test_a_way_leads_to_the_same_site(opened, link, where):
     assert (query(page).get("part", "stages") == "stages") is (where == "/inside")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height", "scheme"), [(1280, 720, "light"), (390, 844, "dark")])
 def test_the_picture_fits(opened, width, height, scheme):
     page = opened(viewport={"width": width, "height": height}, color_scheme=scheme)
     main = page.locator("[data-testid=stMain]")
