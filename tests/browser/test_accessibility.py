@@ -52,7 +52,6 @@ DONE: dict[str, list[Callable]] = {
     "translate": [
         lambda page: page.get_by_role("button", name="16 more").click(),
         lambda page: page.get_by_role("button", name="Save").click(),
-        lambda page: page.get_by_role("button", name="Main menu").click(),
     ],
     "heads": [
         lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"),
@@ -66,15 +65,10 @@ DONE: dict[str, list[Callable]] = {
 }
 # The themes differ in their colours alone: in the dark one a view of each kind is looked at, and what opens over it.
 DARK = (
-    *("translate", "translate, mask", "translate, edited", "translate, beam", "translate, yours", "translate, too long"),
+    *("translate", "translate, edited", "translate, beam", "translate, too long"),
     *("heads", "heads, all three", "inside, stages", "inside, map", "inside, scale", "inside, lens", "inside, embeddings"),
     *("positions, learned", "what if", "what if, edited"),
 )
-# What is Streamlit's own and out of reach: a rule, and what marks the elements.
-NOT_OURS = {
-    # Streamlit hangs its open main menu at the end of the body, outside its own landmarks; a stylesheet cannot move it.
-    "region": ('data-testid="stMainMenuList"', "Made with Streamlit"),
-}
 MAIN = "[data-testid=stMain]"
 
 
@@ -108,10 +102,7 @@ def violations(page) -> list[str]:
     page.evaluate(AXE_SCRIPT)
     found = page.evaluate("() => axe.run({ resultTypes: ['violations'] })")
     assert found["passes"], "axe has not looked at anything"
-    for violation in found["violations"]:
-        left_out = NOT_OURS.get(violation["id"], ())
-        violation["nodes"] = [node for node in violation["nodes"] if not any(mark in node["html"] for mark in left_out)]
-    return [told(violation) for violation in found["violations"] if violation["nodes"]]
+    return [told(violation) for violation in found["violations"]]
 
 
 @pytest.mark.parametrize(("scheme", "name"), [*(("light", name) for name in LINKS), *(("dark", name) for name in DARK)])
@@ -180,7 +171,7 @@ def test_the_place_of_the_keyboard_is_seen(opened, name, scheme):
     """Every stop of the Tab key looks clearly other with the focus: at least 60 pixels change by more than 90 of 255."""
     page = opened(LINKS[name], color_scheme=scheme, reduced_motion="reduce", viewport={"width": 1280, "height": 900})
     stops, unseen = [], []
-    for _ in range(90):
+    for _ in range(45):
         page.keyboard.press("Tab")
         page.wait_for_timeout(60)
         node = page.evaluate_handle(DEEPEST).as_element()

@@ -118,6 +118,8 @@ def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):
 def test_a_long_translation_scrolls_with_the_step(visit):
     page = visit("?text=Yes.&target=" + quote("Oui, je le veux bien, mais pas tout de suite. " * 6))
     page.keyboard.press("End")
+    page.wait_for_timeout(600)
+    idle(page)
     box = page.locator(".french .text")
     assert box.evaluate("e => e.scrollHeight > e.clientHeight")
     assert box.evaluate("e => e.scrollTop + e.clientHeight >= e.scrollHeight - 12")
