@@ -198,6 +198,14 @@ def test_the_mean_over_layers_is_that_of_all_heads(read):
         np.testing.assert_allclose(data["values"], mean, atol=0.51e-5)
 
 
+def test_the_three_readings_are_those_that_can_be_chosen(read):
+    trace, norms = read()
+    view = View(kind="cross", layer=2, head=1, merge=True)
+    each = {measure: chosen(trace, norms, dataclasses.replace(view, measure=measure)) for measure in MEASURES}
+    for data in each.values():
+        assert data["readings"] == {measure: other["values"] for measure, other in each.items()}
+
+
 def test_all_three_hold_the_same_maps_as_each_alone(read):
     trace, norms = read()
     view = View(layer=2, head=1, merge=True, hide=True, together=True, step=3)

@@ -106,9 +106,9 @@ def answer(view: View) -> None:
         st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.request, view.experiment))
 
 
-def other_edits(view: View, analysis: Analysis) -> None:
-    """On a page without the editor: what is edited beside the two masks, with a way to take each back."""
-    _listed(view.edits.parts(analysis.labels))
+def other_edits(view: View, analysis: Analysis, masks: bool = True) -> None:
+    """On a page without the editor: what is edited, with a way to take each back; without `masks` all but the two masks."""
+    _listed((view.intervention if masks else view.edits).parts(analysis.labels))
 
 
 def rescue(view: View) -> None:

@@ -181,7 +181,7 @@ def told(near: Neighbour, language: str) -> str:
     """What is known of a neighbour beside its cosine."""
     if near.count is None:
         return ""
-    return f"seen {near.count:,} times in {language}{'; a token of both languages' if near.shared else ''}"
+    return f"seen {_times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}"
 
 
 def seen(loaded: Checkpoint, token: int, side: Side) -> str:
@@ -189,7 +189,7 @@ def seen(loaded: Checkpoint, token: int, side: Side) -> str:
     if not loaded.counts or token < len(CONTROL_TOKENS):
         return "a control token" if token < len(CONTROL_TOKENS) else "nothing is known of how often the training saw it"
     sides = SIDES if loaded.config.joint_vocab else (side,)
-    parts = [f"{loaded.counts[s][token]:,} times in {loaded.languages[s == 'target']}" for s in sides]
+    parts = [f"{_times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides]
     return "seen in training " + ", ".join(parts)
 
 
@@ -216,3 +216,7 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
             + ". The languages meet in cross-attention, not here."
         )
     return told
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -85,7 +85,7 @@ def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
     )
     framed = "" if view.head is None else ", the chosen one framed"
     texts.write(
-        '<p class="lab-note lab-signs"><b class="solid"></b>random vectors, divided by √d_k <b class="dashed"></b>not'
+        '<p class="lab-note lab-signs"><b class="solid"></b>random vectors, divided by √dₖ <b class="dashed"></b>not'
         f"<span>{dots}: the {len(own.widths)} heads of this layer on this sentence{framed}</span></p>"
     )
 

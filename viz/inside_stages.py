@@ -23,7 +23,7 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
-        texts.note("A mean over heads has no stages of its own: head 1 is shown.")
+        texts.note("Stages are of one head: head 1 is shown.")
     asked = view.token if view.kind == "encoder" else view.step
     query = min(asked, len(trace.queries(site))) - 1
     if view.kind == "encoder" and asked > query + 1:

@@ -173,7 +173,8 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     const where = layer === null ? "mean over layers and heads" : `layer ${layer}, ${head === null ? "mean over heads" : `head ${head}`}`, three = element("div", "three");
     if (data.together && !preview) name.append(`All three at once: ${where}`);
     else name.append(hue, `${grid.name}${grid.kind === "cross" ? "-attention" : " self-attention"}, ${where}`);
-    const what = preview ? "preview: click to choose it" : MEASURES[chosen.measure] + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights");
+    const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
+    const what = preview ? "preview: click to choose it" : MEASURES[chosen.measure] + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights") + small;
     title.append(name, element("span", "say", what));
     const ways = element("div", "ways");
     if (!preview) {
@@ -188,10 +189,11 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(grid, index, map));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(grid, index, map, layer));
+    const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = parentElement.activeElement?.dataset?.focus;
-    panel.replaceChildren(title, three);
+    panel.replaceChildren(title, three, ...beside);
     [...panel.querySelectorAll(".lines, .map")].forEach((node, n) => { node.scrollTop = tops[n] || 0; });
     if (focus && panel.contains(parentElement.activeElement) === false) panel.querySelector(`[data-focus="${focus}"]`)?.focus({ preventScroll: true });
   }
@@ -208,6 +210,24 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     button.dataset.focus = focus;
     button.onclick = act;
     return button;
+  }
+
+  function readings(grid) { // the same head read in three ways, each in its own map
+    const row = element("section", "readings");
+    row.append(element("h3", "", "Three readings side by side"));
+    for (const name in chosen.readings) {
+      const values = chosen.readings[name], canvas = painted({ values, allowed: chosen.allowed, byRow: chosen.byRow }, grid), figure = element("figure"), agreed = chosen.agreement[name];
+      const size = Math.max(2, Math.min(11, Math.floor(210 / Math.max(values.length, values[0].length))));
+      Object.assign(canvas.style, { width: `${values[0].length * size}px`, height: `${values.length * size}px` });
+      let best = [0, 0];
+      values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
+      canvas.setAttribute("role", "img");
+      canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
+      const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : agreed.toFixed(2).replace("-", "−")}`;
+      figure.append(canvas, element("figcaption", "", name + told));
+      row.append(figure);
+    }
+    return row;
   }
 
   function lines(map, grid) {
@@ -247,17 +267,18 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     return box;
   }
 
-  function numbers(grid, index, map) {
+  function numbers(grid, index, map, layer) {
     const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers");
     title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
     NUMBERS.forEach((name, n) => {
       const values = grid.numbers[n], top = Math.max(...values, 1e-9), track = element("div", "track");
       values.forEach((value, k) => {
-        const tick = element("i", k === index ? "on" : "");
+        const tick = element("i", k === index || (index === null && layer !== null && grid.places[k][0] === layer) ? "on" : "");
         tick.style.left = `${(value / top) * 100}%`;
         track.append(tick);
       });
-      const shown = index === null ? values.reduce((a, b) => a + b, 0) / values.length : values[index];
+      const own = values.filter((_, k) => index === k || (index === null && (layer === null || grid.places[k][0] === layer)));
+      const shown = own.reduce((a, b) => a + b, 0) / own.length;
       const named = element("span", "", name);
       named.title = MEANT[n];
       list.append(named, track, element("b", "", shown.toFixed(2)));
@@ -267,7 +288,7 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     const told = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
     agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(contribution)), ", with the rollout ", element("b", "", told(rollout)), ": where they differ, none of them alone is what matters.");
     box.append(title, list, settings, ...(map === chosen ? [agree] : []));
-    if (index === null) box.insertBefore(element("p", "agree", "The numbers are means over all heads of the site."), settings);
+    if (index === null) box.insertBefore(element("p", "agree", layer === null ? "The numbers are means over all heads of the site." : `The numbers are means over the heads of layer ${layer}, marked.`), settings);
     return box;
   }
 }

@@ -70,8 +70,11 @@ def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
     return trace.source.labels if kind == "encoder" else trace.inputs.labels
 
 
-def _map(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str) -> tuple[Detail, int, dict[str, float]]:
-    """What is chosen of a kind of site: its map as it is to be drawn, its layer from 1, how far the measures agree."""
+def _map(
+    trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str
+) -> tuple[dict[str, Detail], int, dict[str, float]]:
+    """What is chosen of a kind of site: its map in each measure as it is to be drawn, its layer from 1, how far the measures
+    agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = sites[min(view.layer, len(sites)) - 1]
     if view.average:
@@ -81,14 +84,16 @@ def _map(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str) 
         head = None if view.head is None else view.head - 1
         maps = {measure: measured(trace, norms, site, head, measure) for measure in MEASURES}
         allowed = trace.mask(site, head)
-    drawn = detail(trace, kind, maps[view.measure], allowed, view.merge, view.hide, view.mass / 100)
+    how = (allowed, view.merge, view.hide, view.mass / 100)
+    drawn = {measure: detail(trace, kind, values, *how) for measure, values in maps.items()}
     return drawn, site.layer + 1, agreement(maps, allowed)
 
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
     """The head that is chosen, or a mean, as it is to be drawn; values to five decimals. Without a layer it is the mean over
     all of the site."""
-    drawn, layer, agreed = _map(trace, norms, view, view.kind)
+    all_drawn, layer, agreed = _map(trace, norms, view, view.kind)
+    drawn = all_drawn[view.measure]
     return {
         "kind": view.kind,
         "layer": None if view.average else layer,
@@ -99,6 +104,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "keys": list(drawn.keys),
         "row": None if view.kind == "encoder" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
+        "readings": {measure: np.round(each.values.astype(float), 5).tolist() for measure, each in all_drawn.items()},
         "mass": view.mass,
         "merge": view.merge,
         "hide": view.hide,
@@ -110,7 +116,7 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
     source tokens on the left, target rows on the right."""
     kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
-    drawn = {kind: _map(trace, norms, view, kind)[0] for kind in kinds}
+    drawn = {kind: _map(trace, norms, view, kind)[0][view.measure] for kind in kinds}
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")

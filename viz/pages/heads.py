@@ -33,7 +33,7 @@ def main() -> None:
         texts.sentence_notes(analysis.notes, (*faults, *look.faults))
         edit_controls.other_edits(view, analysis)
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(f"{look.loaded.languages[1]}: {analysis.translation}")
+            texts.label(f"{look.loaded.languages[1]}: {analysis.translation or '(empty: it ends at once)'}")
             st.space("stretch")
             texts.label("Order by")
             _segments("Order by", ORDERS, "order", view.order)

@@ -26,7 +26,7 @@ from viz.view import View
 PARTS: dict[str, tuple[str, Callable[[cache.Look, View, theme.Mode], None]]] = {
     "stages": ("One head", inside_stages.draw),
     "map": ("Map", inside_map.draw),
-    "scale": ("Why √d_k?", inside_scale.draw),
+    "scale": ("Why √dₖ?", inside_scale.draw),
     "lens": ("Logit lens", inside_lens.draw),
     "embeddings": ("Embeddings", inside_embeddings.draw),
 }

@@ -61,7 +61,7 @@ def main() -> None:
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, look)
-        edit_controls.other_edits(view, analysis)
+        edit_controls.other_edits(view, analysis, masks=False)
     mode = state.theme_mode()
     with rest:
         decoding_controls.sentences(view, look, languages[1])
