@@ -226,8 +226,8 @@ def variants_part(look: cache.Look, view: View) -> None:
 
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
-        "Decoded again under each edit; without the other edits; boxed: words that are not there in the baseline. "
-        "The number: change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on this page and the others."
+        "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
+        "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
     )
     plain = dataclasses.replace(unedited(look.request), beside=())
     code = texts.language_code(look.loaded.languages[1])
