@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import pairwise
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -145,17 +146,19 @@ def test_hovering_sends_nothing_and_tells_the_text_of_the_path(visit):
 
 def test_stepping_marks_the_tree_and_the_candidates_and_tells_the_server_once_at_rest(visit):
     page, sent = counted(visit, BEAM)
-    seen = [rows(page)]
+    seen, presses = [rows(page)], [time.monotonic()]
     for number in range(2, 8):  # longer than a rest, but never at rest
         page.keyboard.press("ArrowRight")
+        presses.append(time.monotonic())
         assert page.locator(".tree .step.now").all_inner_texts() == [str(number)]
         seen.append(rows(page))
         page.wait_for_timeout(60)
-    assert sent == []
+    rested = sum(after - before > 0.9 * SETTLE_MS / 1000 for before, after in pairwise(presses[1:]))  # a busy machine
+    assert len(sent) <= rested
     assert all(before != after for before, after in pairwise(seen))
     page.wait_for_timeout(SETTLE_MS + 300)
     idle(page)
-    assert len(sent) == 1 and query(page)["step"] == "7"
+    assert 1 <= len(sent) <= 1 + rested and query(page)["step"] == "7"
 
 
 def test_a_candidate_branches_off_and_one_click_goes_back(visit):

@@ -21,7 +21,6 @@ from tests.browser.test_decoding import (
     settled,
     step,
     titles,
-    type_word,
 )
 
 TWO = "?show=decoding&text=" + quote("The old man reads a newspaper in the kitchen every morning. It is cold.")
@@ -61,19 +60,12 @@ def reveal(page) -> None:
     settled(page)
 
 
-def worded(page) -> None:
-    type_word(page, "Nabuchodonosor")
-
-
 VIEWS = {  # where a visitor begins, and what they do there
     "hypothesis": (BEAM + "&step=3", lambda page: click(page, ".pick", 2)),
-    "node": (BEAM, lambda page: click(page, ".node.finished:not(.on)")),
     "branch": (CAT + "&step=4", branch),
-    "word": (CAT + "&step=2", worded),
     "sample": (SAMPLE + "&step=2&top_p=0.9", moved),
     "yours": (CAT, prefer_yours),
     "shifted": (CAT + "&step=3", lambda page: click(page, ".kind", 1)),
-    "training": (CAT + "&step=3", lambda page: click(page, ".kind", 2)),
     "guess": (CAT + "&step=3", reveal),
     "sentence": (TWO, lambda page: click(page, "[class*='st-key-sentence-2'] button")),
 }
