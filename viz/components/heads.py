@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,11 +25,12 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 LEVELS = 255
+MANY = 300_000  # bytes
 
 
 def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
-    `allowed` (0 or 1, row by row) lets through, uint8, deflated, as base64; `places`: layer and head of each; their numbers,
+    `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their numbers,
     in the order of `NUMBERS`."""
     made = []
     for kind in KINDS:
@@ -50,7 +50,7 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
                 "layers": len(sites),
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
-                "bytes": base64.b64encode(zlib.compress(_levels(patterns[ranked][:, allowed]), 1)).decode(),
+                **_packed(_levels(patterns[ranked][:, allowed])),
                 "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
                 "places": [[sites[n // heads].layer + 1, n % heads + 1] for n in ranked],
                 "numbers": [np.round(numbers[name][ranked], 5).tolist() for name in NUMBERS],
@@ -60,6 +60,12 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _packed(raw: bytes) -> dict[str, Any]:
+    """Few bytes as they are, for that is quicker; many deflated."""
+    deflated = len(raw) > MANY
+    return {"deflated": deflated, "bytes": base64.b64encode(zlib.compress(raw, 1) if deflated else raw).decode()}
 
 
 def _levels(weights: np.ndarray) -> bytes:
@@ -72,9 +78,9 @@ def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
 
 def _map(
     trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str
-) -> tuple[dict[str, Detail], int, dict[str, float]]:
-    """What is chosen of a kind of site: its map in each measure as it is to be drawn, its layer from 1, how far the measures
-    agree."""
+) -> tuple[Detail, dict[str, np.ndarray], int, dict[str, float]]:
+    """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
+    the measures agree."""
     sites = sorted(site for site in trace.patterns if site.kind == kind)
     site = sites[min(view.layer, len(sites)) - 1]
     if view.average:
@@ -85,15 +91,16 @@ def _map(
         maps = {measure: measured(trace, norms, site, head, measure) for measure in MEASURES}
         allowed = trace.mask(site, head)
     how = (allowed, view.merge, view.hide, view.mass / 100)
-    drawn = {measure: detail(trace, kind, values, *how) for measure, values in maps.items()}
-    return drawn, site.layer + 1, agreement(maps, allowed)
+    wanted = MEASURES if view.merge else (view.measure,)
+    drawn = {measure: detail(trace, kind, maps[measure], *how) for measure in wanted}
+    readings = {measure: (drawn[measure].values if view.merge else maps[measure]) for measure in MEASURES}
+    return drawn[view.measure], readings, site.layer + 1, agreement(maps, allowed)
 
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
     """The head that is chosen, or a mean, as it is to be drawn; values to five decimals. Without a layer it is the mean over
     all of the site."""
-    all_drawn, layer, agreed = _map(trace, norms, view, view.kind)
-    drawn = all_drawn[view.measure]
+    drawn, readings, layer, agreed = _map(trace, norms, view, view.kind)
     return {
         "kind": view.kind,
         "layer": None if view.average else layer,
@@ -104,7 +111,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "keys": list(drawn.keys),
         "row": None if view.kind == "encoder" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
-        "readings": {measure: np.round(each.values.astype(float), 5).tolist() for measure, each in all_drawn.items()},
+        "readings": {measure: np.round(each.astype(float), 2).tolist() for measure, each in readings.items()},
         "mass": view.mass,
         "merge": view.merge,
         "hide": view.hide,
@@ -116,7 +123,7 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
     source tokens on the left, target rows on the right."""
     kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
-    drawn = {kind: _map(trace, norms, view, kind)[0][view.measure] for kind in kinds}
+    drawn = {kind: _map(trace, norms, view, kind)[0] for kind in kinds}
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")
@@ -136,7 +143,11 @@ def thumbnails(trace: Trace, by: str, mode: theme.Mode) -> dict[str, Any]:
     """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
     is sent once: an unchanged element travels as a hash."""
     made = grids(trace, by, mode)
-    return {"id": hashlib.blake2b(json.dumps(made).encode(), digest_size=12).hexdigest(), "grids": made}
+    name = hashlib.blake2b(repr((by, mode)).encode(), digest_size=12)
+    for grid in made:
+        name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"])).encode())
+        name.update(grid["bytes"].encode())
+    return {"id": name.hexdigest(), "grids": made}
 
 
 def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:

@@ -5,12 +5,13 @@ const KEPT = 4;
 export default function ({ data }) {
   const store = (globalThis.attentionLabThumbnails ||= new Map());
   if (store.has(data.id)) return;
-  const inflate = async (text) => {
+  const inflate = async (text, deflated) => {
     const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    if (!deflated) return bytes;
     const whole = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Uint8Array(await new Response(whole).arrayBuffer());
   };
-  Promise.all(data.grids.map(async (grid) => ({ ...grid, raw: await inflate(grid.bytes), bytes: null }))).then((grids) => {
+  Promise.all(data.grids.map(async (grid) => ({ ...grid, raw: await inflate(grid.bytes, grid.deflated), bytes: null }))).then((grids) => {
     store.set(data.id, grids);
     if (store.size > KEPT) store.delete(store.keys().next().value);
     document.dispatchEvent(new CustomEvent("attention-lab-thumbnails", { detail: data.id }));
