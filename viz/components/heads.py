@@ -30,8 +30,8 @@ MANY = 300_000  # bytes
 
 def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
-    `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their numbers,
-    in the order of `NUMBERS`."""
+    `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each;
+    their numbers, in the order of `NUMBERS`."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
