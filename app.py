@@ -6,9 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz import controls, state, theme
-from viz.components.popovers import popovers
-from viz.components.theme_watch import theme_watch
+from viz import state, theme
+from viz.shared import controls
+from viz.shared.popovers import popovers
+from viz.shared.theme_watch import theme_watch
 
 HERE = Path(__file__).parent
 
@@ -18,11 +19,11 @@ st.html(theme.stylesheet(mode))
 st.logo(str(HERE / "viz" / "mark.svg"), size="large")  # the stylesheet sets the name beside it
 page = st.navigation(
     [
-        st.Page(HERE / "viz" / "pages" / "translate.py", title="Translate", url_path="translate", default=True),
-        st.Page(HERE / "viz" / "pages" / "heads.py", title="Heads", url_path="heads"),
-        st.Page(HERE / "viz" / "pages" / "inside.py", title="Inside", url_path="inside"),
-        st.Page(HERE / "viz" / "pages" / "positions.py", title="Positions", url_path="positions"),
-        st.Page(HERE / "viz" / "pages" / "what_if.py", title="What if", url_path="what-if"),
+        st.Page(HERE / "viz" / "translate" / "page.py", title="Translate", url_path="translate", default=True),
+        st.Page(HERE / "viz" / "heads" / "page.py", title="Heads", url_path="heads"),
+        st.Page(HERE / "viz" / "inside" / "page.py", title="Inside", url_path="inside"),
+        st.Page(HERE / "viz" / "positions" / "page.py", title="Positions", url_path="positions"),
+        st.Page(HERE / "viz" / "what_if" / "page.py", title="What if", url_path="what-if"),
     ]
 )
 with st.sidebar:

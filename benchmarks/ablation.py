@@ -13,7 +13,7 @@ import time
 import torch
 
 from model import Intervention, Request, head_effects, load
-from model.effects import effects
+from model.experiments.effects import effects
 
 SENTENCES = ("I love you.", "The animal didn't cross the street because it was too tired.")
 

@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from model.attention import MultiHeadAttention
 from model.config import PAD
-from model.layers import DecoderLayer, EncoderLayer
-from model.transformer import EncoderDecoder
+from model.network.attention import MultiHeadAttention
+from model.network.layers import DecoderLayer, EncoderLayer
+from model.network.transformer import EncoderDecoder
 
 
 @torch.no_grad()

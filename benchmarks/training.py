@@ -29,9 +29,9 @@ def measure(variant: str, args: argparse.Namespace) -> dict[str, float]:
     from benchmarks.peers import PlainTransformer
     from model import checkpoint, device
     from model.config import ModelConfig, TrainConfig
-    from model.data import Batch, Corpus, by_source, read_pairs
-    from model.loss import Objective, learning_rate
-    from model.transformer import EncoderDecoder
+    from model.network.transformer import EncoderDecoder
+    from model.text.corpus import Batch, Corpus, by_source, read_pairs
+    from model.training.loss import Objective, learning_rate
 
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)

@@ -23,11 +23,11 @@ def measure(variant: str, steps: int, threads: int) -> float:
     import torch
 
     from model import device
-    from model import loss as losses
     from model.config import ModelConfig
-    from model.data import Batch
-    from model.dropout import Dropout
-    from model.transformer import EncoderDecoder
+    from model.network.dropout import Dropout
+    from model.network.transformer import EncoderDecoder
+    from model.text.corpus import Batch
+    from model.training import loss as losses
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)

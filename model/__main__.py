@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from model.arguments import Parser
 from model.config import ModelConfig, TrainConfig
-from model.request import LENGTH_PENALTY, Decoding, Request
+from model.decoding.strategy import LENGTH_PENALTY, Decoding
+from model.inference.request import Request
 
 if TYPE_CHECKING:
-    from model.training import Run
+    from model.training.run import Run
 
 WHERE_FROM = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
@@ -95,7 +96,7 @@ def _given(args: argparse.Namespace, record: type) -> dict[str, Any]:
 
 
 def translate(args: argparse.Namespace) -> None:
-    from model.inference import analyse, load
+    from model.inference.analyse import analyse, load
 
     text = sys.stdin.read() if args.text == "-" else args.text
     request = Request(checkpoint=args.checkpoint, source=text, decoding=_decoding(args))
@@ -112,8 +113,9 @@ def evaluate(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
-    from model import device, scoring
-    from model.data import by_source, file_hash, read_pairs
+    from model import device
+    from model.evaluation import scoring
+    from model.text.corpus import by_source, file_hash, read_pairs
 
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
@@ -145,7 +147,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 def train(args: argparse.Namespace) -> None:
     from model import device
-    from model.training import Files, Run
+    from model.training.run import Files, Run
 
     languages = tuple(args.languages.split(","))
     if len(languages) != 2:

@@ -5,8 +5,8 @@ tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.j
 model.safetensors   float16 weights, loaded as float32
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data
-means.safetensors   mean z of every head over the dev pairs' positions (model/means.py); may be absent
-probes.npz          what a few sentences looked like during the training (model/probes.py); may be absent
+means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
+probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
 README.md           the model card
 """
 
@@ -24,9 +24,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from model.config import ModelConfig
-from model.tokenizer import Tokenizer
+from model.network.transformer import EncoderDecoder
+from model.text.tokenizer import Tokenizer
 from model.trace import Site
-from model.transformer import EncoderDecoder
 
 SCHEMA = 1
 HOME = Path(__file__).resolve().parent.parent / "checkpoints"

@@ -11,7 +11,7 @@ import torch
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.checkpoint import Checkpoint
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 
 torch.set_num_threads(1)
 

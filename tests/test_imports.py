@@ -1,9 +1,10 @@
-"""Who may import whom: the layers, from the top; an import goes downwards only. Read from the source, with ast."""
+"""Who may import whom: packages in rows, from the top; an import goes downwards only. Read from the source, with ast."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,72 +15,46 @@ import model
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# From the top; what stands on one line does not import its neighbours. `.*` stands for every module of a folder.
-LAYERS = [
-    {"app", "viz.server"},
-    {"viz.pages.*"},
-    {
-        "viz.inside_stages",
-        "viz.inside_map",
-        "viz.inside_scale",
-        "viz.inside_lens",
-        "viz.inside_embeddings",
-        "viz.position_controls",
-    },
-    {"viz.edit_controls", "viz.what_if_controls", "viz.decoding_controls"},
-    {"viz.controls"},
-    {"viz.components.*", "viz.figures.*"},
-    {"viz.state", "viz.texts"},
-    {"viz.cache"},
-    {"viz.theme", "viz.links", "viz.position_texts", "viz.stage_texts"},
-    {"viz.view"},
-    {"model.__main__"},
-    {"model.training", "model.report"},
-    {"model.experiments", "model.leaks"},
-    {"model.effects", "model.contributions", "model.unfold", "model.lens", "model.scaling", "model.sentence_positions"},
-    {"model.recording"},
-    {"model.inference", "model.run_folder", "model.validation"},
-    {"model.scoring", "model.loss", "model.probes", "model.means", "model.targets", "model.neighbours", "model.blueprint"},
-    {"model.decoding", "model.checkpoint", "model.data"},
-    {"model.transformer"},
-    {"model.layers"},
-    {"model.attention"},
-    {"model.edits", "model.measures", "model.position_numbers"},
-    {
-        "model.masks",
-        "model.positions",
-        "model.trace",
-        "model.tokenizer",
-        "model.dropout",
-        "model.device",
-        "model.distributed",
-    },
-    {"model.request", "model.analysis", "model.arguments", "model.meter", "model.head_numbers", "model.source_lines"},
-    {"model.hypotheses", "model.sampling", "model.sentences"},
-    {"model.intervention"},
-    {"model.edit_kinds"},
-    {"model.config"},
-    {"model", "viz", "viz.pages", "viz.components", "viz.figures"},  # the packages: names alone
-]
+# From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
+ROWS = (
+    ("app", "viz.server"),
+    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if"),
+    ("viz.shared",),
+    ("viz.state", "viz.cache"),
+    ("viz.links", "viz.theme"),
+    ("viz.view",),
+    ("model.__main__",),
+    ("model.experiments",),
+    ("model.readings", "model.training"),
+    ("model.inference", "model.evaluation"),
+    ("model.decoding", "model.checkpoint"),
+    ("model.network",),
+    ("model.edits", "model.text"),
+    ("model.trace", "model.config", "model.device", "model.arguments"),
+    ("model", "viz"),  # the packages themselves: names alone
+)
 WITHOUT_TORCH = (
     "model.config",
-    "model.request",
-    "model.intervention",
-    "model.edit_kinds",
-    "model.analysis",
-    "model.hypotheses",
-    "model.sampling",
-    "model.sentences",
-    "model.head_numbers",
-    "model.source_lines",
+    "model.trace",
+    "model.edits.kinds",
+    "model.edits.intervention",
+    "model.text.sentences",
+    "model.decoding.hypotheses",
+    "model.decoding.sampling",
+    "model.decoding.strategy",
+    "model.inference.request",
+    "model.inference.predictions",
+    "model.readings.head_metrics",
+    "model.readings.head_maps",
+    "model.readings.source_lines",
 )
 
 # What a module, or every module of a package, must not import.
 FORBIDDEN = {
     "model": {"streamlit", "plotly", "viz", "app", "transformers"},
-    "viz.figures": {"streamlit", "torch"},
     **{name: {"torch"} for name in WITHOUT_TORCH},
 }
+FORBIDDEN_FIGURES = {"streamlit", "torch"}  # in modules named *figure or *figures
 
 
 def modules() -> dict[str, Path]:
@@ -91,13 +66,17 @@ def modules() -> dict[str, Path]:
 ALL = modules()
 
 
-def layer_of(name: str) -> int:
-    """The number of a module's layer, 0 at the top."""
-    folder = name.rpartition(".")[0] + ".*"
-    for number, layer in enumerate(LAYERS):
-        if name in layer or (folder in layer and name not in LAYERS[-1]):
-            return number
-    raise AssertionError(f"{name} has no layer: decide where it stands, in LAYERS of this file")
+def row_of(name: str) -> tuple[int, str]:
+    """The number of a module's row, 0 at the top, and the entry of the row that it belongs to."""
+    for number, row in enumerate(ROWS):
+        for entry in row:
+            if name == entry or (name.startswith(entry + ".") and entry not in ROWS[-1]):
+                return number, entry
+    raise AssertionError(f"{name} has no row: decide where it stands, in ROWS of this file")
+
+
+def is_figure(name: str) -> bool:
+    return re.search(r"figures?$", name) is not None
 
 
 def is_type_checking(node: ast.AST) -> bool:
@@ -128,14 +107,37 @@ def imports(name: str, source: str, for_types: bool = True) -> set[str]:
 def faults(name: str, source: str) -> list[str]:
     """What is wrong with the imports of a module, in words."""
     wrong = []
+    row, entry = row_of(name)
     for other in sorted(imports(name, source)):
-        if other.split(".")[0] in ("app", "model", "viz") and layer_of(other) <= layer_of(name):
-            wrong.append(f"{name} imports {other}, which does not stand below it")
+        if other.split(".")[0] in ("app", "model", "viz"):
+            there, its = row_of(other)
+            if there < row or (there == row and its != entry):
+                wrong.append(f"{name} imports {other}, which does not stand below it")
     at_run_time = {other.split(".")[0] for other in imports(name, source, for_types=False)}
     for prefix, forbidden in FORBIDDEN.items():
         if name == prefix or name.startswith(prefix + "."):
             wrong += [f"{name} imports {other}, which is forbidden in {prefix}" for other in sorted(at_run_time & forbidden)]
+    if is_figure(name):
+        wrong += [f"{name} imports {o}, which is forbidden in figures" for o in sorted(at_run_time & FORBIDDEN_FIGURES)]
     return wrong
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """A way from a module back to itself, or nothing."""
+    done: set[str] = set()
+
+    def walk(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return [*way[way.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph.get(name, ())):
+            if found := walk(other, [*way, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in graph if (found := walk(name, []))), [])
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -143,34 +145,47 @@ def test_imports_go_downwards(name):
     assert faults(name, ALL[name].read_text(encoding="utf-8")) == []
 
 
-def test_the_layers_name_what_there_is():
-    """A module that is gone leaves the table; `report` is planned."""
-    named = {n for layer in LAYERS for n in layer if not n.endswith(".*")}
-    assert named - set(ALL) <= {"model.report"}
-    assert len(named) == sum(not n.endswith(".*") for layer in LAYERS for n in layer)
+def test_no_module_leads_back_to_itself():
+    graph = {name: imports(name, path.read_text(encoding="utf-8")) & set(ALL) for name, path in ALL.items()}
+    assert circle(graph) == []
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+
+
+def test_the_rows_name_what_there_is():
+    for row in ROWS:
+        for entry in row:
+            assert entry in ALL
+    assert len({entry for row in ROWS for entry in row}) == sum(map(len, ROWS))
 
 
 @pytest.mark.parametrize(
     ("name", "source", "fault"),
     [
-        ("model.masks", "from model.layers import EncoderLayer", "model.masks imports model.layers, which does not stand"),
-        ("model.masks", "from model import layers", "model.masks imports model.layers"),
-        ("model.masks", "import model.inference", "model.masks imports model.inference"),
-        ("model.masks", "from model import analyse", "model.masks imports model.inference"),
-        ("model.masks", "def f():\n    from model import training", "model.masks imports model.training"),
-        ("model.masks", "from model import positions", "model.masks imports model.positions"),
-        ("model.data", "import streamlit as st", "model.data imports streamlit, which is forbidden in model"),
-        ("model.data", "from plotly.graph_objects import Figure", "model.data imports plotly"),
-        ("model.data", "from viz import theme", "model.data imports viz, which is forbidden in model"),
-        ("model.request", "import torch.nn", "model.request imports torch, which is forbidden in model.request"),
-        ("viz.figures.map", "import torch", "viz.figures.map imports torch, which is forbidden in viz.figures"),
-        ("viz.figures.map", "from streamlit import cache_data", "viz.figures.map imports streamlit"),
-        ("viz.pages.map", "from viz.pages import other", "viz.pages.map imports viz.pages.other"),
-        ("viz.theme", "from viz import controls", "viz.theme imports viz.controls"),
+        (
+            "model.edits.kinds",
+            "from model.network.layers import EncoderLayer",
+            "model.edits.kinds imports model.network.layers, which does not stand below it",
+        ),
+        ("model.edits.kinds", "from model.network import layers", "model.edits.kinds imports model.network.layers"),
+        ("model.network.masks", "import model.decoding.search", "model.network.masks imports model.decoding.search"),
+        ("model.network.masks", "from model import analyse", "model.network.masks imports model.inference.analyse"),
+        ("model.readings.unfold", "def f():\n    from model.training import run", "model.readings.unfold imports model.tra"),
+        ("model.edits.apply", "from model.text import corpus", "model.edits.apply imports model.text.corpus"),
+        ("model.text.corpus", "import streamlit as st", "model.text.corpus imports streamlit, which is forbidden in model"),
+        ("model.text.corpus", "from plotly.graph_objects import Figure", "model.text.corpus imports plotly"),
+        ("model.text.corpus", "from viz import theme", "model.text.corpus imports viz, which is forbidden in model"),
+        (
+            "model.inference.request",
+            "import torch.nn",
+            "model.inference.request imports torch, which is forbidden in",
+        ),
+        ("viz.heads.some_figure", "import torch", "viz.heads.some_figure imports torch, which is forbidden in figures"),
+        ("viz.positions.figures", "from streamlit import cache_data", "viz.positions.figures imports streamlit"),
+        ("viz.heads.page", "from viz.inside import page", "viz.heads.page imports viz.inside.page"),
+        ("viz.theme", "from viz.shared import controls", "viz.theme imports viz.shared.controls"),
     ],
 )
-def test_a_wrong_import_would_be_found(name, source, fault, monkeypatch):
-    monkeypatch.setitem(ALL, "viz.pages.other", ROOT / "viz/pages/other.py")
+def test_a_wrong_import_would_be_found(name, source, fault):
     found = faults(name, source)
     assert found
     assert any(line.startswith(fault) for line in found)
@@ -180,9 +195,12 @@ def test_a_wrong_import_would_be_found(name, source, fault, monkeypatch):
     ("name", "source"),
     [
         ("model.trace", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from torch import Tensor"),
-        ("model.layers", "import torch\nfrom model.attention import KeyValues\nfrom model import masks"),
-        ("viz.pages.map", "import streamlit\nfrom viz import theme\nfrom model import Request"),
-        ("viz.figures.map", "import plotly\nfrom model.trace import View"),
+        (
+            "model.network.layers",
+            "import torch\nfrom model.network import masks\nfrom model.edits import kinds",
+        ),
+        ("viz.heads.page", "import streamlit\nfrom viz import theme\nfrom model import Request"),
+        ("viz.heads.some_figure", "import plotly\nfrom model.trace import View"),
     ],
 )
 def test_a_right_import_is_let_through(name, source):
@@ -191,13 +209,13 @@ def test_a_right_import_is_let_through(name, source):
 
 @pytest.mark.parametrize("name", ["model.surprise", "viz.surprise", "viz.pages.deep.surprise"])
 def test_an_unknown_module_must_be_placed(name):
-    with pytest.raises(AssertionError, match=f"{name} has no layer: decide where it stands"):
-        layer_of(name)
+    with pytest.raises(AssertionError, match=f"{name} has no row: decide where it stands"):
+        row_of(name)
 
 
 def test_relative_imports_are_not_used():
     with pytest.raises(AssertionError, match="a relative import, line 1; write the whole name"):
-        imports("model.masks", "from . import config")
+        imports("model.network.masks", "from . import config")
 
 
 # -- what really happens on import ------------------------------------------------------------------------------------
@@ -214,17 +232,17 @@ def test_a_request_can_be_made_without_torch():
         f"import sys; sys.modules['torch'] = None\n"
         f"import model, {named}\n"
         f"from model import Decoding, Intervention, ModelConfig, Request\n"
-        f"from model.request import Request\n"
+        f"from model.inference.request import Request\n"
         f"assert Request('The fox.', intervention=Intervention(causal_mask=False)).padding == 0\n"
     )
 
 
 def test_importing_the_package_loads_no_torch():
-    in_a_new_process("import sys, model\nfrom model.request import Request\nassert 'torch' not in sys.modules")
+    in_a_new_process("import sys, model\nfrom model.inference.request import Request\nassert 'torch' not in sys.modules")
 
 
 def test_figures_load_neither_streamlit_nor_torch():
-    figures = [name for name in ALL if name.startswith("viz.figures.")]
+    figures = [name for name in ALL if is_figure(name)]
     assert figures
     blocked = "import sys; sys.modules['torch'] = sys.modules['streamlit'] = None\n"
     in_a_new_process(blocked + f"import {', '.join(figures)}")
@@ -251,11 +269,11 @@ def calls(name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "homes"),
     [
-        ("softmax", {"model.attention"}),
+        ("softmax", {"model.network.attention"}),
         ("scaled_dot_product_attention", set()),
         ("register_forward_hook", set()),
-        ("causal", {"model.masks"}),
-        ("sliding_window", {"model.masks"}),
+        ("causal", {"model.network.masks"}),
+        ("sliding_window", {"model.network.masks"}),
         ("tril", set()),
         ("triu", set()),
     ],

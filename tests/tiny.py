@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from model import masks
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
-from model.edits import Edits
-from model.intervention import BASELINE, Intervention
-from model.tokenizer import Tokenizer
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.network import masks
+from model.network.transformer import EncoderDecoder
+from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
-from model.transformer import EncoderDecoder
 
 VOCAB = 40  # where plain ids do, without a tokenizer
 

@@ -10,16 +10,16 @@ import numpy as np
 import tiny
 import torch
 
-from model import masks
 from model.checkpoint import Checkpoint
 from model.config import START
-from model.edits import Edits
-from model.inference import Analysis, analyse
-from model.request import Request
-from model.tokenizer import Tokenizer
+from model.edits.apply import Edits
+from model.inference.analyse import Analysis, analyse
+from model.inference.request import Request
+from model.network import masks
+from model.readings.unfold import Unfolded, unfold
+from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
-from model.unfold import Unfolded, unfold
-from viz.components.stages import payload
+from viz.inside.stages import payload
 
 TEXT, TARGET = "The fox sees a lamp.", "Lo varun mira."  # seven and five tokens, and `</s>`
 MODELS = {

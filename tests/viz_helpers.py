@@ -15,8 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-WHAT_IF, TRANSLATE, HEADS = "viz/pages/what_if.py", "viz/pages/translate.py", "viz/pages/heads.py"
-INSIDE = "viz/pages/inside.py"
+WHAT_IF, TRANSLATE, HEADS = "viz/what_if/page.py", "viz/translate/page.py", "viz/heads/page.py"
+INSIDE = "viz/inside/page.py"
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 

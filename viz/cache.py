@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, cached
 
-from model.request import Request
+from model.inference.request import Request
 from viz.view import View
 
 if TYPE_CHECKING:
     import numpy as np
 
     from model.checkpoint import Checkpoint
-    from model.effects import Effect, HeadEffect
-    from model.experiments import Answer
-    from model.inference import Analysis
-    from model.leaks import LeakReport
-    from model.lens import Lens
-    from model.neighbours import Neighbour, Side, Survey
-    from model.position_numbers import PositionNumbers
-    from model.scaling import Scaling
-    from model.sentence_positions import SentencePositions, Variant
+    from model.experiments.effects import Effect, HeadEffect
+    from model.experiments.leaks import LeakReport
+    from model.experiments.ready import Answer
+    from model.inference.analyse import Analysis
+    from model.readings.logit_lens import Lens
+    from model.readings.neighbours import Neighbour, Side, Survey
+    from model.readings.position_numbers import PositionNumbers
+    from model.readings.scaling import Scaling
+    from model.readings.sentence_positions import SentencePositions, Variant
+    from model.readings.unfold import Unfolded
     from model.trace import Site
-    from model.unfold import Unfolded
 
 CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
@@ -47,7 +47,7 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
     import torch
 
-    from model.inference import load
+    from model.inference.analyse import load
 
     torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
     try:
@@ -59,31 +59,31 @@ def checkpoint(name: str, device: str) -> Checkpoint:
 @cached(LRUCache(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes), condition=threading.Condition())
 def analyse(request: Request, device: str) -> Analysis:
     """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none."""
-    from model.inference import analyse as compute
+    from model.inference.analyse import analyse as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
 
 
 @cached(LRUCache(512), condition=threading.Condition())
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
-    """The norm of every head's value of every key after W_O; see `model.contributions`."""
-    from model.contributions import value_norms as compute
+    """The norm of every head's value of every key after W_O; see `model.readings.contributions`."""
+    from model.readings.contributions import value_norms as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
 @cached(LRUCache(256), condition=threading.Condition())
 def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
-    """One query of one head, stage by stage; see `model.unfold`."""
-    from model.unfold import unfold as compute
+    """One query of one head, stage by stage; see `model.readings.unfold`."""
+    from model.readings.unfold import unfold as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, head, query)
 
 
 @cached(LRUCache(512), condition=threading.Condition())
 def scaling(request: Request, device: str, site: Site) -> Scaling:
-    """The heads of a site with the division by sqrt(d_k) and without; see `model.scaling`."""
-    from model.scaling import of_site as compute
+    """The heads of a site with the division by sqrt(d_k) and without; see `model.readings.scaling`."""
+    from model.readings.scaling import of_site as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site)
 
@@ -91,56 +91,56 @@ def scaling(request: Request, device: str, site: Site) -> Scaling:
 @cached(LRUCache(256), condition=threading.Condition())
 def random_scaling(keys: int, width: int) -> Scaling:
     """The same of random vectors over so many keys, a given width among those that are drawn."""
-    from model.scaling import WIDTHS, drawn
+    from model.readings.scaling import WIDTHS, drawn
 
     return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
 
 
 @cached(LRUCache(MAX_BYTES // 4, getsizeof=lambda lens: lens.nbytes), condition=threading.Condition())
 def lens(request: Request, device: str) -> Lens:
-    """What each decoder layer would say; see `model.lens`."""
-    from model.lens import lens as compute
+    """What each decoder layer would say; see `model.readings.logit_lens`."""
+    from model.readings.logit_lens import lens as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
 @cached(LRUCache(1024), condition=threading.Condition())
 def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
-    """The nearest tokens in each language that shares a table; see `model.neighbours`."""
-    from model.neighbours import nearest as compute
+    """The nearest tokens in each language that shares a table; see `model.readings.neighbours`."""
+    from model.readings.neighbours import nearest as compute
 
     return compute(checkpoint(name, device), token, side)
 
 
 @cached(LRUCache(16), condition=threading.Condition())
 def survey(name: str, device: str, side: Side) -> Survey | None:
-    """How far a joint table keeps its languages apart; see `model.neighbours`."""
-    from model.neighbours import survey as compute
+    """How far a joint table keeps its languages apart; see `model.readings.neighbours`."""
+    from model.readings.neighbours import survey as compute
 
     return compute(checkpoint(name, device), side)
 
 
 @cached(LRUCache(64), condition=threading.Condition())
 def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
-    """Sinusoidal or rotary positions, measured; see `model.position_numbers`."""
-    from model.position_numbers import rotary_numbers, sinusoidal_numbers
+    """Sinusoidal or rotary positions, measured; see `model.readings.position_numbers`."""
+    from model.readings.position_numbers import rotary_numbers, sinusoidal_numbers
 
     return {"sinusoidal": sinusoidal_numbers, "rotary": rotary_numbers}[scheme](count, width, base, shift)
 
 
 @cached(LRUCache(64), condition=threading.Condition())
 def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -> PositionNumbers:
-    """The learned positions of one side of a checkpoint, measured; see `model.position_numbers`."""
-    from model.position_numbers import learned_numbers as compute
-    from model.sentence_positions import learned_table
+    """The learned positions of one side of a checkpoint, measured; see `model.readings.position_numbers`."""
+    from model.readings.position_numbers import learned_numbers as compute
+    from model.readings.sentence_positions import learned_table
 
     return compute(learned_table(checkpoint(name, device), side), count, shift)
 
 
 @cached(LRUCache(256), condition=threading.Condition())
 def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
-    """What positions do to the likeness of a sentence's tokens; see `model.sentence_positions`."""
-    from model.sentence_positions import sentence_positions as compute
+    """What positions do to the likeness of a sentence's tokens; see `model.readings.sentence_positions`."""
+    from model.readings.sentence_positions import sentence_positions as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), side)
 
@@ -148,15 +148,15 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
 @cached(LRUCache(1024), condition=threading.Condition())
 def position_variant(request: Request, device: str) -> Variant:
     """What the request's edit of positions does; its analysis, decoded again, is kept for the other pages."""
-    from model.sentence_positions import variant as compute
+    from model.readings.sentence_positions import variant as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
 @cached(LRUCache(2048), condition=threading.Condition())
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
-    """What each mask switch would do; see `model.inference.mask_effects`."""
-    from model.effects import mask_effects as compute
+    """What each mask switch would do; see `model.experiments.effects`."""
+    from model.experiments.effects import mask_effects as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
 
@@ -164,15 +164,15 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
 @cached(LRUCache(512), key=lambda request, device, progress: (request, device), condition=threading.Condition())
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
     """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
-    from model.effects import head_effects as compute
+    from model.experiments.effects import head_effects as compute
 
     return compute(checkpoint(request.checkpoint, device), request, progress)
 
 
 @cached(LRUCache(256), condition=threading.Condition())
 def leak_test(request: Request, device: str) -> LeakReport:
-    """Whether anything sees what it must not; see `model.leaks`."""
-    from model.leaks import leak_test as compute
+    """Whether anything sees what it must not; see `model.experiments.leaks`."""
+    from model.experiments.leaks import leak_test as compute
 
     return compute(checkpoint(request.checkpoint, device), request)
 
@@ -180,7 +180,7 @@ def leak_test(request: Request, device: str) -> LeakReport:
 @cached(LRUCache(256), condition=threading.Condition())
 def experiment(name: str, request: Request, device: str) -> Answer:
     """The measured answer of a ready experiment; ValueError where there is none of this name."""
-    from model.experiments import EXPERIMENTS
+    from model.experiments.ready import EXPERIMENTS
 
     for known in EXPERIMENTS:
         if known.name == name:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from model.config import END, MAX_TOKENS, SCHEMES
-from model.edit_kinds import EditError
-from model.head_numbers import ORDERS
-from model.intervention import BASELINE, Intervention
-from model.measures import MEASURES
-from model.request import MAX_ALPHA, MAX_PAD, MAX_SEED, MAX_SENTENCES
-from model.sampling import MIN_TEMPERATURE
+from model.decoding.sampling import MIN_TEMPERATURE
+from model.decoding.strategy import MAX_ALPHA, MAX_SEED
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import EditError
+from model.inference.request import MAX_PAD, MAX_SENTENCES
+from model.readings.head_maps import MEASURES
+from model.readings.head_metrics import ORDERS
 from viz.view import (
     MAX_PE_BASE,
     MAX_PE_COUNT,

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from model.edit_kinds import EditError
-from model.edit_kinds import parse as parse_edit
-from model.intervention import BASELINE, SWITCHES
-from model.request import Request
+from model.edits.intervention import BASELINE, SWITCHES
+from model.edits.kinds import EditError
+from model.edits.kinds import parse as parse_edit
+from model.inference.request import Request
 from viz.links import link, parse
 from viz.view import View, with_intervention
 

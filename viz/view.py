@@ -6,10 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from model.edit_kinds import Place
-from model.intervention import BASELINE, Intervention
-from model.request import LENGTH_PENALTY, Decoding, Request
-from model.sentences import split
+from model.decoding.strategy import LENGTH_PENALTY, Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Place
+from model.inference.request import Request
+from model.text.sentences import split
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, quote, urlsplit
 
-from model.request import Request
+from model.inference.request import Request
 from model.trace import Site
 from tests.browser.conftest import idle
 from viz import cache

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from model.request import Request
+from model.inference.request import Request
 from model.trace import Site
 from tests.browser.inside import LONG, at, query, ready, settled, unfolded, value, where
 from viz import cache

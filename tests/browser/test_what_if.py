@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from model import Request, analyse, head_effects, load
-from model.edit_kinds import Block, Place
-from model.intervention import Intervention
+from model.edits.intervention import Intervention
+from model.edits.kinds import Block, Place
 from tests.browser.conftest import idle, type_sentence
 
 SENTENCE = "The dog bites the man."

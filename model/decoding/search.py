@@ -1,0 +1,212 @@
+"""How a target sentence is grown: free functions over the model's step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.config import END, MAX_TOKENS, PAD, START
+from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.sampling import NEVER_CHOSEN, check, choices
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.network import masks
+from model.network.transformer import EncoderDecoder
+
+
+@torch.inference_mode()
+def greedy(
+    model: EncoderDecoder,
+    source: Tensor,
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    prefix: Sequence[int] = (),
+    limit: int = MAX_TOKENS,
+    use_cache: bool = True,
+) -> list[Hypothesis]:
+    """The likeliest next token at every step, for each row of source ids [B,S].
+
+    `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask an
+    earlier position depends on later ones, so nothing can be kept: the whole prefix is computed again at each step.
+
+    Raises ValueError where the prefix fills the limit.
+    """
+    return _grow(model, source, choose, edits, prefix, limit, use_cache)
+
+
+@torch.inference_mode()
+def sample(
+    model: EncoderDecoder,
+    source: Tensor,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    prefix: Sequence[int] = (),
+    limit: int = MAX_TOKENS,
+    use_cache: bool = True,
+) -> list[Hypothesis]:
+    """A token drawn at every step (see `sampling.choices`), for each row of source ids [B,S]; the rest is as in `greedy`.
+
+    Every row has a generator of its own with this seed: a sentence gets the same text alone and beside others. A temperature
+    of 0 is greedy decoding. The log-probabilities told are the model's own, before the temperature.
+
+    Raises ValueError for controls out of range, and where the prefix fills the limit.
+    """
+    check(temperature, top_k, top_p)
+    generators = [np.random.default_rng(seed) for _ in range(source.size(0))]
+
+    def draw(log_probs: Tensor) -> Tensor:
+        rows = zip(log_probs.cpu().numpy(), generators, strict=True)
+        drawn = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
+        return torch.tensor(drawn, device=log_probs.device)
+
+    return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache)
+
+
+def _grow(
+    model: EncoderDecoder,
+    source: Tensor,
+    pick: Callable[[Tensor], Tensor],
+    edits: Sequence[Intervention] | Edits,
+    prefix: Sequence[int],
+    limit: int,
+    use_cache: bool,
+) -> list[Hypothesis]:
+    """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
+    _check_prefix(prefix, limit)
+    rows, window, edits = source.size(0), model.config.window, _as_edits(edits)
+    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
+    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
+    cross = masks.cross_mask(source, edits.rows)
+    target = torch.full((rows, 1), START, device=source.device)  # [B,1]
+    ended = torch.zeros(rows, dtype=torch.bool, device=source.device)
+    chosen_log_probs: list[Tensor] = []
+    for step in range(limit):
+        fresh, start = (target[:, -1:], step) if cache else (target, 0)
+        mask = masks.decoder_mask(target, window, edits.rows, fresh.size(1), model.config.causal)
+        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=edits)[:, -1]  # [B,D]
+        log_probs = model.project(hidden).float().log_softmax(-1)  # [B,V]
+        forced = step < len(prefix)
+        token = torch.full_like(target[:, 0], prefix[step]) if forced else pick(log_probs)  # [B]
+        token = token.masked_fill(ended, PAD)
+        chosen_log_probs.append(log_probs.gather(1, token[:, None])[:, 0])
+        target = torch.cat((target, token[:, None]), dim=1)  # [B,T]
+        ended |= token == END
+        if ended.all():
+            break
+    scores = torch.stack(chosen_log_probs, dim=1).tolist()
+    return [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
+
+
+@torch.inference_mode()
+def beam(
+    model: EncoderDecoder,
+    source: Tensor,
+    width: int,
+    alpha: float = 0.0,
+    edits: Sequence[Intervention] | Edits = (BASELINE,),
+    prefix: Sequence[int] = (),
+    limit: int = MAX_TOKENS,
+    use_cache: bool = True,
+) -> list[Tree]:
+    """The `width` best paths that beam search finds for each row of source ids [B,S], the best first.
+
+    At each step the likeliest extensions of a row's living paths go on, by summed log-probability. One that ends with
+    `</s>` keeps its place, so each row ends with `width` hypotheses (fewer where fewer exist), ranked by score over
+    `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree holds
+    the paths that were given up as well.
+
+    Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
+    """
+    if width < 1:
+        raise ValueError(f"the beam's width is {width}; expected at least 1")
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
+    _check_prefix(prefix, limit)
+    window, edits = model.config.window, _as_edits(edits)
+    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
+    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
+    cross = masks.cross_mask(source, edits.rows).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
+    target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
+    alive = [(row, Hypothesis((), ())) for row in range(source.size(0))]
+    finished: list[list[Hypothesis]] = [[] for _ in alive]
+    pruned: list[list[Hypothesis]] = [[] for _ in alive]
+    for step in range(limit):
+        fresh, start = (target[:, -1:], step) if cache else (target, 0)
+        own = edits.select([row for row, _ in alive])
+        mask = masks.decoder_mask(target, window, own.rows, fresh.size(1), model.config.causal)
+        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=own)[:, -1]  # [N,D]
+        log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
+        kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
+        gone_on: set[int] = set()
+        for row, candidates in _extensions(alive, log_probs, width, prefix[step : step + 1]).items():
+            for _, parent, token, log_prob in candidates[: width - len(finished[row])]:
+                before = alive[parent][1]
+                path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
+                gone_on.add(parent)
+                if path.finished or len(path.ids) == limit:
+                    finished[row].append(path)
+                else:
+                    kept.append((row, parent, path))
+        for number, (row, path) in enumerate(alive):
+            if number not in gone_on and path.ids:
+                pruned[row].append(path)
+        if not kept:
+            break
+        parents = torch.tensor([parent for _, parent, _ in kept], device=source.device)
+        newest = torch.tensor([path.ids[-1:] for *_, path in kept], device=source.device)  # [N,1]
+        target = torch.cat((target[parents], newest), dim=1)  # [N,T]
+        memory, cross = memory[parents], cross[parents]
+        for entry in cache or ():
+            entry.select(parents)
+        alive = [(row, path) for row, _, path in kept]
+    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished)
+    return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, pruned, strict=True)]
+
+
+def _extensions(
+    alive: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: Sequence[int]
+) -> dict[int, list[tuple[float, int, int, float]]]:
+    """For each row the tokens that its paths may go on with: (score with it, number of the path, token, log-probability),
+    the best first. `forced` holds the only token allowed, or nothing."""
+    if forced:
+        tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
+        values = log_probs.gather(1, tokens)
+    else:
+        values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
+    grown: dict[int, list[tuple[float, int, int, float]]] = {}
+    for parent, ((row, path), ids, gains) in enumerate(zip(alive, tokens.tolist(), values.tolist(), strict=True)):
+        score = path.score
+        grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
+    for candidates in grown.values():
+        candidates.sort(key=lambda candidate: -candidate[0])
+    return grown
+
+
+def _check_prefix(prefix: Sequence[int], limit: int) -> None:
+    if len(prefix) >= limit:
+        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+
+
+def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:
+    return edits if isinstance(edits, Edits) else Edits(edits)
+
+
+def choose(log_probs: Tensor) -> Tensor:
+    """The likeliest token that may stand in a sentence: [B,V] to [B]."""
+    return allowed(log_probs).argmax(-1)
+
+
+def allowed(log_probs: Tensor) -> Tensor:
+    """The same with minus infinity for tokens that no sentence contains: [B,V] to [B,V]."""
+    return log_probs.index_fill(-1, torch.tensor(NEVER_CHOSEN, device=log_probs.device), -torch.inf)
+
+
+def _hypothesis(ids: list[int], log_probs: list[float]) -> Hypothesis:
+    length = ids.index(END) + 1 if END in ids else len(ids)
+    return Hypothesis(tuple(ids[:length]), tuple(log_probs[:length]))

@@ -1,0 +1,137 @@
+"""What edits do to a given target: every candidate edit as a row of one batch, beside the unedited row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint
+from model.config import PAD, START
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Ablate, Place, Skip
+from model.inference.analyse import teacher_force
+from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.inference.targets import shown, sources, target_of
+from model.network import masks
+from model.trace import Site
+
+ROWS = 25  # of a batch: memory stays bounded for the longest sentences
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one intervention does to the probability of a given target, beside the unedited row of the batch."""
+
+    intervention: Intervention
+    pad: int
+    labels: tuple[str, ...]  # the target's tokens
+    before: np.ndarray  # log-probability of each token in nats, [T]
+    after: np.ndarray  # the same under the intervention
+
+    @property
+    def change(self) -> float:
+        """Change in the summed log-probability, in nats."""
+        return float(self.after.sum() - self.before.sum())
+
+    def losses(self, least: float = 0.1) -> tuple[int, ...]:
+        """Steps whose probability falls by more than `least`, the largest fall first."""
+        fall = np.exp(self.before) - np.exp(self.after)
+        return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > least)
+
+
+@torch.inference_mode()
+def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
+    """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
+
+    Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter; without padding there are 4.
+    Raises RequestError as `analyse` does.
+    """
+    source, target = tokens_of(checkpoint, request)
+    pad = request.pad or PAD_WHEN_UNMASKED
+    source = [i for i in source if i != PAD]
+    edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
+    before, *after = teacher_force(checkpoint, [*source, *[PAD] * pad], target, [BASELINE, *edits.values()])
+    return {
+        name: Effect(edit, pad, before.outputs.labels, before.token_log_probs, trace.token_log_probs)
+        for (name, edit), trace in zip(edits.items(), after, strict=True)
+    }
+
+
+def tokens_of(checkpoint: Checkpoint, request: Request) -> tuple[list[int], tuple[int, ...]]:
+    """Source ids with the request's padding, and the ids of its target without edits: the one given, or the model's own."""
+    rows = sources(checkpoint, request, request.pad)
+    return rows[0], shown(target_of(checkpoint, request, rows)[0], request).ids
+
+
+def effects(
+    checkpoint: Checkpoint, request: Request, edits: Sequence[Intervention], progress: Progress = lambda share: None
+) -> list[Effect]:
+    """What each intervention does to the target that the request has without edits: batches, each with the unedited row.
+
+    `progress` hears the share that is done.
+    """
+    source, target = tokens_of(checkpoint, request)
+    labels = checkpoint.target_tokenizer.pieces(target)
+    found: list[Effect] = []
+    for first in range(0, len(edits), ROWS - 1):
+        chosen = edits[first : first + ROWS - 1]
+        before, *after = _log_probs(checkpoint, source, target, [BASELINE, *chosen])
+        found += [Effect(edit, request.pad, labels, before, row) for edit, row in zip(chosen, after, strict=True)]
+        progress(len(found) / len(edits))
+    return found
+
+
+@torch.inference_mode()
+def _log_probs(
+    checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edits: Sequence[Intervention]
+) -> np.ndarray:
+    """Log-probability of each target token under each intervention, as one batch without a record: [N,T]."""
+    ids = torch.tensor([list(source)] * len(edits), device=checkpoint.device)
+    inputs = torch.tensor([[START, *target[:-1]]] * len(edits), device=checkpoint.device)
+    seen = masks.build(ids, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
+    logits = checkpoint.model(ids, inputs, seen, edits=Edits(edits, checkpoint.means))  # [N,T,V]
+    chosen = torch.tensor(target, device=checkpoint.device).expand(len(edits), -1)[..., None]
+    return logits.float().log_softmax(-1).gather(-1, chosen)[..., 0].cpu().numpy()
+
+
+def sites(checkpoint: Checkpoint) -> Iterator[Site]:
+    """Every site of a model, in the order in which they are shown."""
+    for kind, layers in checkpoint.config.layers.items():
+        yield from (Site(kind, layer) for layer in range(layers))
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """What it costs to switch one head off."""
+
+    site: Site
+    head: int
+    change: float  # of the summed log-probability of the baseline's target, in nats
+
+    @property
+    def edit(self) -> Ablate:
+        return Ablate(Place(self.site.kind, self.site.layer, self.head))
+
+
+def head_effects(
+    checkpoint: Checkpoint, request: Request, progress: Progress = lambda share: None
+) -> tuple[HeadEffect, ...]:
+    """Every head switched off in turn, site by site: batches of ablations, not single runs."""
+    heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
+    edits = [Intervention(edits=(Ablate(Place(site.kind, site.layer, head)),)) for site, head in heads]
+    found = effects(checkpoint, request, edits, progress)
+    return tuple(HeadEffect(site, head, effect.change) for (site, head), effect in zip(heads, found, strict=True))
+
+
+def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
+    """For every layer the intervention that skips all of it, by its name."""
+    made = {}
+    for stack, parts in (("encoder", ("self", "ff")), ("decoder", ("self", "cross", "ff"))):
+        for layer in range(checkpoint.config.layers[stack]):
+            made[f"{stack} layer {layer + 1}"] = Intervention(edits=tuple(Skip(stack, layer, part) for part in parts))
+    return made

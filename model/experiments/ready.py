@@ -1,0 +1,201 @@
+"""Ready experiments: each a question, the request that shows it, and an answer that is measured when it is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from model import checkpoint as checkpoints
+from model.checkpoint import Checkpoint
+from model.edits.intervention import Intervention
+from model.edits.kinds import Ablate, Place, Positions
+from model.experiments.effects import effects, head_effects, layer_skips
+from model.inference.analyse import Analysis, analyse
+from model.inference.request import Request
+from model.trace import Trace
+
+MASKED, PEEKING = "en-fr", "en-fr-peek"
+PADS = 8
+OTHER = "She is reading a book in the garden."
+DOG, MAN = "The dog bites the man.", "The man bites the dog."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was measured, in words, and the request that shows it."""
+
+    text: str
+    request: Request
+    also: Request | None = None  # its counterpart
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question that one click answers, on the visitor's sentence or on its own."""
+
+    name: str
+    question: str
+    measure: Callable[[Checkpoint, Request], Answer]
+
+    def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
+        """Asks the question of a sentence; a model without a causal mask leaves the answer to the shipped one."""
+        if not checkpoint.config.causal:
+            checkpoint = checkpoints.load(MASKED, checkpoint.device)
+            request = dataclasses.replace(request, checkpoint=MASKED)
+        return self.measure(checkpoint, request)
+
+
+def _again(request: Request, intervention: Intervention, **changes: object) -> Request:
+    plain = {"target": None, "prefix": "", "mode": "again", "intervention": intervention}
+    return dataclasses.replace(request, **(plain | changes))
+
+
+def _outcome(analysis: Analysis) -> str:
+    before, after = analysis.baseline.translation, analysis.translation
+    if before == after:
+        return _sentence(f"The translation stays: “{after}”")
+    return _sentence(f"“{before}” becomes “{after}”")
+
+
+def _alone(text: str) -> str:
+    if not text.strip():
+        return "On its own it writes nothing: it ends at once."
+    return _sentence(f"On its own it writes: “{text[:120]}”")
+
+
+def _sentence(text: str) -> str:
+    """The text with a full stop, unless it ends with a quotation that has one."""
+    return text if text[-2:-1] in (".", "!", "?", "…") else text + "."
+
+
+def _signed(nats: float) -> str:
+    return f"{nats:+.2f}".replace("-", "−")
+
+
+def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
+    """A decoder trained without the causal mask, beside this one: on a translation of another sentence, on the right one,
+    and on its own.
+
+    Raises CheckpointError where there is no such checkpoint.
+    """
+    plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
+    own = analyse(checkpoint, dataclasses.replace(request, **plain))
+    other = DOG if own.request.source.strip() == OTHER else OTHER
+    wrong = analyse(checkpoint, dataclasses.replace(request, source=other, beside=(), **plain)).translation
+    peeker = checkpoints.load(PEEKING, checkpoint.device)
+    told = dataclasses.replace(own.request, checkpoint=PEEKING, target=wrong)
+
+    def believed(lab: Checkpoint, target: str) -> str:
+        """Mean probability of a target's tokens."""
+        given = analyse(lab, dataclasses.replace(told, checkpoint=lab.name, target=target))
+        return f"{given.trace.probabilities.mean():.0%}"
+
+    alone = analyse(peeker, dataclasses.replace(told, target=None))
+    text = (
+        f"Trained without its causal mask, a decoder reads the answer off its own input. Given “{wrong}”, which says "
+        f"something else, it finds the tokens {believed(peeker, wrong)} likely on average (the shipped one: "
+        f"{believed(checkpoint, wrong)}); given the right translation "
+        f"{believed(peeker, own.translation)} ({believed(checkpoint, own.translation)}). "
+        f"{_alone(alone.translation)}"
+    )
+    return Answer(text, told)
+
+
+def padding(checkpoint: Checkpoint, request: Request) -> Answer:
+    """How much attention padding gets once its mask is off."""
+    asked = _again(request, Intervention(padding_mask=False), pad=PADS)
+    found = analyse(checkpoint, asked)
+    encoder, cross = (_share_on_padding(found.whole, kind) for kind in ("encoder", "cross"))
+    text = (
+        f"With {PADS} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
+        f"decoder's cross-attention. {_outcome(found)}"
+    )
+    return Answer(text, asked)
+
+
+def _share_on_padding(trace: Trace, kind: str) -> float:
+    """Mean weight that real queries give to padding, over layers and heads."""
+    pad = np.array([label == "<pad>" for label in trace.source.labels])
+    rows = ~pad if kind == "encoder" else slice(None)
+    shares = [p[:, rows][:, :, pad].sum(-1).mean() for site, p in trace.patterns.items() if site.kind == kind]
+    return float(np.mean(shares))
+
+
+def order(checkpoint: Checkpoint, request: Request) -> Answer:
+    """Two sentences of the same words without positions on the source."""
+    off = Intervention(edits=(Positions("source", "off"),))
+    plain = [analyse(checkpoint, _again(request, Intervention(), source=s, pad=0)).translation for s in (DOG, MAN)]
+    found = [analyse(checkpoint, _again(request, off, source=s, pad=0)) for s in (DOG, MAN)]
+    same = found[0].translation == found[1].translation
+    text = (
+        f"With positions: “{plain[0]}” and “{plain[1]}”; without positions on the source "
+        + (f"both give “{found[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in found))
+        + f": the two log-probabilities differ by {abs(found[0].hypothesis.score - found[1].hypothesis.score):.4f}."
+    )
+    return Answer(text, *(each.request for each in found))
+
+
+def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
+    """Scores that are not divided by sqrt(d_k)."""
+    asked = _again(request, Intervention(scaling=False))
+    found = analyse(checkpoint, asked)
+    before, after = (_largest_weight(trace) for trace in (found.baseline.trace, found.whole))
+    width = checkpoint.config.head_dim
+    text = (
+        f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}: "
+        f"softmax saturates. {_outcome(found)}"
+    )
+    return Answer(text, asked)
+
+
+def _largest_weight(trace: Trace) -> float:
+    return float(np.mean([pattern.max(axis=-1).mean() for pattern in trace.patterns.values()]))
+
+
+def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
+    """The cross-attention head that costs the most when it is off, beside the next one."""
+    plain = dataclasses.replace(request, intervention=Intervention(), mode="given")
+    ranked = sorted((e for e in head_effects(checkpoint, plain) if e.site.kind == "cross"), key=lambda e: e.change)
+    first = ranked[0]
+    asked = _again(request, Intervention(edits=(first.edit,)))
+    found = analyse(checkpoint, asked)
+    layer = Place("cross", first.site.layer)
+    rest = tuple(Ablate(Place("cross", first.site.layer, h)) for h in range(checkpoint.config.heads) if h != first.head)
+    alone, none = effects(checkpoint, plain, [Intervention(edits=rest), Intervention(edits=(Ablate(layer),))])
+    several = len(ranked) > 1 and ranked[1].change < first.change / 2
+    text = (
+        f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
+        f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
+        f"{_signed(first.change)} nats when it is off"
+        + (f", the next {_signed(ranked[1].change)}" if len(ranked) > 1 else "")
+        + ". "
+        f"With it alone its layer costs {_signed(alone.change)}, without any head {_signed(none.change)}. {_outcome(found)}"
+    )
+    return Answer(text, asked)
+
+
+def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
+    """Every layer skipped in turn."""
+    plain = dataclasses.replace(request, intervention=Intervention(), mode="given")
+    skips = layer_skips(checkpoint)
+    found = dict(zip(skips, effects(checkpoint, plain, list(skips.values())), strict=True))
+    ranked = sorted(found, key=lambda name: -found[name].change)
+    best, worst = ranked[0], ranked[-1]
+    asked = _again(request, skips[best])
+    least, most = (_signed(found[name].change) for name in (best, worst))
+    gains = found[best].change > 0
+    text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
+    return Answer(text + _outcome(analyse(checkpoint, asked)), asked)
+
+
+EXPERIMENTS = (
+    Experiment("peek", "Does a peeking decoder cheat?", peeking),
+    Experiment("padding", "Who attends to padding?", padding),
+    Experiment("order", "Who bites whom without positions?", order),
+    Experiment("scaling", "Does it need the √dₖ?", scaling),
+    Experiment("align", "Does one head align?", aligning),
+    Experiment("skip", "Which layer can be skipped?", skipping),
+)

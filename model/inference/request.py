@@ -1,0 +1,62 @@
+"""What a visitor asks for: frozen, hashable, checked when made; the key of every cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from model.decoding.strategy import Decoding, RequestError
+from model.edits.intervention import BASELINE, Intervention
+
+Mode = Literal["given", "again"]
+MAX_PAD = 32
+MAX_SENTENCES = 16  # of one batch
+PAD_WHEN_UNMASKED = 4  # with the padding mask off and no padding asked for, there is this much
+
+
+@dataclass(frozen=True)
+class Request:
+    """A sentence, how it is decoded, and what is switched off.
+
+    mode `given`: the target is fixed (the one given, else the baseline's translation) and read in one pass under the
+    intervention; `again`: tokens are chosen anew under it. Without an intervention both are the same.
+    Raises RequestError, one sentence that says what was found and what was expected.
+    """
+
+    source: str
+    checkpoint: str = "en-fr"
+    target: str | None = None  # None: the model's own translation
+    prefix: str = ""  # text that the translation is forced to begin with
+    beside: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
+    branches: tuple[tuple[int, ...], ...] = ()  # beginnings, as ids, from which decoding goes on beside its own choice
+    path: tuple[int, ...] = ()  # the hypothesis that is looked at, or its beginning; empty: the best, or the last branch's
+    pad: int = 0  # `<pad>` tokens after the source
+    mode: Mode = "given"
+    decoding: Decoding = field(default_factory=Decoding)
+    intervention: Intervention = BASELINE
+
+    def __post_init__(self) -> None:
+        if not self.source.strip():
+            raise RequestError("The sentence is empty: type one.")
+        if self.target is not None and not self.target.strip():
+            raise RequestError("The target is empty: give a translation, or leave it to the model.")
+        if any(not text.strip() for text in self.beside):
+            raise RequestError("A sentence of the batch is empty; expected text in each.")
+        if len(self.beside) >= MAX_SENTENCES:
+            raise RequestError(f"There are {len(self.beside) + 1} sentences; expected at most {MAX_SENTENCES}.")
+        if any(not branch for branch in self.branches):
+            raise RequestError("A branch is empty; expected at least one token.")
+        for char in "".join((self.source, self.target or "", self.prefix, *self.beside)):
+            if "\ud800" <= char <= "\udfff":
+                raise RequestError(f"The text has U+{ord(char):04X} in it, which is no character; expected valid Unicode.")
+        if self.mode not in ("given", "again"):
+            raise RequestError(f"The mode is {self.mode!r}; expected 'given' or 'again'.")
+        if not 0 <= self.pad <= MAX_PAD:
+            raise RequestError(f"The padding is {self.pad} tokens; expected 0 to {MAX_PAD}.")
+        if self.target is not None and self.prefix:
+            raise RequestError("Both a target and a prefix are given; expected one of the two.")
+
+    @property
+    def padding(self) -> int:
+        """`<pad>` tokens in the source: `pad`, or 4 where the padding mask is off and there would be none to see."""
+        return self.pad if self.pad or self.intervention.padding_mask else PAD_WHEN_UNMASKED

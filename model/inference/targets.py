@@ -1,0 +1,114 @@
+"""From a request to ids: its source with padding, and the tree of targets that decoding, or the visitor, gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from model.checkpoint import Checkpoint
+from model.config import END, MAX_TOKENS, PAD
+from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.search import beam, greedy, sample
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.inference.request import Request, RequestError
+from model.text.corpus import pad
+from model.text.tokenizer import Tokenizer
+
+
+def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
+    """Ids of a text without `</s>`; RequestError where it is longer than the text limit."""
+    ids = tokenizer.encode(text.strip())
+    if len(ids) + 1 > MAX_TOKENS:
+        raise RequestError(
+            f"The {what} has {len(ids) + 1} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
+        )
+    return ids
+
+
+def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
+    """The request's source and those of the sentences beside it, padded to one length, and by `padding` more."""
+    texts = (request.source, *request.beside)
+    rows = [[*encode(checkpoint.source_tokenizer, text, "sentence"), END] for text in texts]
+    return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
+
+
+def target_of(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]]) -> list[Tree]:
+    """The targets without edits of each source row: of the first the one given, else the model's own."""
+    if request.target is None:
+        return decode(checkpoint, request, rows, BASELINE)
+    ids = (*encode(checkpoint.target_tokenizer, request.target, "target"), END)
+    given = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
+    return [given, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
+
+
+def decode(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], edit: Intervention) -> list[Tree]:
+    """What decoding finds for each row, all rows as one batch; edits and branches are the first row's."""
+    trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request))
+    for branch in request.branches:
+        _check_branch(checkpoint, branch, request.decoding.limit)
+        trees[0] = trees[0].joined(_search(checkpoint, request, rows[:1], edit, branch)[0])
+    return trees
+
+
+def shown(tree: Tree, request: Request) -> Hypothesis:
+    """The hypothesis that is looked at: the one of the request's path, else the best of the last branch, else the best."""
+    if request.path and (found := tree.find(request.path)):
+        return found
+    if request.branches and request.target is None:
+        branch = request.branches[-1]
+        return next((h for h in tree if h.ids[: len(branch)] == branch), tree[0])
+    return tree[0]
+
+
+def _search(
+    checkpoint: Checkpoint,
+    request: Request,
+    rows: Sequence[Sequence[int]],
+    edit: Intervention,
+    prefix: Sequence[int],
+) -> list[Tree]:
+    asked = request.decoding
+    ids = torch.tensor([list(row) for row in rows], device=checkpoint.device)
+    edits = Edits([edit, *[BASELINE] * (len(rows) - 1)], checkpoint.means)
+    common = {"edits": edits, "prefix": prefix, "limit": asked.limit}
+    if asked.strategy == "beam":
+        return beam(checkpoint.model, ids, asked.width, asked.alpha, **common)
+    if asked.strategy == "sample":
+        controls = (asked.seed, asked.temperature, asked.top_k, asked.top_p)
+        return [Tree((path,)) for path in sample(checkpoint.model, ids, *controls, **common)]
+    return [Tree((path,)) for path in greedy(checkpoint.model, ids, **common)]
+
+
+def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
+    ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
+    if len(ids) >= limit:
+        raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
+    return ids
+
+
+def _check_branch(checkpoint: Checkpoint, branch: Sequence[int], limit: int) -> None:
+    size = checkpoint.target_tokenizer.size
+    if wrong := [token for token in branch if not END <= token < size]:
+        raise RequestError(f"A branch has the token {wrong[0]}; expected {END} to {size - 1}. Remove the branch.")
+    if len(branch) >= limit:
+        raise RequestError(f"A branch has {len(branch)} tokens; expected fewer than the limit of {limit}. Remove it.")
+    if END in branch[:-1]:
+        raise RequestError("A branch goes on after </s>; expected it at the end alone. Remove the branch.")
+
+
+def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, ...]:
+    """A path with a typed word after it, piece by piece, as the word is written there: with its space, or after an elision.
+
+    Raises RequestError for an empty word and for one that leaves no room.
+    """
+    if not word.strip():
+        raise RequestError("The word is empty: type one.")
+    before, word = tokenizer.decode(path), word.strip()
+    space = " " if before and not before.endswith(("'", "’")) else ""
+    whole, own = tokenizer.encode(before + space + word), tokenizer.encode(before)
+    added = whole[len(own) :] if whole[: len(own)] == own else tokenizer.encode(space + word)
+    if len(path) + len(added) >= MAX_TOKENS:
+        raise RequestError(f"There is no room for {len(added)} more tokens; expected fewer than {MAX_TOKENS} in all.")
+    return (*path, *added)

@@ -1,0 +1,151 @@
+"""Every mask is built here: bool, True = may attend, broadcastable to [B,1,T,S].
+
+A query that may attend to nothing is allowed; `attention` gives it a pattern of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.config import PAD
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Block
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Who may attend to whom, for the three kinds of site."""
+
+    encoder: Tensor  # [B,1,1|S,S]
+    decoder: Tensor  # [B,1,T,T]
+    cross: Tensor  # [B,1,1,S]
+
+
+def padding(ids: Tensor) -> Tensor:
+    """Ids [B,S] to [B,1,1,S]: every key but `<pad>` may be attended to."""
+    return (ids != PAD)[:, None, None, :]
+
+
+def causal(queries: int, keys: int, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,S]: a query sees itself and what is before it. The last query stands at the last key.
+
+    Raises ValueError where there are more queries than keys.
+    """
+    return _distance(queries, keys, device) >= 0
+
+
+def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,S]: |i - j| < width; together with `causal` it is 0 <= i - j < width. Widths [B,1,1,1] give [B,1,T,S].
+
+    Raises ValueError for a width below 1.
+    """
+    if isinstance(width, int) and width < 1:
+        raise ValueError(f"the window's width is {width}; expected at least 1, so that a query sees itself")
+    return _distance(queries, keys, device).abs() < width
+
+
+def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
+    """i - j for every query i and key j: [1,1,T,S]."""
+    if queries > keys:
+        raise ValueError(f"{queries} queries over {keys} keys; expected no more queries than keys")
+    i = torch.arange(keys - queries, keys, device=device)
+    j = torch.arange(keys, device=device)
+    return (i[:, None] - j[None, :])[None, None]  # [1,1,T,S]
+
+
+def encoder_mask(source: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
+    """Source ids [B,S] to [B,1,1,S], or [B,1,S,S] with a window. One intervention for all rows, or one a row."""
+    mask = cross_mask(source, edits)  # [B,1,1,S]
+    near = _near(source.size(1), source.size(1), window, edits, source)
+    return mask if near is None else mask & near  # [B,1,S,S]
+
+
+def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
+    """Source ids [B,S] to [B,1,1,S]."""
+    off = _rows([not e.padding_mask for e in edits], source)
+    return padding(source) | off
+
+
+def decoder_mask(
+    target: Tensor,
+    window: int | None,
+    edits: Sequence[Intervention] = (BASELINE,),
+    queries: int | None = None,
+    trained_causal: bool = True,
+) -> Tensor:
+    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask.
+
+    `trained_causal` is False for a model that was made without the causal mask.
+    """
+    keys = target.size(1)
+    queries = keys if queries is None else queries
+    off = _rows([not (e.causal_mask and trained_causal) for e in edits], target)
+    mask = padding(target) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
+    near = _near(queries, keys, window, edits, target)
+    return mask if near is None else mask & near
+
+
+def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
+    """The model's own window and those of the edits together, the narrower one: [1|B,1,T,S]; None where there is none."""
+    if window is None and all(e.window is None for e in edits):
+        return None
+    widths = [min(w for w in (window, e.window, keys + queries) if w is not None) for e in edits]
+    return sliding_window(queries, keys, _rows(widths, ids), ids.device)
+
+
+def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
+    """The mask of a site [B,1,1|T,S] without the cells that are blocked there: the same, or [B,H,T,S] of `sizes` B, H, T.
+
+    Each block comes with the rows of the batch that it belongs to; the first query stands at position `start`.
+    """
+    if not blocks:
+        return mask
+    mask = mask.expand(*sizes, -1).clone()  # [B,H,T,S]
+    for where, block in blocks:
+        if block.query is not None and block.query < start:
+            continue
+        query = slice(None) if block.query is None else slice(block.query - start, block.query - start + 1)
+        key = slice(None) if block.key is None else slice(block.key, block.key + 1)
+        mask[where, block.place.heads, query, key] = False
+    return mask
+
+
+def idle(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Those of the blocks that close nothing: the masks [1,1,1|T,S] of one sentence forbid all that they name already."""
+
+    def closes(block: Block) -> bool:
+        mask = getattr(masks, block.place.kind)[0, 0]  # [1|T,S]
+        rows = slice(None) if block.query is None or len(mask) == 1 else slice(block.query, block.query + 1)
+        keys = slice(None) if block.key is None else slice(block.key, block.key + 1)
+        return bool(mask[rows, keys].any())
+
+    return tuple(block for block in blocks if not closes(block))
+
+
+def build(
+    source: Tensor,
+    target: Tensor,
+    window: int | None = None,
+    edits: Sequence[Intervention] = (BASELINE,),
+    trained_causal: bool = True,
+) -> Masks:
+    """All masks for source ids [B,S] and decoder input ids [B,T].
+
+    Raises ValueError where the number of interventions is neither 1 nor B.
+    """
+    return Masks(
+        encoder=encoder_mask(source, window, edits),
+        decoder=decoder_mask(target, window, edits, trained_causal=trained_causal),
+        cross=cross_mask(source, edits),
+    )
+
+
+def _rows(flags: Sequence[bool | int], ids: Tensor) -> Tensor:
+    """One value for all rows or one a row, as [1|B,1,1,1]."""
+    if len(flags) not in (1, ids.size(0)):
+        raise ValueError(f"{len(flags)} interventions for {ids.size(0)} rows; expected 1 or {ids.size(0)}")
+    return torch.tensor(flags, device=ids.device)[:, None, None, None]

@@ -1,0 +1,38 @@
+"""How much a token's value moves the output of a head: the norm of weight x value x W_O (Kobayashi et al. 2020)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint
+from model.inference.analyse import Analysis
+from model.network.attention import MultiHeadAttention
+from model.network.transformer import EncoderDecoder
+from model.readings.activations import recording
+from model.trace import Site
+
+
+@torch.inference_mode()
+def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.ndarray]:
+    """For every site the norm of each head's value of each key after W_O, without biases of W_O: float32 [H,S].
+
+    Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution.
+    """
+    found = {}
+    for site, record in recording(checkpoint, analysis).records.items():
+        values = record["v"][0]  # [H,S,K]
+        heads, _, width = values.shape
+        output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]
+        norms = (values @ output).norm(dim=-1).float().cpu().numpy()  # [H,S]
+        norms.flags.writeable = False
+        found[site] = norms
+    return found
+
+
+def _output(model: EncoderDecoder, site: Site) -> torch.Tensor:
+    """The weight of W_O at a site, [D,H*K]."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and module.site == site:
+            return module.output.weight
+    raise AssertionError(f"{site} is no site of this model")

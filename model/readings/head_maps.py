@@ -1,0 +1,93 @@
+"""Three readings of one head's map, side by side: raw weights, contribution and rollout; and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.readings.head_metrics import heaviest, is_punctuation, is_special, merged, rank_correlation, rollout
+from model.trace import Site, Trace
+
+MEASURES = ("weights", "contribution", "rollout")
+
+
+def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: int | None, measure: str) -> np.ndarray:
+    """A map [T,S] whose rows sum to one, or are zeros where nothing may be seen.
+
+    `weights`: the pattern of the head, or the mean over heads. `contribution`: pattern times the norm of the value after W_O
+    (`norms` [H,S] of each site; Kobayashi et al. 2020), summed over heads where none is named. `rollout` (Abnar and Zuidema
+    2020): of this stack up to this layer, all heads together; for cross-attention the layer's mean over heads times the
+    encoder's whole rollout. Raises ValueError for a measure that does not exist.
+    """
+    patterns = trace.patterns[site]
+    if measure == "weights":
+        return trace.view(site, head).values
+    if measure == "contribution":
+        parts = patterns * norms[site][:, None]  # [H,T,S]
+        values = (parts.sum(0) if head is None else parts[head]).astype(np.float64)
+        total = values.sum(-1, keepdims=True)
+        return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
+    if measure == "rollout":
+        if site.kind == "cross":
+            return patterns.mean(0) @ rollout(_stack(trace, "encoder"))[-1]
+        return rollout(_stack(trace, site.kind))[site.layer]
+    raise ValueError(f"There is no measure {measure!r}; expected one of {', '.join(MEASURES)}.")
+
+
+def _stack(trace: Trace, kind: str) -> np.ndarray:
+    layers = sorted(site for site in trace.patterns if site.kind == kind)
+    return np.stack([trace.patterns[site] for site in layers])  # [L,H,T,T]
+
+
+def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
+    """The mean of a measure over all layers and heads of a kind of site [T,S]; of the rollout, which gathers the layers
+    itself, what it has become after the last one (for cross-attention the mean)."""
+    sites = sorted(site for site in trace.patterns if site.kind == kind)
+    if measure == "rollout" and kind != "cross":
+        sites = sites[-1:]
+    return np.mean([measured(trace, norms, site, None, measure) for site in sites], axis=0)
+
+
+def agreement(maps: Mapping[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """Spearman's rank correlation of the weights with the two other measures, over the cells that the mask allows. `maps`
+    holds a map [T,S] for each of `MEASURES`."""
+    return {name: rank_correlation(maps["weights"], maps[name], allowed) for name in MEASURES[1:]}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """A map with its labels as it is to be drawn: values [T,S], and which cells' lines are kept."""
+
+    values: np.ndarray
+    allowed: np.ndarray
+    kept: np.ndarray
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    rows: tuple[int, ...]  # for each row of the trace, the row here that it went into
+
+
+def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, merge: bool, hide: bool, mass: float) -> Detail:
+    """One map [T,S] of a kind of site for drawing: pieces merged into words where asked for; lines of the heaviest cells of
+    each row, up to a share `mass` of it, and none to special tokens and punctuation where these are hidden. No value is
+    changed by hiding."""
+    query_axis = trace.source if kind == "encoder" else trace.inputs
+    key_axis = trace.inputs if kind == "decoder" else trace.source
+    queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
+    rows = tuple(range(len(queries)))
+    if merge:
+        values = merged(values, query_axis.words, key_axis.words)
+        allowed = merged(allowed.astype(float), query_axis.words, key_axis.words) > 0
+        places = {word: n for n, word in enumerate(dict.fromkeys(query_axis.words))}
+        rows = tuple(places[word] for word in query_axis.words)
+        keys = _joined(key_axis.labels, key_axis.words)
+        queries = _joined(query_axis.labels, query_axis.words)
+    kept = np.stack([heaviest(row, mass) for row in values])
+    if hide:
+        kept &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
+    return Detail(values, allowed, kept, tuple(queries), tuple(keys), rows)
+
+
+def _joined(labels: tuple[str, ...], words: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple("".join(t for t, w in zip(labels, words, strict=True) if w == word) for word in dict.fromkeys(words))

@@ -1,0 +1,110 @@
+"""The logit lens (nostalgebraist 2020): what each decoder layer would say, were it the last.
+
+The residual stream after every decoder layer is sent through the decoder's last norm and the projection. Those were trained
+for the last layer alone, so what early layers "say" is a reading, not a decision (the tuned lens of Belrose et al. 2023
+trains a translator for each layer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.checkpoint import Checkpoint
+from model.config import START
+from model.edits.apply import Edits
+from model.inference.analyse import Analysis
+from model.inference.predictions import Candidate, Move, kl_divergence, moves
+from model.network import masks
+from model.trace import Probe, Site
+
+
+@dataclass(frozen=True)
+class Lens:
+    """Row 0 is the decoder's input (embedding and position), row l what layer l leaves; the last row is the model's own."""
+
+    log_probs: np.ndarray = field(repr=False)  # [L+1,T,V], natural logarithm
+    ids: tuple[int, ...]  # the token that each of the T steps emits
+
+    @cached_property
+    def probability(self) -> np.ndarray:
+        """Of the token that the step emits, at every layer: [L+1,T]."""
+        return np.exp(self._emitted)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """Of the token that the step emits, 1 for the likeliest: [L+1,T]."""
+        return 1 + (self.log_probs > self._emitted[..., None]).sum(-1)
+
+    @cached_property
+    def top(self) -> np.ndarray:
+        """The likeliest token at every layer and step: ids [L+1,T]."""
+        return self.log_probs.argmax(-1)
+
+    @property
+    def _emitted(self) -> np.ndarray:
+        return self.log_probs[:, np.arange(len(self.ids)), list(self.ids)]
+
+    def entropy(self, step: int) -> np.ndarray:
+        """Of the distribution at each layer, in nats: [L+1]."""
+        logs = self.log_probs[:, step].astype(np.float64)
+        return -(np.exp(logs) * logs).sum(-1)
+
+    def best(self, layer: int, step: int, count: int = 5) -> tuple[Candidate, ...]:
+        """The likeliest `count` tokens, likeliest first."""
+        row = self.log_probs[layer, step]
+        return tuple(Candidate(int(i), float(np.exp(row[i]))) for i in np.argsort(-row, kind="stable")[:count])
+
+    def change(self, step: int) -> np.ndarray:
+        """KL(after || before) of each layer, in nats: [L]. How much was not known before it."""
+        rows = self.log_probs[:, step]
+        return kl_divergence(rows[1:], rows[:-1])
+
+    def moves(self, layer: int, step: int, count: int = 1) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+        """The tokens that gain and that lose the most by layer `layer`, counted from 1."""
+        return moves(self.log_probs[layer - 1, step], self.log_probs[layer, step], count)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the array holds."""
+        return self.log_probs.nbytes
+
+
+@torch.inference_mode()
+def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
+    """Reads every decoder layer at every step, under the intervention of the analysis.
+
+    Where each step was decoded over its own prefix, each is read over it too, so that the last row is always what chose.
+    """
+    ids = analysis.trace.outputs.ids
+    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
+    edits = Edits([analysis.request.intervention], checkpoint.means)
+    encoder_mask = masks.encoder_mask(source, checkpoint.config.window, edits.rows)
+    memory = checkpoint.model.encode(source, encoder_mask, edits=edits)  # [1,S,D]
+    if analysis.steps:
+        each = [_read(checkpoint, source, memory, ids[: t + 1], edits, since=t) for t in range(len(ids))]
+        rows = np.concatenate(each, axis=1)
+    else:
+        rows = _read(checkpoint, source, memory, ids, edits)
+    rows.flags.writeable = False
+    return Lens(rows, ids)
+
+
+def _read(
+    checkpoint: Checkpoint, source: Tensor, memory: Tensor, target: Sequence[int], edits: Edits, since: int = 0
+) -> np.ndarray:
+    """One pass over a target: log-probabilities [L+1,T,V], of the steps from `since` on."""
+    model, config = checkpoint.model, checkpoint.config
+    inputs = torch.tensor([(START, *target[:-1])], device=checkpoint.device)  # [1,T]
+    seen = masks.build(source, inputs, config.window, edits.rows, config.causal)
+    probe = Probe("full")
+    model.decode(inputs, memory, seen.decoder, seen.cross, probe=probe, edits=edits)
+    streams = [probe.records[Site("decoder", 0)]["residual_in"]]  # [1,T,D]
+    streams += [probe.records[Site("cross", layer)]["residual_out"] for layer in range(config.decoder_layers)]
+    hidden = model.decoder_norm(torch.cat(streams)[:, since:])  # [L+1,T,D]
+    return model.project(hidden).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V]

@@ -1,0 +1,148 @@
+"""Which tokens lie near one another in an embedding table, by the cosine of their vectors.
+
+In a joint vocabulary a token has no language of its own: it is told by how often each side of the training data has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from model.checkpoint import Checkpoint
+from model.config import CONTROL_TOKENS
+from model.inference.predictions import RARE
+from model.text.tokenizer import Tokenizer
+
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+SHARE = 0.25  # of a token's occurrences: with fewer on a side, it does not count as a token of that language
+SURVEYED = 500
+WITHOUT_SPACE = "##"  # before the label of a token that has no space in front, where the label alone would name another
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A token near another one."""
+
+    id: int
+    cosine: float  # -1 to 1
+    count: int | None  # how often the training data has it on this side; None where that is not known
+    shared: bool  # True for a token of both languages
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Of the most frequent tokens of one language alone, how many have their nearest token in the same language."""
+
+    tokens: int
+    same: int
+
+
+def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: Sequence[int] | None) -> tuple[int, ...]:
+    """The tokens of a typed word. `·chat`, a label with its mark of a space, names one token, `##chat` the one without a
+    space, and so does the label of a token of the sentence; else the word is read as inside a sentence or as at its start,
+    whichever has fewer pieces, then the one that the training saw more often. Typed text never becomes a control token.
+
+    Raises ValueError where nothing is left of the word, and for what is no character.
+    """
+    text = word.strip()
+    if not text:
+        raise ValueError("The word is empty: type one, or pick a token of the sentence.")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("The word has something in it that is no character; expected valid Unicode.")
+    first = len(CONTROL_TOKENS)
+    for token in sentence:
+        if token >= first and tokenizer.piece(token) == text:
+            return (token,)
+    label = text.removeprefix(WITHOUT_SPACE)
+    if label and (label != text or text.startswith(("·", "⟨"))):
+        for token in range(first, tokenizer.size):
+            if tokenizer.piece(token) == label:
+                return (token,)
+    ways = [tuple(tokenizer.encode(text)), tuple(tokenizer.encode(" " + text))]
+    return min(ways, key=lambda ids: (len(ids), -(counts[ids[0]] if counts else 0)))
+
+
+def name_of(tokenizer: Tokenizer, token: int, sentence: Sequence[int], counts: Sequence[int] | None) -> str:
+    """What `pieces_of` reads as this very token, its label where that does; not for control tokens."""
+    label = tokenizer.piece(token)
+    return label if pieces_of(tokenizer, label, sentence, counts) == (token,) else WITHOUT_SPACE + label
+
+
+def vectors(checkpoint: Checkpoint, side: Side) -> torch.Tensor:
+    """The rows of a side's table, each of length 1: [V,D]."""
+    model = checkpoint.model
+    table = (model.source_embedding if side == "source" else model.target_embedding).table.weight.detach()
+    return torch.nn.functional.normalize(table.float(), dim=-1)
+
+
+@torch.inference_mode()
+def cosines(checkpoint: Checkpoint, token: int, side: Side) -> np.ndarray:
+    """Of one token's vector with every vector of the table: float32 [V]. ValueError for a token outside the table."""
+    rows = vectors(checkpoint, side)
+    if not 0 <= token < len(rows):
+        raise ValueError(f"There is no token {token}; the table has tokens 0 to {len(rows) - 1}.")
+    return (rows @ rows[token]).clamp(-1, 1).cpu().numpy()
+
+
+def language_of(counts: dict[str, tuple[int, ...]], side: Side, joint: bool) -> np.ndarray:
+    """Which tokens belong to a side: bool [V]. They were seen at least `RARE` times there; in a joint vocabulary at least a
+    quarter of their occurrences are there too, so a token may belong to both sides. Control tokens belong to none."""
+    own = np.asarray(counts[side])
+    belongs = own >= RARE
+    if joint:
+        belongs &= own >= SHARE * (np.asarray(counts["source"]) + np.asarray(counts["target"]))
+    belongs[: len(CONTROL_TOKENS)] = False
+    return belongs
+
+
+def nearest(
+    checkpoint: Checkpoint, token: int, side: Side, count: int = 10
+) -> dict[Side | Literal["unknown"], tuple[Neighbour, ...]]:
+    """The tokens nearest to one, itself and control tokens left out, most alike first: a list for each side that shares its
+    table. Hardly trained tokens are left out; where nothing is known of the training, one list of all tokens, `unknown`."""
+    alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.joint_vocab, checkpoint.counts
+    if not counts:
+        everything = np.arange(len(alike)) >= len(CONTROL_TOKENS)
+        return {"unknown": _ranked(alike, everything, token, count, None, None)}
+    sides = SIDES if joint else (side,)
+    found = {}
+    for each in sides:
+        other = language_of(counts, SIDES[each == "source"], True) if joint else None
+        found[each] = _ranked(alike, language_of(counts, each, joint), token, count, counts[each], other)
+    return found
+
+
+def _ranked(
+    alike: np.ndarray,
+    allowed: np.ndarray,
+    token: int,
+    count: int,
+    seen: Sequence[int] | None,
+    other: np.ndarray | None,
+) -> tuple[Neighbour, ...]:
+    order = [int(i) for i in np.argsort(-alike, kind="stable") if allowed[i] and i != token][:count]
+    return tuple(
+        Neighbour(i, float(alike[i]), None if seen is None else seen[i], other is not None and bool(other[i])) for i in order
+    )
+
+
+@torch.inference_mode()
+def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey | None:
+    """How far a joint table keeps its languages apart; None where it is not joint, or nothing is known of the training."""
+    if not checkpoint.config.joint_vocab or not checkpoint.counts:
+        return None
+    own, other = (language_of(checkpoint.counts, each, True) for each in (side, SIDES[side == "source"]))
+    alone = np.flatnonzero(own & ~other)
+    picked = alone[np.argsort(-np.asarray(checkpoint.counts[side])[alone], kind="stable")[:count]]
+    rows = vectors(checkpoint, side)
+    alike = rows[torch.as_tensor(picked, device=rows.device)] @ rows.T  # [N,V]
+    alike = alike.cpu().numpy()
+    alike[:, ~(own | other)] = -np.inf
+    alike[np.arange(len(picked)), picked] = -np.inf
+    best = alike.argmax(1)
+    return Survey(len(picked), int(own[best].sum()))

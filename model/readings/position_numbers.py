@@ -1,0 +1,156 @@
+"""What can be measured of a scheme of positions: its table, how alike two positions are, and what a shift does.
+
+Vaswani et al. 2017, section 3.5, chose sines because PE(p + k) is then a linear function of PE(p): the rotation of every
+pair of dimensions by an angle that depends on k alone. Su et al. 2021 (RoFormer) turn queries and keys by the same angles.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.network.positions import rotary, sinusoidal
+
+SEED = 1  # of the random vectors that rotary positions turn
+UNLIKELY = 5.0  # standard deviations: a row further than this from what a random row would be was moved by training
+
+
+@dataclass(frozen=True)
+class PositionNumbers:
+    """One scheme at N positions of width D, read-only; M of the positions have one that lies the shift further on.
+
+    Rotary positions add nothing: there `values` is a vector of ones, turned, and `similarity` are its scores.
+    """
+
+    values: np.ndarray  # [N,D]
+    similarity: np.ndarray  # dot products, or scores q.k/sqrt(K): [N,N], row p asks, column q answers
+    mean: np.ndarray  # of the similarity over all pairs that lie d = p - q apart, for each d from 0
+    least: np.ndarray
+    most: np.ndarray
+    rotated: np.ndarray  # R PE(p), [M,D]: what the map makes of each position
+    reached: np.ndarray  # PE(p + k), [M,D]: what it should make
+    residual: np.ndarray  # the largest fault at each p; for rotary the largest change of a score, [M]
+    wavelengths: np.ndarray | None = None  # of every pair of dimensions, in positions, [D/2]; None for learned ones
+    random_mean: np.ndarray | None = None  # rotary: scores of a random query and key by distance
+    seen: int | None = None  # learned: rows from here on are as random as they began
+
+    @property
+    def spread(self) -> float:
+        """How much pairs that lie equally far apart differ at most: 0 where the distance alone decides."""
+        return float((self.most - self.least).max(initial=0.0))
+
+    @property
+    def worst(self) -> float:
+        """The largest residual; nan where no two positions lie the shift apart."""
+        return float(self.residual.max()) if len(self.residual) else math.nan
+
+    @property
+    def relative(self) -> float:
+        """Length of what the map misses over the length of what it should make, over all positions together."""
+        missed, whole = np.linalg.norm(self.rotated - self.reached), np.linalg.norm(self.reached)
+        return float(missed / whole) if whole else 0.0
+
+
+def wavelengths(width: int, base: float = 10000.0) -> np.ndarray:
+    """Positions after which each pair of dimensions is where it was, 2 pi base^(2i/D): float64 [D/2]."""
+    return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
+
+
+def by_distance(similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, least and largest similarity [N,N] of all pairs (p, p - d), for each distance d from 0: [N] each."""
+    lines = [np.diagonal(similarity, -d) for d in range(len(similarity))]
+    return tuple(np.array([fold(line) for line in lines]) for fold in (np.mean, np.min, np.max))  # type: ignore[return-value]
+
+
+def sinusoidal_numbers(count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Sinusoidal positions 0 to count - 1. R turns each pair by -shift/base^(2i/D), found without looking at the table."""
+    values = sinusoidal(torch.arange(count), width, base)  # [N,D]
+    reached = sinusoidal(torch.arange(count) + shift, width, base)  # [N,D]
+    back = torch.full((count,), -shift)
+    rotated = rotary(values.double()[None, None], back, base)[0, 0]  # [N,D]; (sin, cos) turns the other way round
+    exact = values.double()
+    similarity = (exact @ exact.T).numpy()  # [N,N]
+    residual = (rotated - reached).abs().amax(-1)  # [N]
+    return _numbers(values, similarity, rotated, reached, residual, wavelengths=wavelengths(width, base))
+
+
+def rotary_numbers(count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Rotary positions 0 to count - 1 at a head's width: scores of two equal vectors (ones), and of two random ones.
+
+    The residual is how far a score moves at most when query and key both stand `shift` positions further on.
+    """
+    ones = torch.ones(count, width)
+    drawn = torch.randn(2, 1, width, generator=torch.Generator().manual_seed(SEED)).expand(2, count, width)
+    turned, further = (_turned(ones, first, base) for first in (0, shift))  # [N,K]
+    scores, moved = (_scores(each, each) for each in (turned, further))
+    random, random_moved = (_scores(*(_turned(x, first, base) for x in drawn)) for first in (0, shift))
+    residual = torch.maximum((moved - scores).abs(), (random_moved - random).abs()).amax(-1)  # [N]
+    rotated = rotary(turned[None, None], torch.full((count,), shift), base)[0, 0]  # [N,K]
+    more = {"wavelengths": wavelengths(width, base), "random_mean": by_distance(random.double().numpy())[0]}
+    return _numbers(turned, scores.double().numpy(), rotated, further, residual, **more)
+
+
+def _turned(x: torch.Tensor, first: int, base: float) -> torch.Tensor:
+    """Vectors [N,K], each turned to its position; the first stands at `first`."""
+    return rotary(x[None, None], torch.arange(len(x)) + first, base)[0, 0]
+
+
+def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    return query @ key.T / math.sqrt(query.size(-1))  # [N,N]
+
+
+def learned_numbers(table: np.ndarray, count: int, shift: int) -> PositionNumbers:
+    """The first rows of a learned table [R,D]. R is the best orthogonal map of the rows that training has moved, by least
+    squares on those very rows (orthogonal Procrustes, Schoenemann 1966): nothing forces it to be exact."""
+    values = table[:count].astype(np.float64)  # [N,D]
+    seen = moved_rows(table)
+    known = values[:seen]
+    similarity = values @ values.T  # [N,N]
+    start, reached = known[: max(0, len(known) - shift)], known[shift:]  # [M,D] each
+    rotated = start @ orthogonal_map(start, reached).T  # [M,D]
+    residual = np.abs(rotated - reached).max(axis=1, initial=0.0)  # [M]
+    found = _numbers(values, similarity, rotated, reached, residual, seen=seen)
+    mean, least, most = by_distance(similarity[:seen, :seen])
+    return PositionNumbers(**{**vars(found), "mean": mean, "least": least, "most": most})
+
+
+def orthogonal_map(start: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """The orthogonal R [D,D] with the least sum of |R x - y|^2 over rows x of start and y of reached, [M,D] each."""
+    left, _, right = np.linalg.svd(reached.T @ start)
+    return left @ right
+
+
+def moved_rows(table: np.ndarray) -> int:
+    """How many first rows of a learned table [R,D] training has moved: after them, every row is what a row of N(0, 1/D)
+    would be, in its length and in its likeness to the row before it. At least 1.
+
+    A row that no sentence reached gets no gradient, and stays what it was at the beginning (`EncoderDecoder`).
+    """
+    width = table.shape[1]
+    squares = (table.astype(np.float64) ** 2).sum(1)  # [R], about 1 at the beginning
+    length = np.abs(squares * width - width) / math.sqrt(2 * width)  # in standard deviations of a chi-squared
+    unit = table / np.maximum(1e-12, np.sqrt(squares))[:, None]
+    alike = np.abs((unit[1:] * unit[:-1]).sum(1)) * math.sqrt(width)  # [R-1]
+    moved = length > UNLIKELY
+    moved[1:] |= alike > UNLIKELY
+    return int(np.flatnonzero(moved).max(initial=0)) + 1
+
+
+def _numbers(
+    values: torch.Tensor | np.ndarray,
+    similarity: np.ndarray,
+    rotated: torch.Tensor | np.ndarray,
+    reached: torch.Tensor | np.ndarray,
+    residual: torch.Tensor | np.ndarray,
+    **more: object,
+) -> PositionNumbers:
+    """The record, its spread taken over all positions, and every array read-only."""
+    mean, least, most = by_distance(similarity)
+    values, similarity, rotated, reached = (np.asarray(x, dtype=np.float32) for x in (values, similarity, rotated, reached))
+    residual = np.asarray(residual, dtype=np.float64)
+    for array in (values, similarity, rotated, reached, residual, mean, least, most):
+        array.flags.writeable = False
+    return PositionNumbers(values, similarity, mean, least, most, rotated, reached, residual, **more)  # type: ignore[arg-type]

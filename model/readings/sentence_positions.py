@@ -1,0 +1,126 @@
+"""Positions on one sentence: what they do to the likeness of its tokens, and what the translation is without them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from model.checkpoint import HOME, Checkpoint, names
+from model.config import PAD
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Positions
+from model.inference.analyse import Analysis, teacher_force
+from model.inference.predictions import changed_words
+from model.trace import Site
+
+SIDES = ("source", "target")
+SEED = 1  # of the shuffled positions
+FAR = 200  # a shift beyond every sentence of the training
+
+
+@dataclass(frozen=True)
+class SentencePositions:
+    """The T tokens of one side. Cosines [T,T] of their embeddings alone, of their positions alone, and of both added.
+
+    Rotary positions are added to nothing: there `positions` and `both` are None, and the scores of the first layer's
+    self-attention, a mean over its heads [T,T], are given without and with positions.
+    """
+
+    labels: tuple[str, ...]
+    alone: np.ndarray
+    positions: np.ndarray | None
+    both: np.ndarray | None
+    scores_without: np.ndarray | None
+    scores_with: np.ndarray | None
+    lengths: tuple[float, float]  # mean norm of an embedding (times sqrt(D), as it is added) and of what positions add
+    repeated: tuple[tuple[int, int], ...]  # positions of a token and of its next occurrence
+
+
+@torch.inference_mode()
+def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) -> SentencePositions:
+    """What the embedding makes of the source, or of the decoder's inputs, unedited; padding is left out."""
+    trace = (analysis.baseline or analysis).trace
+    axis = trace.source if side == "source" else trace.inputs
+    kept = [i for i, token in enumerate(axis.ids) if token != PAD]
+    ids, labels = [axis.ids[i] for i in kept], tuple(axis.labels[i] for i in kept)
+    embedding = getattr(checkpoint.model, f"{side}_embedding")
+    tokens, places = torch.tensor([ids], device=checkpoint.device), torch.arange(len(ids), device=checkpoint.device)
+    alone = embedding(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
+    added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary ones
+    both = embedding(tokens, places)[0]  # [T,D]
+    repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
+    lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
+    without = with_ = None
+    turned = checkpoint.config.positions == "rotary"
+    if turned:
+        edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
+        site = Site("encoder" if side == "source" else "decoder", 0)
+        traces = teacher_force(checkpoint, [t for t in trace.source.ids if t != PAD], trace.outputs.ids, edits)
+        with_, without = (each.scores[site].mean(0) for each in traces)
+    maps = (None, None) if turned else (_cosines(added), _cosines(both))
+    return SentencePositions(labels, _cosines(alone), *maps, without, with_, lengths, repeated)
+
+
+def _cosines(x: torch.Tensor) -> np.ndarray:
+    """Cosines of rows [T,D] with one another: float32 [T,T]."""
+    unit = x.double() / x.double().norm(dim=-1, keepdim=True).clamp(min=1e-12)
+    cosines = (unit @ unit.T).float().cpu().numpy()
+    cosines.flags.writeable = False
+    return cosines
+
+
+def variants(shift: int) -> tuple[Positions, ...]:
+    """The edits of positions that are tried on a sentence: off, shuffled, shifted by `shift` or 1, and far beyond."""
+    kinds = (("off", 0), ("shuffled", SEED), ("shifted", max(1, shift)), ("shifted", FAR))
+    return tuple(Positions(side, how, amount) for side in SIDES for how, amount in kinds)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What one edit of positions does to a sentence."""
+
+    words: tuple[str, ...]  # of the translation decoded again
+    changed: tuple[bool, ...]  # which of them the baseline does not have there
+    same: bool  # the translation is the baseline's
+    change: float  # of the summed log-probability of the baseline's target, in nats
+
+
+def variant(checkpoint: Checkpoint, again: Analysis) -> Variant:
+    """From an analysis decoded again under an edit of positions; ValueError where a learned table ends before."""
+    base = again.baseline
+    if base is None:
+        raise ValueError("Nothing is edited: there is nothing to compare.")
+    edits = [BASELINE, again.request.intervention]
+    before, after = teacher_force(checkpoint, base.trace.source.ids, base.trace.outputs.ids, edits)
+    words = again.translation.split()
+    _, changed = changed_words(base.translation.split(), words)
+    change = float(after.token_log_probs.sum() - before.token_log_probs.sum())
+    return Variant(tuple(words), changed, again.translation == base.translation, change)
+
+
+def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
+    """The learned positions of one side, float32 [R,D]; ValueError where the checkpoint has none."""
+    if checkpoint.config.positions != "learned":
+        raise ValueError(
+            f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
+        )
+    return getattr(checkpoint.model, f"{side}_embedding").positional.table.weight.detach().float().cpu().numpy()
+
+
+def learned_checkpoint(current: str, home: Path = HOME) -> str | None:
+    """The current checkpoint where its positions are learned, else the first in the folder that has such; None without."""
+    known = names(home)
+    ordered = [*([current] if current in known else []), *known]
+    return next((name for name in ordered if _scheme(home / name / "config.json") == "learned"), None)
+
+
+def _scheme(path: Path) -> str | None:
+    """The kind of positions that a config.json names; None where it cannot be read, which loading it would tell."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["model"]["positions"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

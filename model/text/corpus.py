@@ -1,0 +1,180 @@
+"""Parallel corpora: reading tab-separated pairs, and cutting them into batches of similar length."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import random
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from model.config import END, MAX_TOKENS, PAD, START
+from model.text.tokenizer import Tokenizer
+
+
+class DataError(ValueError):
+    """A data file that cannot be used; the text says which, where, and what was expected."""
+
+
+def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
+    """Source and target of every line of a tab-separated file; further columns are ignored.
+
+    Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes. Raises DataError with the line's number where a
+    line is empty or lacks a tab or a text, where the bytes are no UTF-8, and where the file cannot be opened.
+    """
+    pairs: list[tuple[str, str]] = []
+    blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
+    try:
+        for number, raw in enumerate(_lines(path), 1):
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            if not line.strip():
+                blank = blank or number
+                continue
+            if blank:
+                raise DataError(f"{path}, line {blank}: the line is empty; expected source TAB target. Remove the line.")
+            fields = [f.strip() for f in line.split("\t")]
+            if len(fields) < 2:
+                raise DataError(f"{path}, line {number}: no tab; expected source TAB target on every line.")
+            if not fields[0] or not fields[1]:
+                side = "source (column 1)" if not fields[0] else "target (column 2)"
+                raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence on both sides.")
+            pairs.append((fields[0], fields[1]))
+            if limit and len(pairs) >= limit:
+                break
+    except UnicodeDecodeError as fault:
+        raise DataError(
+            f"{path}, line {number}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; save the file as UTF-8."
+        ) from None
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as fault:  # the last: an encrypted archive
+        reason = getattr(fault, "strerror", None) or str(fault)
+        raise DataError(f"{path}: {reason}; expected a readable .tsv, .tsv.gz or .zip file.") from None
+    if not pairs:
+        raise DataError(f"{path}: no pair in it; expected at least one line of source TAB target.")
+    return pairs
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            texts = [n for n in archive.namelist() if n.endswith((".txt", ".tsv")) and not n.startswith("_")]
+            if not texts:
+                raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
+            with archive.open(texts[0]) as raw:
+                yield from raw
+    else:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rb") as raw:
+            yield from raw
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it cannot be read."""
+    try:
+        with path.open("rb") as raw:
+            return hashlib.file_digest(raw, "sha256").hexdigest()
+    except OSError as fault:
+        raise DataError(f"{path}: {fault.strerror}; expected a readable file.") from None
+
+
+def by_source(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """All targets of each distinct source string, in the order of the file."""
+    groups: dict[str, list[str]] = {}
+    for source, target in pairs:
+        groups.setdefault(source, []).append(target)
+    return groups
+
+
+def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> list[tuple[str, str]]:
+    """The pairs, and of those with an apostrophe in the source one in `share` again with the typographic one.
+
+    Phones type ’ where corpora have '; without copies the model would hardly have seen it.
+    """
+    straight = [pair for pair in pairs if "'" in pair[0]]
+    return [*pairs, *((source.replace("'", "’"), target) for source, target in straight[::share])]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids of some pairs: source [B,S], decoder inputs [B,T] beginning with `<s>`, outputs [B,T] ending in `</s>`."""
+
+    source: Tensor
+    inputs: Tensor
+    outputs: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        return Batch(self.source.to(device), self.inputs.to(device), self.outputs.to(device))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Encoded pairs, each side ending in `</s>`, none longer than the text limit."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+    dropped: int = 0  # pairs left out because a side was longer than the limit
+    first: list[int] = field(
+        default_factory=list
+    )  # the pairs whose target is the first that its source has; typeset copies count as their source
+
+    @classmethod
+    def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
+        sources = source.encode_batch([s for s, _ in pairs])
+        targets = target.encode_batch([t for _, t in pairs])
+        both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
+        kept = [i for i, (s, t) in enumerate(both) if len(s) <= MAX_TOKENS and len(t) <= MAX_TOKENS]
+        straight = [pairs[i][0].replace("’", "'") for i in kept]
+        firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
+        first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
+        return cls([both[i][0] for i in kept], [both[i][1] for i in kept], len(both) - len(kept), first)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def batches(self, tokens: int, seed: int, epoch: int, rows: Sequence[int] | None = None) -> list[list[int]]:
+        """Indices of each batch of one epoch: alike in length, at most `tokens` padded tokens a side, in random order.
+
+        All pairs, or those named in `rows`. The order depends on seed and epoch alone. Raises ValueError where a sentence
+        alone is longer than `tokens`.
+        """
+        draw = random.Random(f"{seed}/{epoch}")
+        noise = [draw.random() for _ in self.sources]
+        order = sorted(
+            range(len(self)) if rows is None else rows, key=lambda i: (len(self.targets[i]), len(self.sources[i]), noise[i])
+        )
+        batches: list[list[int]] = [[]]
+        longest = 0
+        for i in order:
+            length = max(len(self.targets[i]), len(self.sources[i]))
+            if length > tokens:
+                raise ValueError(f"a batch holds {tokens} tokens, a sentence has {length}; give a larger batch_tokens")
+            longest = max(longest, length)
+            if longest * (len(batches[-1]) + 1) > tokens:
+                batches.append([])
+                longest = length
+            batches[-1].append(i)
+        draw.shuffle(batches)
+        return batches
+
+    def batch(self, indices: Sequence[int]) -> Batch:
+        targets = [self.targets[i] for i in indices]
+        inputs = [[START, *t[:-1]] for t in targets]
+        return Batch(pad([self.sources[i] for i in indices]), pad(inputs), pad(targets))
+
+
+def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:
+    """How often each of `size` tokens occurs."""
+    found = Counter(token for row in rows for token in row)
+    return tuple(found[token] for token in range(size))
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids, filled up with `<pad>` to one length: [B,S]."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows], dtype=torch.long)

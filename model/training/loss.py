@@ -1,0 +1,56 @@
+"""What training minimises, and at which rate."""
+
+from __future__ import annotations
+
+import math
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.config import TrainConfig
+from model.network import masks
+from model.network.transformer import EncoderDecoder
+from model.text.corpus import Batch
+
+
+def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    """Label-smoothed cross-entropy, summed over tokens, in nats (Szegedy et al. 2016, section 7).
+
+    logits [N,V], target [N]. The smoothed target gives eps / V to every token, the right one included; the 2017 code of
+    tensor2tensor gives eps / (V - 1) to the others alone.
+    """
+    return F.cross_entropy(logits.float(), target, label_smoothing=smoothing, reduction="sum")
+
+
+def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
+    """Summed loss of a batch and the number of target tokens that are not padding."""
+    seen = masks.build(batch.source, batch.inputs, model.config.window, trained_causal=model.config.causal)
+    memory = model.encode(batch.source, seen.encoder)  # [B,S,D]
+    hidden = model.decode(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
+    real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]
+    return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
+
+
+class Objective(nn.Module):
+    """The model with its loss, as one module: what several processes must call to share their gradients."""
+
+    def __init__(self, model: EncoderDecoder, smoothing: float) -> None:
+        super().__init__()
+        self.model, self.smoothing = model, smoothing
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Summed loss of a batch, in nats."""
+        return batch_loss(self.model, batch, self.smoothing)[0]
+
+
+def learning_rate(config: TrainConfig, step: int, total: int) -> float:
+    """The rate at a step from 1: linear warm-up to the peak, then cosine to zero, or 1/sqrt(step).
+
+    `noam` is section 5.3 of Vaswani et al. 2017 with the peak named instead of a factor.
+    """
+    if step <= config.warmup:
+        return config.learning_rate * step / config.warmup
+    if config.schedule == "noam":
+        return config.learning_rate * math.sqrt(config.warmup / step)
+    done = min(1.0, (step - config.warmup) / max(1, total - config.warmup))
+    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))

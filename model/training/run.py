@@ -1,0 +1,304 @@
+"""Training: a loop that can be stopped at any moment and goes on where it was, on one processor or on many."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import nn
+
+from model import checkpoint as checkpoints
+from model.checkpoint import Checkpoint
+from model.config import MAX_TOKENS, ModelConfig, TrainConfig
+from model.device import has_bfloat16, keep_freed_memory, random_state, set_random_state
+from model.evaluation.head_means import head_means
+from model.network.transformer import EncoderDecoder
+from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.tokenizer import Tokenizer
+from model.training import snapshots
+from model.training.distributed import Group
+from model.training.loss import Objective, learning_rate
+from model.training.meter import Meter
+from model.training.run_folder import Files, Progress, RunFolder, TrainingError
+from model.training.validation import Validator, Weights, averaged
+
+
+class Run:
+    """One training run in a folder (`RunFolder`), with `checkpoint/`, the best weights, in it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Files,
+        model_options: dict[str, Any],
+        config: TrainConfig,
+        device: torch.device,
+        languages: tuple[str, str],
+        init: str | None = None,
+    ) -> None:
+        """Prepares a new run, or the one in `folder` for going on.
+
+        Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
+        given beside `init`, whose model is as it is; DataError for a bad file.
+        """
+        _check_options(model_options, init)
+        self.files = RunFolder(folder)
+        self.group = Group(device)
+        self.config, self.device, self.languages = config, self.group.device, languages
+        pairs = read_pairs(files.train)
+        self.settings = {
+            "model": model_options,
+            "training": config.to_dict(),
+            "data": files.hashes(),
+            "init": init,
+            "processes": self.group.size,
+        }
+        self.files.check(self.settings)
+        watched = snapshots.read(files.probes) if files.probes else []
+        pairs = with_typeset_copies(pairs)
+        start = checkpoints.load(init) if init else None
+        self.source_tokenizer, self.target_tokenizer = self._tokenizers(pairs, model_options, start)
+        self.model_config = start.config if start else self._model_config(model_options)
+        self.corpus = Corpus.encode(pairs, self.source_tokenizer, self.target_tokenizer)
+        if not len(self.corpus):
+            raise DataError(f"{files.train}: every pair is longer than the text limit.")
+        self.dev = Validator(files.dev, self.source_tokenizer, self.target_tokenizer, 4 * config.batch_tokens)
+        self.recorder = snapshots.Recorder(snapshots.encode(watched, self.source_tokenizer, self.target_tokenizer))
+        torch.manual_seed(config.seed)
+        self.model = EncoderDecoder(self.model_config)
+        if start:
+            self.model.load_state_dict(start.model.state_dict())
+        self.model.to(self.device)
+        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing))
+        if self.group.size > 1:
+            torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True
+        )
+        self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
+        self.progress = Progress()
+        self.stop = False  # set from outside: the run saves after the step that is under way, and ends
+        self.total = sum(len(self._batches(epoch)) for epoch in range(config.epochs))
+        half = config.precision == "bfloat16" or (config.precision == "auto" and has_bfloat16(self.device))
+        self.autocast = torch.autocast(self.device.type, torch.bfloat16, enabled=half)
+        self._restore()
+        if self.group.first:
+            self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
+
+    def _tokenizers(
+        self, pairs: list[tuple[str, str]], options: dict[str, Any], start: Checkpoint | None
+    ) -> tuple[Tokenizer, Tokenizer]:
+        if start:
+            return start.source_tokenizer, start.target_tokenizer
+        size = self.config.vocab_size
+        if options.get("joint_vocab", True):
+            both = Tokenizer.train((text for pair in pairs for text in pair), size)
+            return both, both
+        return Tokenizer.train((s for s, _ in pairs), size), Tokenizer.train((t for _, t in pairs), size)
+
+    def _model_config(self, options: dict[str, Any]) -> ModelConfig:
+        return ModelConfig(source_vocab=self.source_tokenizer.size, target_vocab=self.target_tokenizer.size, **options)
+
+    def _batches(self, epoch: int) -> list[list[int]]:
+        late = epoch >= self.config.epochs - self.config.first_target_epochs
+        return self.corpus.batches(self.config.batch_tokens, self.config.seed, epoch, self.corpus.first if late else None)
+
+    # -- stopping and going on ------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Writes the whole state of the run at once: a run that is killed while saving keeps the state before."""
+        random = self.group.gather(random_state(self.device))
+        if not self.group.first:
+            return
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "snapshots": self.snapshots,
+            "progress": vars(self.progress),
+            "random": random,
+            "probes": self.recorder.state(),
+        }
+        self.files.save_state(state, self.progress.step)
+
+    def _restore(self) -> None:
+        state = self.files.load_state(torch.device("cpu"))
+        if state is None:
+            return
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.snapshots = state["snapshots"]
+        self.progress = Progress(**state["progress"])
+        self.recorder.restore(state["probes"])
+        set_random_state(self.device, state["random"][self.group.rank])
+        if self.group.first:
+            self.files.cut_log(self.progress.step)
+
+    def log(self, **entry: Any) -> None:
+        self.files.log(**({"step": self.progress.step, "seconds": round(self.progress.seconds, 1)} | entry))
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    def train(self, max_minutes: float | None = None) -> bool:
+        """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way."""
+        keep_freed_memory()
+        meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
+        try:
+            return self._loop(meter, max_minutes)
+        finally:
+            meter.close()
+
+    def _loop(self, meter: Meter, max_minutes: float | None) -> bool:
+        began = saved = time.monotonic()
+        state, due = self.progress, snapshots.steps(self.total)
+        if not state.step:
+            self._watch()
+        while state.epoch < self.config.epochs and not state.ended:
+            for indices in self._batches(state.epoch)[state.batch :]:
+                tick = time.monotonic()
+                loss, tokens, rate = self._step(indices)
+                state.batch += 1
+                state.seconds += time.monotonic() - tick
+                if (entry := meter.update(loss, tokens, rate, time.monotonic() - tick)) and self.group.first:
+                    self.log(epoch=state.epoch, **entry)
+                if state.step in due:
+                    self._watch()
+                if state.step % self.config.validate_every == 0:
+                    meter.say(self.validate())
+                out_of_time = max_minutes is not None and time.monotonic() - began > 60 * max_minutes
+                overdue = time.monotonic() - saved > 60 * self.config.save_minutes
+                stop, save = self.group.sums([self.stop or out_of_time, overdue])
+                if stop or save:
+                    self.save()
+                    saved = time.monotonic()
+                if stop:
+                    return False
+                if state.ended:
+                    break
+            else:
+                state.epoch, state.batch = state.epoch + 1, 0
+        if not state.validations or state.validations[-1]["step"] != state.step:
+            meter.say(self.validate())
+        self._finish()
+        return True
+
+    def _step(self, indices: Sequence[int]) -> tuple[float, int, float]:
+        """One step on a batch, of which each process takes every so-manieth pair: its loss, its tokens and the rate."""
+        self.progress.step += 1
+        rate = learning_rate(self.config, self.progress.step, self.total)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        share = indices[self.group.rank :: self.group.size]
+        batch = self.corpus.batch(share or indices[:1]).to(self.device)
+        tokens = int(self.group.sums([sum(len(self.corpus.targets[i]) for i in share)])[0])
+        self.model.train()
+        with self.autocast:
+            loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
+        (loss * self.group.size / tokens).backward()  # gradients are averaged over the processes
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        value = self.group.sums([loss.item()])[0]
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the loss is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
+                "Begin anew with a lower learning rate."
+            )
+        return value, tokens, rate
+
+    def _watch(self) -> None:
+        if self.group.first and self.recorder.sentences:
+            self.recorder.record(self.progress.step, self.model)
+
+    # -- measuring and keeping ------------------------------------------------------------------------------------
+
+    def validate(self) -> str:
+        """Dev loss of the first targets (no smoothing, nats a token), BLEU and chrF of the averaged weights.
+
+        Keeps them where the loss is the lowest so far; ends the run after `patience` validations without a lower one.
+        """
+        state = self.progress
+        if self.group.first:
+            self.snapshots.append({k: v.detach().float().cpu().clone() for k, v in self.model.state_dict().items()})
+            del self.snapshots[: -self.config.average]
+            model = averaged(self.model, self.snapshots)
+            entry = {"step": state.step, "dev_loss": round(self.dev.loss(model, self.autocast), 4)}
+            if self.config.average > 1:
+                entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
+            entry |= self.dev.scores(model)
+            self.log(**entry)
+            state.validations.append(entry)
+            if not state.best or entry["dev_loss"] <= state.best["dev_loss"]:
+                state.best = entry
+                self._keep(model)
+            late = len(state.validations) - 1 - state.validations.index(state.best)
+            state.ended = bool(self.config.patience) and late >= self.config.patience
+        state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
+        last = state.validations[-1]
+        return f"step {state.step}: dev loss {last['dev_loss']:.3f}, BLEU {last['bleu']}, chrF {last['chrf']}"
+
+    def _keep(self, model: EncoderDecoder) -> None:
+        try:
+            checkpoints.save(self.checkpoint(model), self.files.path / "checkpoint")
+        except (OSError, SafetensorError) as fault:
+            raise self.files.not_saved(fault, self.progress.step) from None
+
+    def leave(self) -> None:
+        """Says goodbye to the other processes; the run takes no step after it."""
+        del self.objective  # it holds on to the group
+        self.group.leave()
+
+    def _finish(self) -> None:
+        """Beside the best weights: the means of their heads, and the probes with a last look at them. The last state."""
+        if self.recorder.sentences and self.progress.step not in self.recorder.steps:
+            self._watch()
+        if self.group.first:
+            folder = self.files.path / "checkpoint"
+            kept = checkpoints.load(str(folder), self.device).model
+            try:
+                checkpoints.save_means(head_means(kept, self.dev.corpus), folder)
+                if self.recorder.steps:
+                    self.recorder.recording().save(folder / "probes.npz")
+            except (OSError, SafetensorError) as fault:
+                raise self.files.not_saved(fault, self.progress.step) from None
+        self.save()
+
+    def checkpoint(self, model: EncoderDecoder) -> Checkpoint:
+        """A model of this run, with what is known of it."""
+        counts = {
+            "source": count_tokens(self.corpus.sources, self.source_tokenizer.size),
+            "target": count_tokens(self.corpus.targets, self.target_tokenizer.size),
+        }
+        state = self.progress
+        made_by = {"steps": state.step, "minutes": round(state.seconds / 60), "pairs": len(self.corpus)}
+        metrics = {
+            "parameters": model.parameter_count,
+            "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},
+            "dev": state.best | {"distinct_sources": len(self.dev.groups)},
+            "validations": state.validations,
+        }
+        return Checkpoint(
+            self.files.path.name,
+            self.model_config,
+            model,
+            self.source_tokenizer,
+            self.target_tokenizer,
+            self.languages,
+            metrics,
+            counts,
+        )
+
+
+def _check_options(options: dict[str, Any], init: str | None) -> None:
+    learned = options.get("positions") == "learned"
+    if learned and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
+        raise TrainingError(
+            f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
+            "the longest text that is translated."
+        )
+    if init and options:
+        raise TrainingError(f"--init takes the model of {init} as it is; leave out {', '.join(options)}.")

@@ -1,0 +1,148 @@
+"""What a training run keeps on the disk: `settings.json`, `log.jsonl` and `state.pt`; `checkpoint/` lies beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model import checkpoint as checkpoints
+from model.text.corpus import file_hash
+
+
+class TrainingError(ValueError):
+    """A run that cannot start or go on; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a run reads: pairs to learn, pairs to choose by, and sentences to watch, if any."""
+
+    train: Path
+    dev: Path
+    probes: Path | None = None
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file; DataError for one that cannot be read."""
+        named = {"train": self.train, "dev": self.dev} | ({"probes": self.probes} if self.probes else {})
+        return {name: file_hash(path) for name, path in named.items()}
+
+
+@dataclass
+class Progress:
+    """Where a run is: everything beside weights, optimiser and random state that resuming needs."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # batches of this epoch that are done
+    seconds: float = 0.0
+    validations: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Any] = field(default_factory=dict)  # the validation with the lowest dev loss
+    ended: bool = False  # by early stopping
+
+
+class RunFolder:
+    """The folder of one run. Every file is complete or as it was before, whenever the run is killed."""
+
+    def __init__(self, path: Path) -> None:
+        """Makes the folder where there is none; TrainingError where a file stands in its place."""
+        if path.exists() and not path.is_dir():
+            raise TrainingError(f"{path} is a file; expected a folder for the run: give another --out.")
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+
+    def check(self, settings: dict[str, Any]) -> None:
+        """Raises TrainingError where the folder holds a run with other settings, or with data that have changed since."""
+        path = self.path / "settings.json"
+        if not path.exists():
+            return
+        try:
+            old = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            raise TrainingError(f"{path} is damaged; begin in another folder.") from None
+        for part, value in settings.items():
+            found = old.get(part)
+            if found == value:
+                continue
+            if part == "data" and isinstance(found, dict):
+                changed = next(name for name in value if found.get(name) != value[name])
+                raise TrainingError(
+                    f"the {changed} file is not the one that the run in {self.path} began with (its SHA-256 was "
+                    f"{str(found.get(changed))[:12]}…, now {str(value[changed])[:12]}…); put the former file back, or give "
+                    "another --out to begin anew."
+                )
+            raise TrainingError(
+                f"{self.path} holds a run with other settings ({part}: {_difference(found, value)}); "
+                "give the same ones to go on, or another --out to begin anew."
+            )
+
+    def write_settings(self, settings: dict[str, Any]) -> None:
+        checkpoints.write_json(self.path / "settings.json", settings)
+
+    def save_state(self, state: dict[str, Any], step: int) -> None:
+        """Writes the state whole, by way of a temporary file; TrainingError where the disk is full."""
+        temporary = self.path / "state.pt.new"
+        try:
+            with temporary.open("wb") as raw:
+                torch.save(state, raw)
+                raw.flush()
+                os.fsync(raw.fileno())
+            os.replace(temporary, self.path / "state.pt")
+        except (OSError, RuntimeError) as fault:  # torch's writer has no kind of its own
+            temporary.unlink(missing_ok=True)
+            raise self.not_saved(fault, step) from None
+
+    def not_saved(self, fault: Exception, step: int) -> TrainingError:
+        """What to say where something could not be written."""
+        reason = getattr(fault, "strerror", None) or str(fault).splitlines()[0]
+        return TrainingError(
+            f"step {step} could not be saved in {self.path} ({reason}); make room and give the same command: "
+            "what was saved before is as it was."
+        )
+
+    def load_state(self, device: torch.device) -> dict[str, Any] | None:
+        """What was saved last, or None; TrainingError where it cannot be read."""
+        path = self.path / "state.pt"
+        if not path.exists():
+            return None
+        try:
+            return torch.load(path, map_location=device, weights_only=True)
+        except Exception as fault:  # torch raises many kinds for a damaged file
+            raise TrainingError(
+                f"{path} is damaged ({type(fault).__name__}); remove it, or begin in another folder."
+            ) from None
+
+    def log(self, **entry: Any) -> None:
+        """Adds a line to `log.jsonl`."""
+        with (self.path / "log.jsonl").open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(entry) + "\n")
+
+    def cut_log(self, step: int) -> None:
+        """Drops what was logged after a step: a run that was killed does these steps again."""
+        path = self.path / "log.jsonl"
+        if not path.exists():
+            return
+        kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
+        temporary = path.with_name(path.name + ".new")
+        temporary.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        os.replace(temporary, path)
+
+
+def _step_of(line: str) -> float:
+    """The step of a line of the log; a line that was cut off while it was written belongs nowhere."""
+    try:
+        return json.loads(line)["step"]
+    except (ValueError, KeyError, TypeError):
+        return float("inf")
+
+
+def _difference(old: Any, new: Any) -> str:
+    """What differs between two settings, in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+        return ", ".join(f"{name} was {old.get(name)}, now {new.get(name)}" for name in names)
+    return f"was {old}, now {new}"

@@ -1,0 +1,61 @@
+"""How good the weights are while they are trained: loss and scores on the dev pairs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import MAX_TOKENS
+from model.evaluation import scoring
+from model.network.transformer import EncoderDecoder
+from model.text.corpus import Corpus, DataError, by_source, read_pairs
+from model.text.tokenizer import Tokenizer
+from model.training.loss import batch_loss
+
+SCORED = 500  # dev sentences that are translated at each validation
+Weights = dict[str, Tensor]
+
+
+class Validator:
+    """The dev pairs, ready to be measured on: of each distinct source the first target, as the scores have it."""
+
+    def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
+        """`tokens` is the size of a batch. Raises DataError for a bad file and where every pair is too long."""
+        self.groups = by_source(read_pairs(path))
+        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
+        pairs = [(source, targets[0]) for source, targets in self.groups.items()]
+        self.corpus = Corpus.encode(pairs, source_tokenizer, target_tokenizer)
+        if not len(self.corpus):
+            raise DataError(f"{path}: every pair is longer than the text limit.")
+        self.scored = pairs[:SCORED]
+        self.batches = self.corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
+
+    def loss(self, model: EncoderDecoder, precision: AbstractContextManager) -> float:
+        """Nats a token, without smoothing; the model's mode stays."""
+        was_training, device = model.training, next(model.parameters()).device
+        model.eval()
+        total, count = 0.0, 0
+        with torch.inference_mode(), precision:
+            for indices in self.batches:
+                loss, tokens = batch_loss(model, self.corpus.batch(indices).to(device), 0.0)
+                total, count = total + float(loss), count + tokens
+        model.train(was_training)
+        return total / count
+
+    def scores(self, model: EncoderDecoder) -> dict[str, Any]:
+        """BLEU and chrF of greedy translations of the first 500 sentences."""
+        found = scoring.evaluate(model, self.source_tokenizer, self.target_tokenizer, self.scored)
+        return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
+
+
+def averaged(model: EncoderDecoder, snapshots: Sequence[Weights]) -> EncoderDecoder:
+    """A copy of the model with the mean of some snapshots as its weights, taken in float32."""
+    made = copy.deepcopy(model)
+    made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
+    return made.eval()

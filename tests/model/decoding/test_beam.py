@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import tiny
+import torch
+
+from model.config import END, PAD, START
+from model.decoding.hypotheses import Hypothesis, length_penalty
+from model.decoding.search import beam, greedy
+from model.edits.intervention import BASELINE, Intervention
+from model.network import masks
+
+UNCAUSAL = Intervention(causal_mask=False)
+UNPADDED = Intervention(padding_mask=False)
+EDITS = pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL, UNPADDED])
+SEEDS = range(4)
+
+
+def rescored(model, source: torch.Tensor, ids: tuple[int, ...], edit: Intervention = BASELINE) -> list[float]:
+    """Log-probability of each token, without any of the code under test; without the causal mask, prefix by prefix."""
+    found = []
+    for t in range(len(ids)):
+        inputs = torch.tensor([[START, *ids[:t]]])
+        logits = model(source, inputs, masks.build(source, inputs, model.config.window, [edit]))[0, -1]
+        found.append(float(logits.float().log_softmax(-1)[ids[t]]))
+    return found
+
+
+def same(one: tuple[Hypothesis, ...], two: tuple[Hypothesis, ...]) -> None:
+    assert [h.ids for h in one] == [h.ids for h in two]
+    for a, b in zip(one, two, strict=True):
+        assert a.log_probs == pytest.approx(b.log_probs, abs=1e-5)
+
+
+@EDITS
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_width_of_one_is_greedy(edit, alpha):
+    for seed in SEEDS:
+        model, source = tiny.lively(seed), tiny.padded([6, 4, 1], 6, seed=seed)
+        found = beam(model, source, 1, alpha, [edit], limit=10)
+        assert [len(paths) for paths in found] == [1, 1, 1]
+        same(tuple(paths[0] for paths in found), tuple(greedy(model, source, [edit], limit=10)))
+
+
+@EDITS
+def test_every_score_is_that_of_teacher_forcing(edit):
+    for seed in SEEDS:
+        model, source = tiny.lively(seed), tiny.padded([4], 6, seed=seed)
+        (paths,) = beam(model, source, 4, 0.6, [edit], limit=7)
+        assert len(paths) == len({h.ids for h in paths}) == 4
+        for path in paths:
+            assert path.log_probs == pytest.approx(rescored(model, source, path.ids, edit), abs=1e-5)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_a_wide_beam_is_exhaustive_search(alpha):
+    """Five tokens that can be chosen, up to three of them: a width of 5^2 misses nothing."""
+    limit, vocab = 3, 7
+    for seed in range(6):
+        model = tiny.lively(seed, source_vocab=vocab, target_vocab=vocab)
+        source = tiny.ids(1, 3, seed=seed, vocab=vocab)
+        words = [i for i in range(vocab) if i not in (PAD, START, END)]
+        every = [(*w, END) for n in range(limit) for w in itertools.product(words, repeat=n)]
+        every += itertools.product(words, repeat=limit)
+        ranked = {ids: sum(rescored(model, source, ids)) / length_penalty(len(ids), alpha) for ids in every}
+        (paths,) = beam(model, source, 5 ** (limit - 1), alpha, limit=limit)
+        assert paths[0].ids == max(ranked, key=ranked.get)
+        assert paths[0].normalised(alpha) == pytest.approx(max(ranked.values()), abs=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"positions": "rotary"}, {"window": 2}], ids=str)
+def test_the_cache_follows_the_paths(changes):
+    """Paths change places at every step; with and without a cache they are the same."""
+    begun = set()
+    for seed in SEEDS:
+        model, source = tiny.lively(seed, **changes), tiny.padded([6, 4, 1], 6, seed=seed)
+        cached = beam(model, source, 4, limit=9)
+        for one, two in zip(cached, beam(model, source, 4, limit=9, use_cache=False), strict=True):
+            same(one, two)
+        begun |= {h.ids[:2] for paths in cached for h in paths}
+    assert len(begun) > 20  # something happened
+
+
+def test_a_batch_with_padding_equals_single_sentences():
+    for seed in SEEDS:
+        model, lengths = tiny.lively(seed), [6, 3, 1, 5]
+        source = tiny.padded(lengths, 6, seed=seed)
+        for number, paths in enumerate(beam(model, source, 3, 0.6, limit=9)):
+            alone = source[number : number + 1, : lengths[number]]
+            same(paths, beam(model, alone, 3, 0.6, limit=9)[0])
+
+
+def test_one_intervention_a_row():
+    model, source = tiny.lively(1), tiny.padded([4], 6, seed=1).expand(3, 6)
+    edits = [BASELINE, UNCAUSAL, UNPADDED]
+    for paths, edit in zip(beam(model, source, 3, edits=edits, limit=6), edits, strict=True):
+        same(paths, beam(model, source[:1], 3, edits=[edit], limit=6)[0])
+
+
+def test_hypotheses_are_ranked_by_the_normalised_score():
+    lengths = set()
+    for seed in range(8):
+        for alpha in (0.0, 1.5):
+            (paths,) = beam(tiny.lively(seed), tiny.ids(1, 5, seed=seed), 5, alpha, limit=8)
+            scores = [h.score / ((5 + len(h.ids)) / 6) ** alpha for h in paths]
+            assert scores == sorted(scores, reverse=True)
+            lengths |= {len(h.ids) for h in paths}
+            for path in paths:
+                assert path.finished or len(path.ids) == 8
+                assert END not in path.ids[:-1]
+                assert not {PAD, START} & set(path.ids)
+    assert len(lengths) > 2
+
+
+def test_the_length_penalty_by_hand():
+    assert length_penalty(1, 2.0) == 1.0
+    assert length_penalty(7, 0.5) == math.sqrt(2)
+    assert length_penalty(100, 0.0) == 1.0
+    assert Hypothesis((5,) * 7, (-1.0,) * 7).normalised(1.0) == -3.5
+
+
+def test_a_forced_prefix_begins_every_path():
+    model, source = tiny.lively(2), tiny.padded([5, 2], 5)
+    for paths in beam(model, source, 3, prefix=[7, 30], limit=6):
+        assert {h.ids[:2] for h in paths} == {(7, 30)}
+        assert len(paths) == 3
+    (whole,) = beam(model, source[:1], 3, prefix=[7, 30], limit=6)
+    assert whole[0].log_probs == pytest.approx(rescored(model, source[:1], whole[0].ids), abs=1e-5)
+
+
+def test_a_forced_end_ends():
+    (paths,) = beam(tiny.lively(), tiny.ids(1, 4), 3, prefix=[7, END], limit=6)
+    assert [h.ids for h in paths] == [(7, END)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 0}, "the beam's width is 0; expected at least 1"),
+        ({"width": 2, "alpha": -1.0}, "alpha is -1.0; expected a number of at least 0"),
+        ({"width": 2, "alpha": math.nan}, "alpha is nan; expected a number of at least 0"),
+        ({"width": 2, "alpha": math.inf}, "alpha is inf; expected a number of at least 0"),
+        ({"width": 2, "prefix": [5, 6, 7], "limit": 3}, "the prefix has 3 tokens; expected fewer than the limit of 3"),
+    ],
+)
+def test_what_cannot_be_searched_is_told(options, message):
+    with pytest.raises(ValueError, match=message):
+        beam(tiny.lively(), tiny.ids(1, 4), **options)

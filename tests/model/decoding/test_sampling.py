@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.config import PAD, START
+from model.decoding.sampling import choices
+from model.decoding.search import greedy, sample
+from model.edits.apply import Edits
+from model.edits.intervention import Intervention
+
+# `<pad>` and `<s>` hold much of the probability and may not be chosen; of the rest: 0.5, 0.3, 0.15, 0.05
+SHARES = {5: 0.5, 3: 0.3, 2: 0.15, 4: 0.05}
+LOG_PROBS = np.log([0.3, 0.2, *(0.5 * SHARES[i] for i in (2, 3, 4, 5))])
+
+
+def kept(**controls) -> dict[int, float]:
+    found = choices(LOG_PROBS, **controls)
+    return {int(i): float(p) for i, p, k in zip(found.ids, found.probability, found.kept, strict=True) if k}
+
+
+@pytest.mark.parametrize(
+    ("controls", "expected"),
+    [
+        ({}, SHARES),
+        ({"top_k": 2}, {5: 0.625, 3: 0.375}),
+        ({"top_k": 1}, {5: 1.0}),
+        ({"top_k": 99}, SHARES),
+        ({"top_p": 0.8}, {5: 0.625, 3: 0.375}),  # 0.5 + 0.3 reaches it
+        ({"top_p": 0.81}, {5: 0.5 / 0.95, 3: 0.3 / 0.95, 2: 0.15 / 0.95}),
+        ({"top_p": 0.5}, {5: 1.0}),
+        ({"top_p": 1e-9}, {5: 1.0}),
+        ({"top_k": 3, "top_p": 0.84}, {5: 0.625, 3: 0.375}),  # of three, scaled to 1: 0.526 + 0.316 = 0.842
+        ({"temperature": 0.0}, {5: 1.0}),
+        ({"temperature": 0.5, "top_k": 2}, {5: 0.25 / 0.34, 3: 0.09 / 0.34}),
+        (
+            {"temperature": 2.0, "top_k": 2},
+            {5: math.sqrt(5) / (math.sqrt(5) + math.sqrt(3)), 3: math.sqrt(3) / (math.sqrt(5) + math.sqrt(3))},
+        ),
+    ],
+    ids=str,
+)
+def test_what_may_be_chosen_by_hand(controls, expected):
+    found = kept(**controls)
+    assert list(found) == list(expected)
+    assert found == pytest.approx(expected)
+
+
+def test_all_candidates_are_told_likeliest_first():
+    found = choices(LOG_PROBS, top_k=3, top_p=0.6)
+    assert found.ids.tolist()[:4] == [5, 3, 2, 4]
+    assert set(found.ids.tolist()) == set(range(6))
+    assert found.tempered[:4] == pytest.approx([0.5, 0.3, 0.15, 0.05])
+    assert found.kept_by_k.tolist() == [True, True, True, False, False, False]
+    assert found.kept.tolist() == [True, True, False, False, False, False]
+    assert found.probability.sum() == pytest.approx(1)
+    assert LOG_PROBS[PAD] == pytest.approx(math.log(0.3))  # the input stays
+
+
+def test_a_place_between_0_and_1_draws_a_token():
+    found = choices(LOG_PROBS, top_p=0.9)
+    assert [found.draw(x) for x in (0.0, 0.52, 0.53, 0.84, 0.85, 0.999999999, 1.0)] == [5, 5, 3, 3, 2, 2, 2]
+
+
+def test_drawn_shares_are_those_asked_for():
+    found, generator = choices(LOG_PROBS, temperature=1.0), np.random.default_rng(3)
+    drawn = [found.draw(generator.random()) for _ in range(20_000)]
+    for token, share in SHARES.items():
+        assert drawn.count(token) / len(drawn) == pytest.approx(share, abs=0.015)
+    assert not {PAD, START} & set(drawn)
+
+
+@pytest.mark.parametrize(
+    ("controls", "message"),
+    [
+        ({"temperature": -0.1}, "The temperature is -0.1; expected 0, or 0.01 to 10."),
+        ({"temperature": math.nan}, "The temperature is nan; expected 0, or 0.01 to 10."),
+        ({"temperature": math.inf}, "The temperature is inf; expected 0, or 0.01 to 10."),
+        ({"top_k": -1}, "Top-k is -1; expected a whole number of at least 0, where 0 keeps all."),
+        ({"top_k": 1.5}, "Top-k is 1.5; expected a whole number"),
+        ({"top_p": 0.0}, "Top-p is 0.0; expected more than 0 and at most 1."),
+        ({"top_p": 1.01}, "Top-p is 1.01; expected more than 0 and at most 1."),
+        ({"top_p": math.nan}, "Top-p is nan; expected more than 0"),
+    ],
+)
+def test_controls_out_of_range_are_told(controls, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        choices(LOG_PROBS, **controls)
+    with pytest.raises(ValueError, match=f"^{message}"):
+        sample(tiny.lively(), tiny.ids(1, 4), 1, **controls)
+
+
+# -- whole sentences --------------------------------------------------------------------------------------------------
+
+
+def test_a_seed_repeats_its_text_whoever_else_is_decoding():
+    model, lengths = tiny.lively(1), [6, 3, 5]
+    source = tiny.padded(lengths, 6, seed=1)
+    together = sample(model, source, 7, limit=10)
+    for row, length in enumerate(lengths):
+        torch.manual_seed(row)  # torch's own state has no part in it
+        (alone,) = sample(model, source[row : row + 1, :length], 7, limit=10)
+        assert alone.ids == together[row].ids
+        assert alone.log_probs == pytest.approx(together[row].log_probs, abs=1e-5)
+    texts = {sample(model, source[:1], seed, limit=10)[0].ids for seed in range(12)}
+    assert len(texts) > 6
+
+
+def test_a_temperature_of_0_and_a_k_of_1_are_greedy():
+    for seed in range(3):
+        model, source = tiny.lively(seed), tiny.padded([6, 4], 6, seed=seed)
+        plain = [h.ids for h in greedy(model, source, limit=9)]
+        assert [h.ids for h in sample(model, source, 5, temperature=0, limit=9)] == plain
+        assert [h.ids for h in sample(model, source, 5, top_k=1, limit=9)] == plain
+        assert [h.ids for h in sample(model, source, 5, temperature=3, limit=9)] != plain
+
+
+@pytest.mark.parametrize("edit", [Intervention(), Intervention(causal_mask=False), Intervention(padding_mask=False)])
+def test_cached_equals_uncached_under_edits(edit):
+    model, source = tiny.lively(2), tiny.padded([6, 4], 6, seed=2)
+    cached = sample(model, source, 3, temperature=1.5, edits=Edits([edit]), limit=8)
+    uncached = sample(model, source, 3, temperature=1.5, edits=[edit], limit=8, use_cache=False)
+    assert [h.ids for h in cached] == [h.ids for h in uncached]
+
+
+def test_a_forced_prefix_begins_every_sample():
+    for found in sample(tiny.lively(2), tiny.padded([5, 2], 5), 3, prefix=[7, 30], limit=6):
+        assert found.ids[:2] == (7, 30)
+    with pytest.raises(ValueError, match="the prefix has 3 tokens; expected fewer than the limit of 3"):
+        sample(tiny.lively(), tiny.ids(1, 4), 1, prefix=[5, 6, 7], limit=3)

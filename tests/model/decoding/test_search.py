@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import pytest
+import tiny
+import torch
+
+from model.config import END, MAX_TOKENS, PAD, START
+from model.decoding import search as decoding
+from model.decoding.hypotheses import Hypothesis
+from model.decoding.search import choose, greedy
+from model.edits.intervention import BASELINE, Intervention
+from model.network import masks
+
+UNCAUSAL = Intervention(causal_mask=False)
+UNPADDED = Intervention(padding_mask=False)
+KINDS = pytest.mark.parametrize(
+    "changes", [{}, {"positions": "learned"}, {"positions": "rotary"}, {"window": 2}, {"norm_first": False}], ids=str
+)
+
+
+def same(one: list[Hypothesis], two: list[Hypothesis], tolerance: float = 1e-5) -> None:
+    """Equal tokens; log-probabilities are float32."""
+    assert [h.ids for h in one] == [h.ids for h in two]
+    for a, b in zip(one, two, strict=True):
+        assert a.log_probs == pytest.approx(b.log_probs, abs=tolerance)
+
+
+def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list[int]:
+    """Greedy decoding of one sentence without any of the code under test: the whole pass again at each step."""
+    chosen: list[int] = []
+    while len(chosen) < limit and END not in chosen:
+        target = torch.tensor([[START, *chosen]])
+        logits = model(source, target, masks.build(source, target, model.config.window, [edit]))[0, -1]
+        chosen.append(3 + int(logits[3:].argmax()) if logits[3:].max() > logits[END] else END)
+    return chosen
+
+
+@KINDS
+def test_cached_equals_uncached(changes):
+    tokens = set()
+    for seed in range(4):
+        model, source = tiny.lively(seed, **changes), tiny.padded([6, 4, 1], 6, seed=seed)
+        cached, uncached = greedy(model, source, limit=12), greedy(model, source, limit=12, use_cache=False)
+        same(cached, uncached)
+        tokens |= {token for h in cached for token in h.ids}
+    assert len(tokens) > 10  # something happened
+
+
+@KINDS
+def test_greedy_is_the_argmax_of_one_teacher_forced_pass(changes):
+    for seed in range(4):
+        model, source = tiny.lively(seed, **changes), tiny.ids(1, 5, seed=seed)
+        (found,) = greedy(model, source, limit=12)
+        target = torch.tensor([[START, *found.ids[:-1]]])
+        log_probs = model(source, target, masks.build(source, target, model.config.window))[0].log_softmax(-1)
+        allowed = log_probs.clone()
+        allowed[:, [PAD, START]] = -torch.inf
+        assert allowed.argmax(-1).tolist() == list(found.ids)
+        chosen = log_probs[torch.arange(len(found.ids)), list(found.ids)].tolist()
+        assert found.log_probs == pytest.approx(chosen, abs=1e-5)
+
+
+@pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL, UNPADDED])
+def test_greedy_equals_recomputation_by_hand(edit):
+    for seed in range(4):
+        model, source = tiny.lively(seed), tiny.padded([4], 6, seed=seed)
+        (found,) = greedy(model, source, [edit], limit=10)
+        assert list(found.ids) == by_hand(model, source, edit, 10)
+
+
+@pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL])
+def test_a_batch_with_padding_equals_single_sentences(edit):
+    for seed in range(4):
+        model, lengths = tiny.lively(seed), [6, 3, 1, 5]
+        source = tiny.padded(lengths, 6, seed=seed)
+        together = greedy(model, source, [edit], limit=10)
+        alone = [greedy(model, source[i : i + 1, :n], [edit], limit=10)[0] for i, n in enumerate(lengths)]
+        same(together, alone)
+
+
+def test_rows_end_at_different_steps():
+    """What the last test needs to mean anything: some rows end, and others go on after them."""
+    lengths = {len(h.ids) for h in greedy(tiny.lively(1), tiny.ids(30, 5), limit=12)}
+    assert len(lengths) > 2
+
+
+def test_one_intervention_a_row():
+    for seed in range(3):
+        model, source = tiny.lively(seed), tiny.padded([4], 6, seed=seed).expand(3, 6)
+        edits = [BASELINE, UNCAUSAL, UNPADDED]
+        together = greedy(model, source, edits, limit=8)
+        same(together, [greedy(model, source[:1], [edit], limit=8)[0] for edit in edits])
+
+
+def test_edits_reach_the_decoding():
+    changed = dict.fromkeys(("causal", "padding"), 0)
+    for seed in range(8):
+        model, source = tiny.lively(seed), tiny.padded([3], 8, seed=seed)
+        plain = greedy(model, source, limit=8)[0].ids
+        changed["causal"] += greedy(model, source, [UNCAUSAL], limit=8)[0].ids != plain
+        changed["padding"] += greedy(model, source, [UNPADDED], limit=8)[0].ids != plain
+    assert min(changed.values()) > 0
+
+
+@pytest.mark.parametrize(("edits", "cached"), [([BASELINE], True), ([UNPADDED], True), ([UNCAUSAL], False)])
+def test_only_a_causal_model_keeps_a_cache(monkeypatch, edits, cached):
+    model, made = tiny.lively(), []
+    new_cache = model.new_cache
+    monkeypatch.setattr(model, "new_cache", lambda: made.append(True) or new_cache())
+    greedy(model, tiny.ids(1, 4), edits, limit=3)
+    assert bool(made) == cached
+
+
+def test_the_limit_stops_and_is_told():
+    model = tiny.lively()
+    with torch.no_grad():
+        model.projection.weight[END] = 0
+    for limit in (1, 2, 7):
+        for found in greedy(model, tiny.ids(3, 4), limit=limit):
+            assert len(found.ids) == len(found.log_probs) == limit
+            assert not found.finished
+    assert len(greedy(model, tiny.ids(1, 4))[0].ids) == MAX_TOKENS == 128
+
+
+def favouring(token: int):
+    """A model that finds one token likeliest at every step."""
+    model = tiny.model(tied_output=False)
+    with torch.no_grad():
+        model.decoder_norm.weight.zero_()
+        model.decoder_norm.bias.fill_(1.0)
+        model.projection.weight[token] = 5.0
+    return model
+
+
+def test_the_end_token_ends():
+    (found,) = greedy(favouring(END), tiny.ids(1, 4))
+    assert found.ids == (END,)
+    assert found.finished
+
+
+@pytest.mark.parametrize("token", [PAD, START])
+def test_pad_and_start_are_never_chosen_but_keep_their_probability(token):
+    model = favouring(token)
+    (found,) = greedy(model, tiny.ids(1, 4), limit=5)
+    assert not {PAD, START} & set(found.ids)
+    assert max(found.log_probs) < -10  # nearly all of the probability lies on a token that may not be chosen
+    log_probs = torch.tensor([[5.0, 4.0, 3.0, 2.0]])
+    assert choose(log_probs).tolist() == [2]
+    assert log_probs.tolist() == [[5.0, 4.0, 3.0, 2.0]]
+
+
+@pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL])
+def test_a_forced_prefix_begins_every_row(edit):
+    for seed in range(3):
+        model, source, prefix = tiny.lively(seed), tiny.padded([5, 2], 5, seed=seed), [7, 30, 12]
+        for found in greedy(model, source, [edit], prefix=prefix, limit=9):
+            assert found.ids[:3] == (7, 30, 12)
+            assert len(found.log_probs) == len(found.ids)
+        (alone,) = greedy(model, source[:1], [edit], prefix=prefix, limit=9)
+        inputs = torch.tensor([[START, *alone.ids[:-1]]])
+        seen = masks.build(source[:1], inputs[:, :4], None, [edit])
+        log_probs = model(source[:1], inputs[:, :4], seen)[0, -1].log_softmax(-1)
+        assert alone.log_probs[3] == pytest.approx(float(log_probs[alone.ids[3]]), abs=1e-5)
+
+
+def test_forcing_what_would_be_chosen_changes_nothing():
+    model, source = tiny.lively(2), tiny.ids(1, 5)
+    plain = greedy(model, source, limit=8)
+    same(greedy(model, source, prefix=plain[0].ids[:3], limit=8), plain)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(4, 4), (5, 3)])
+def test_a_prefix_that_fills_the_limit_is_refused(count, limit):
+    with pytest.raises(ValueError, match=f"the prefix has {count} tokens; expected fewer than the limit of {limit}"):
+        greedy(tiny.lively(), tiny.ids(1, 4), prefix=[5] * count, limit=limit)
+
+
+def test_a_hypothesis_sums_its_log_probabilities():
+    found = Hypothesis((5, END), (-0.5, -1.25))
+    assert found.score == -1.75
+    assert found.finished
+    assert not Hypothesis((5,), (-0.5,)).finished
+
+
+def test_decoding_leaves_no_gradients():
+    model = tiny.lively()
+    greedy(model, tiny.ids(1, 4), limit=3)
+    assert all(p.grad is None for p in model.parameters())
+    assert decoding.NEVER_CHOSEN == (PAD, START)

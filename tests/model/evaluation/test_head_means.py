@@ -1,0 +1,141 @@
+"""The heads' means: measured over real positions alone, stored with a checkpoint, used in place of a head."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from safetensors.torch import load_file, save_file
+
+from model import checkpoint as checkpoints
+from model.checkpoint import CheckpointError, load, save_means
+from model.decoding.strategy import Decoding
+from model.edits.kinds import EditError
+from model.evaluation.head_means import head_means
+from model.inference.analyse import analyse, teacher_force
+from model.inference.request import Request
+from model.text.corpus import Corpus
+from model.trace import Probe, Site
+
+PAIRS = [*tiny.PAIRS[:5], *tiny.ODD_PAIRS, ("king", "roda"), ("The old boat.", "Lo nefa vechu lumel roji mira.")]
+TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."
+
+
+@pytest.fixture(scope="module")
+def corpus(tokenizer) -> Corpus:
+    return Corpus.encode(PAIRS, tokenizer, tokenizer)
+
+
+@pytest.fixture
+def with_means(saved, tiny_checkpoint):
+    """The folder of a checkpoint with means in it."""
+    save_means(tiny.means(tiny_checkpoint.config), saved)
+    return saved
+
+
+@pytest.mark.parametrize("changes", [{}, {"causal": False}, {"window": 2}, {"encoder_layers": 1}], ids=str)
+def test_means_equal_a_loop_over_single_sentences(tokenizer, corpus, changes):
+    model = tiny.checkpoint(tokenizer, dtype=torch.float64, **changes).model
+    outputs: dict[Site, list[torch.Tensor]] = {}
+    for source, target in zip(corpus.sources, corpus.targets, strict=True):
+        probe = Probe("full")
+        tiny.logits(model, torch.tensor([source]), torch.tensor([[1, *target[:-1]]]), probe=probe)
+        for site, record in probe.records.items():
+            outputs.setdefault(site, []).extend(record["z"][0].unbind(1))  # [H,K] a position
+    assert len({len(target) for target in corpus.targets}) > 3  # so that a batch is padded
+    for tokens in (80, 4096):
+        found = head_means(model, corpus, tokens)
+        assert set(found) == set(tiny.sites(model.config))
+        for site, rows in outputs.items():
+            assert (found[site].shape, found[site].dtype) == ((2, 8), torch.float32)
+            torch.testing.assert_close(found[site].double(), torch.stack(rows).mean(0), atol=1e-6, rtol=0)
+            assert found[site].abs().max() > 1e-3
+
+
+def test_what_is_saved_is_loaded(with_means, tiny_checkpoint):
+    means = tiny.means(tiny_checkpoint.config)
+    found = load(str(with_means)).means
+    assert list(found) == list(means)
+    assert all(found[site].equal(mean) for site, mean in means.items())
+    assert {path.name for path in with_means.iterdir() if "means" in path.name} == {"means.safetensors"}
+
+
+def test_a_checkpoint_may_have_no_means(saved):
+    assert load(str(saved)).means == {}
+
+
+def refused(folder, message: str) -> None:
+    with pytest.raises(CheckpointError, match=rf"means\.safetensors.*{message}"):
+        load(str(folder))
+
+
+def damage(folder, change) -> None:
+    stored = load_file(folder / "means.safetensors")
+    change(stored)
+    save_file(stored, folder / "means.safetensors")
+
+
+@pytest.mark.parametrize("kept", [0, 0.5])
+def test_a_truncated_file_is_told(with_means, kept):
+    path = with_means / "means.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    refused(with_means, r" is truncated or damaged \(.*\); copy the file again\.$")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.pop("cross.1"), r": 'cross\.1' is missing; expected \(2, 8\) by config\.json\.$"),
+        (lambda s: s.update({"cross.2": torch.zeros(2, 8)}), r": 'cross\.2' is not a parameter of the model"),
+        (
+            lambda s: s.update({"encoder.0": torch.zeros(4, 4)}),
+            r": 'encoder\.0' has the shape \(4, 4\); expected \(2, 8\) by",
+        ),
+        (
+            lambda s: s["decoder.1"][0, :3].fill_(float("nan")),
+            r": 'decoder\.1' holds 3 values that are NaN or infinite; exp",
+        ),
+    ],
+)
+def test_a_damaged_file_is_told(with_means, change, message):
+    damage(with_means, change)
+    refused(with_means, message)
+
+
+def test_saving_does_not_touch_the_other_files(saved, tiny_checkpoint):
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    checkpoints.save_means(tiny.means(tiny_checkpoint.config), saved)
+    assert {path.name: path.read_bytes() for path in saved.iterdir() if path.name in before} == before
+
+
+@pytest.mark.parametrize("mode", ["given", "again"])
+def test_a_loaded_checkpoint_has_its_heads_ablated_by_their_means(with_means, mode):
+    checkpoint, edit = load(str(with_means)), tiny.edited("mean_cross.1.1", "mean_enc.2")
+    found = analyse(checkpoint, Request(TEXT, mode=mode, decoding=Decoding(limit=6), intervention=edit))
+    source, target = found.trace.source.ids, found.trace.outputs.ids
+    by_mean, by_zero = teacher_force(checkpoint, source, target, [edit, tiny.edited("off_cross.1.1", "off_enc.2")])
+    np.testing.assert_allclose(found.trace.log_probs, by_mean.log_probs, atol=1e-4)
+    for other in (by_zero, *teacher_force(checkpoint, source, target, [tiny.edited()])):
+        assert np.abs(found.trace.log_probs - other.log_probs).max() > 1e-2
+
+
+@pytest.mark.parametrize("mode", ["given", "again"])
+def test_a_checkpoint_without_means_refuses(tiny_checkpoint, mode):
+    request = Request(TEXT, target=TARGET, mode=mode, intervention=tiny.edited("mean_cross.1.1"))
+    message = (
+        r"^The edit “cross-attention, layer 1, head 1: mean instead” needs the heads' means, which this checkpoint does not"
+    )
+    with pytest.raises(EditError, match=message):
+        analyse(tiny_checkpoint, request)
+
+
+def test_a_run_stores_the_means_over_its_dev_sentences(trained):
+    """Those of the weights that were kept."""
+    checkpoint = load(str(trained / "checkpoint"))
+    corpus = Corpus.encode(tiny.HELD_OUT, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
+    expected = head_means(checkpoint.model, corpus)
+    assert list(checkpoint.means) == tiny.sites(checkpoint.config)
+    for site, mean in expected.items():
+        torch.testing.assert_close(checkpoint.means[site], mean, atol=1e-5, rtol=0)

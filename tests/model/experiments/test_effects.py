@@ -1,0 +1,157 @@
+"""Batches of edits on one target: each row as it would be alone, beside the unedited row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Ablate, Place, Skip
+from model.experiments import effects as module
+from model.experiments.effects import ROWS, effects, head_effects, layer_skips, sites
+from model.inference.analyse import analyse, teacher_force
+from model.inference.request import Request, RequestError
+from model.trace import Site
+
+TEXT = "The red fox takes a lamp."
+TARGET = "Lo varun roji prenda una lumel."
+CODES = [
+    *(
+        "block_dec_3-2",
+        "row_cross.1_2-uniform",
+        "off_enc.1",
+        "off_cross.2.1",
+        "mean_dec.1",
+        "skip_dec.2.ff",
+        "skip_enc.1.self",
+    ),
+    *("source-positions_off", "target-positions_shuffled-3", "scaling-off", "window-2", "causal-off", "padding-off"),
+]
+EDITS = [tiny.edited(code) for code in CODES]
+
+
+def alone(checkpoint, request: Request, edit: Intervention) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Log-probabilities of the target's tokens in a pass of their own."""
+    plain = analyse(checkpoint, request).trace
+    (trace,) = teacher_force(checkpoint, plain.source.ids, plain.outputs.ids, [edit])
+    return trace.token_log_probs, trace.outputs.labels
+
+
+@pytest.mark.parametrize("values", [{"target": TARGET, "pad": 3}, {"decoding": Decoding(limit=8)}], ids=str)
+@pytest.mark.parametrize(("exact", "tolerance"), [(False, 1e-5), (True, 1e-6)])  # log-probabilities are float32 in both
+def test_effects_equal_single_passes(tiny_checkpoint, exact_checkpoint, values, exact, tolerance):
+    checkpoint, request = tiny.with_means(exact_checkpoint if exact else tiny_checkpoint), Request(TEXT, **values)
+    found = effects(checkpoint, request, EDITS)
+    assert [effect.intervention for effect in found] == EDITS
+    before, labels = alone(checkpoint, request, BASELINE)
+    moved = 0
+    for effect in found:
+        after, _ = alone(checkpoint, request, effect.intervention)
+        assert (effect.labels, effect.pad) == (labels, request.pad)
+        np.testing.assert_allclose(effect.before, before, atol=tolerance)
+        np.testing.assert_allclose(effect.after, after, atol=tolerance, err_msg=effect.intervention.describe())
+        assert effect.change == pytest.approx(float(after.sum() - before.sum()), abs=1e-4)
+        moved += np.abs(after - before).max() > 1e-3
+    assert moved >= len(CODES) - 1  # without padding its mask does nothing
+
+
+def test_the_logits_of_a_batch_equal_single_passes_exactly(exact_checkpoint):
+    """What stands behind: in float64, before the logits become float32."""
+    checkpoint, tokens = tiny.with_means(exact_checkpoint), exact_checkpoint.source_tokenizer
+    source, target = torch.tensor([tokens.encode(TEXT)]), torch.tensor([[1, *tokens.encode(TARGET)]])
+    n, means = len(EDITS) + 1, checkpoint.means
+    rows = [BASELINE, *EDITS]
+    together = tiny.logits(checkpoint.model, source.repeat(n, 1), target.repeat(n, 1), *rows, means=means)
+    for row, edit in zip(together, rows, strict=True):
+        single = tiny.logits(checkpoint.model, source, target, edit, means=means)[0]
+        torch.testing.assert_close(row, single, atol=1e-10, rtol=0)
+
+
+def test_more_edits_than_a_batch_holds_each_with_the_unedited_row(tiny_checkpoint, monkeypatch):
+    batches, real = [], module._log_probs
+
+    def watched(checkpoint, source, target, edits):
+        batches.append(list(edits))
+        return real(checkpoint, source, target, edits)
+
+    monkeypatch.setattr(module, "_log_probs", watched)
+    edits = [
+        tiny.edited(f"block_cross.{layer}.{head}_{q}-{k}")
+        for layer in (1, 2)
+        for head in (1, 2)
+        for q in (1, 2, 3)
+        for k in (1, 2, 3, 4, 5)
+    ]
+    heard: list[float] = []
+    request = Request(TEXT, target=TARGET)
+    found = effects(tiny_checkpoint, request, edits, heard.append)
+    assert [len(batch) for batch in batches] == [ROWS, ROWS, 60 - 2 * (ROWS - 1) + 1]
+    assert all(batch[0] == BASELINE and BASELINE not in batch[1:] for batch in batches)
+    assert [edit for batch in batches for edit in batch[1:]] == edits == [effect.intervention for effect in found]
+    assert heard == sorted(heard)
+    assert (len(heard), heard[0], heard[-1]) == (3, pytest.approx(0.4), 1.0)
+    for number in (0, ROWS - 2, ROWS - 1, 59):
+        after, _ = alone(tiny_checkpoint, request, edits[number])
+        np.testing.assert_allclose(found[number].after, after, atol=1e-5)
+    assert len({id(effect.before.base) for effect in found}) == 3
+
+
+def test_no_edits_have_no_effects(tiny_checkpoint):
+    assert effects(tiny_checkpoint, Request(TEXT, target=TARGET), []) == []
+
+
+def test_the_requests_own_edits_do_not_matter(tiny_checkpoint):
+    edited = Request(TEXT, target=TARGET, intervention=tiny.edited("off_cross"), mode="again")
+    one, two = (effects(tiny_checkpoint, r, EDITS[:1])[0] for r in (edited, Request(TEXT, target=TARGET)))
+    assert (one.before == two.before).all()
+    assert (one.after == two.after).all()
+
+
+def test_a_sentence_that_is_too_long_is_refused(tiny_checkpoint):
+    with pytest.raises(
+        RequestError, match=r"^The sentence has \d+ tokens, </s> included; expected at most 128\. Shorten it\.$"
+    ):
+        effects(tiny_checkpoint, Request("zq " * 300), EDITS)
+
+
+def test_every_head_is_switched_off_site_by_site(tokenizer):
+    checkpoint, heard = tiny.checkpoint(tokenizer, encoder_layers=3, heads=4), []
+    request = Request(TEXT, target=TARGET)
+    found = head_effects(checkpoint, request, heard.append)
+    layers = {"encoder": 3, "decoder": 2, "cross": 2}
+    assert [(e.site, e.head) for e in found] == [
+        (Site(kind, layer), head) for kind, count in layers.items() for layer in range(count) for head in range(4)
+    ]
+    assert [site for kind, count in layers.items() for site in (Site(kind, n) for n in range(count))] == list(
+        sites(checkpoint)
+    )
+    before, _ = alone(checkpoint, request, BASELINE)
+    for effect in found:
+        assert effect.edit == Ablate(Place(effect.site.kind, effect.site.layer, effect.head), "zero")
+        after, _ = alone(checkpoint, request, Intervention(edits=(effect.edit,)))
+        assert effect.change == pytest.approx(float(after.sum() - before.sum()), abs=1e-4)
+    assert len({round(effect.change, 6) for effect in found}) > 20
+    assert heard[-1] == 1.0
+
+
+def test_the_skips_of_layers_cover_every_sublayer_once(tokenizer):
+    skips = layer_skips(tiny.checkpoint(tokenizer, encoder_layers=3, decoder_layers=1))
+    assert list(skips) == ["encoder layer 1", "encoder layer 2", "encoder layer 3", "decoder layer 1"]
+    every = [edit for skip in skips.values() for edit in skip.edits]
+    expected = {Skip("encoder", n, part) for n in range(3) for part in ("self", "ff")}
+    expected |= {Skip("decoder", 0, part) for part in ("self", "cross", "ff")}
+    assert set(every) == expected
+    assert len(every) == len(expected)
+    assert {(e.stack, e.layer) for e in skips["encoder layer 2"].edits} == {("encoder", 1)}
+
+
+def test_a_model_without_its_layers_predicts_from_the_last_token_alone(exact_checkpoint):
+    """All layers skipped: neither the source nor earlier tokens matter any more."""
+    everything = Intervention(edits=tuple(e for skip in layer_skips(exact_checkpoint).values() for e in skip.edits))
+    (found,) = effects(exact_checkpoint, Request(TEXT, target=TARGET), [everything])
+    (other,) = effects(exact_checkpoint, Request("old king", target=TARGET), [everything])
+    np.testing.assert_allclose(found.after, other.after, atol=1e-6)
+    assert np.abs(found.before - other.before).max() > 1e-3

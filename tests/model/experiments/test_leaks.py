@@ -1,0 +1,158 @@
+"""The leak test: silent on a sound model, and right about layer and position on a broken one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.decoding.strategy import Decoding
+from model.experiments.leaks import MADE_UP, MOVED, leak_test
+from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.network import masks
+
+TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
+SOUND = [
+    *(
+        {},
+        {"positions": "learned"},
+        {"positions": "rotary"},
+        {"norm_first": False},
+        {"norm": "rmsnorm", "final_norm": False},
+    ),
+    *({"window": 2}, {"activation": "swiglu", "joint_vocab": False}),
+]
+
+
+def report(checkpoint, *codes, **values):
+    return leak_test(checkpoint, Request(TEXT, intervention=tiny.edited(*codes), **({"target": TARGET} | values)))
+
+
+def earlier(report) -> set[tuple[int, int, int]]:
+    """Every layer, changed position and earlier position that there are."""
+    layers, steps, _ = report.later.shape
+    return {(n, j, i) for n in range(layers) for j in range(steps) for i in range(j)}
+
+
+@pytest.mark.parametrize("changes", SOUND, ids=str)
+@pytest.mark.parametrize("pad", [0, 7])
+def test_a_sound_model_does_not_leak(tokenizer, changes, pad):
+    found = report(tiny.checkpoint(tokenizer, **changes), pad=pad)
+    assert found.leaks == found.padding_leaks == ()
+    assert found.pads == (pad or PAD_WHEN_UNMASKED)
+    for j in range(1, len(found.labels)):
+        assert (found.later[:, j, j] > MOVED).all()  # what was changed has changed
+    assert not found.later[:, 0].any()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("off_cross.1", "block_dec_3-1", "row_dec.1_3-uniform", "skip_dec.1.self", "scaling-off", "window-2"),
+        *("source-positions_off", "source-positions_shuffled-1", "source-positions_shifted-9"),
+        *("target-positions_off", "target-positions_shuffled-1", "target-positions_shifted-9"),
+    ],
+)
+def test_edits_that_are_no_masks_do_not_leak(tiny_checkpoint, code):
+    found = report(tiny_checkpoint, code, pad=3)
+    assert found.leaks == found.padding_leaks == ()
+
+
+def test_shapes_and_labels(tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer, encoder_layers=3)
+    found, source, target = report(checkpoint, pad=5), tokenizer.encode(TEXT), tokenizer.encode(TARGET)
+    assert found.labels == ("<s>", *tokenizer.pieces(target))
+    assert found.source == (*tokenizer.pieces(source), "</s>")
+    steps, width = len(target) + 1, len(source) + 1
+    assert (found.later.shape, found.later.dtype) == ((2, steps, steps), np.float32)
+    assert (found.padding_encoder.shape, found.padding_decoder.shape) == ((3, width), (2, steps))
+
+
+def test_the_models_own_target_is_read_where_none_is_given(tiny_checkpoint):
+    found = report(tiny_checkpoint, target=None, decoding=Decoding(limit=6))
+    assert len(found.labels) <= 6
+    assert found.leaks == ()
+
+
+def test_without_the_causal_mask_every_later_token_leaks_everywhere(tiny_checkpoint):
+    found = report(tiny_checkpoint, "causal-off")
+    assert set(found.leaks) == earlier(found) != set()
+    assert found.padding_leaks == ()
+
+
+def test_a_model_that_was_made_without_a_causal_mask_leaks(tokenizer):
+    found = report(tiny.checkpoint(tokenizer, causal=False))
+    assert set(found.leaks) == earlier(found)
+
+
+def test_without_the_padding_mask_padding_leaks_everywhere(tiny_checkpoint):
+    found = report(tiny_checkpoint, "padding-off", pad=2)
+    expected = {("encoder", n, i) for n in range(2) for i in range(len(found.source))}
+    expected |= {("decoder", n, i) for n in range(2) for i in range(len(found.labels))}
+    assert set(found.padding_leaks) == expected
+    assert found.leaks == ()
+
+
+def test_padding_that_only_a_part_may_see_is_told_from_there_on(tiny_checkpoint):
+    """Nobody but the second source token sees padding, in the second layer alone; the decoder reads that token."""
+    tokens = len(tiny_checkpoint.source_tokenizer.encode(TEXT)) + 1
+    pads = range(tokens + 1, tokens + 3)
+    blocked = [f"block_enc.1_all-{k}" for k in pads] + [f"block_cross_all-{k}" for k in pads]
+    blocked += [f"block_enc.2_{q}-{k}" for k in pads for q in range(1, tokens + 1) if q != 2]
+    found = report(tiny_checkpoint, "padding-off", *blocked, pad=2)
+    assert {leak for leak in found.padding_leaks if leak[0] == "encoder"} == {("encoder", 1, 1)}
+    assert {(n, i) for stack, n, i in found.padding_leaks if stack == "decoder"} == {
+        (n, i) for n in range(2) for i in range(len(found.labels))
+    }
+
+
+def test_what_is_padded_and_what_is_filled_have_the_same_shuffled_positions(tiny_checkpoint):
+    """A shuffle takes in what is no padding: were one row filled and the other not, they would be shuffled differently."""
+    for seed in range(4):
+        assert report(tiny_checkpoint, f"source-positions_shuffled-{seed}").padding_leaks == ()
+        found = report(tiny_checkpoint, f"source-positions_shuffled-{seed}", "padding-off")
+        assert len(found.padding_leaks) == 2 * len(found.source) + 2 * len(found.labels)
+
+
+def test_a_window_bounds_how_far_a_change_reaches(tokenizer):
+    found = report(tiny.checkpoint(tokenizer, window=2))
+    steps = len(found.labels)
+    for layer, reach in ((0, 1), (1, 2)):
+        for j in range(1, steps):
+            moved = set(np.flatnonzero(found.later[layer, j] > MOVED).tolist())
+            assert moved == set(range(j, min(j + reach + 1, steps)))
+
+
+def test_a_causal_mask_off_by_one_is_found(tiny_checkpoint, monkeypatch):
+    monkeypatch.setattr(masks, "causal", lambda queries, keys, device="cpu": masks._distance(queries, keys, device) >= -1)
+    found = report(tiny_checkpoint)
+    steps = range(1, len(found.labels))
+    assert set(found.leaks) == {(n, j, j - back) for n in range(2) for j in steps for back in range(1, n + 2) if j >= back}
+
+
+@pytest.mark.parametrize(("layer", "expected"), [(0, {0, 1}), (1, {1})])
+def test_a_leak_in_one_layer_is_found_from_that_layer_on(tokenizer, monkeypatch, layer, expected):
+    checkpoint = tiny.checkpoint(tokenizer)
+    attention = checkpoint.model.decoder[layer].self_attention
+    whole = attention.forward
+    monkeypatch.setattr(attention, "forward", lambda x, memory, mask, *rest: whole(x, memory, torch.ones_like(mask), *rest))
+    found = report(checkpoint)
+    assert set(found.leaks) == {leak for leak in earlier(found) if leak[0] in expected}
+
+
+def test_the_model_stays_as_it_was(tiny_checkpoint):
+    before = {k: v.clone() for k, v in tiny_checkpoint.model.state_dict().items()}
+    one, two = report(tiny_checkpoint, "causal-off"), report(tiny_checkpoint, "causal-off")
+    assert (one.later == two.later).all()
+    assert all(v.equal(before[k]) for k, v in tiny_checkpoint.model.state_dict().items())
+
+
+def test_a_translation_too_short_to_tell_gives_way_to_other_tokens(tokenizer):
+    """A model that sees later tokens is not let off because its translation has none."""
+    made = tiny.checkpoint(tokenizer, causal=False)
+    short, long = report(made, target="."), report(made)
+    assert (short.made_up, long.made_up) == (True, False)
+    assert len(short.labels) == MADE_UP
+    assert set(short.leaks) == earlier(short) != set()
+    assert report(tiny.checkpoint(tokenizer), target=".").leaks == ()

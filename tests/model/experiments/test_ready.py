@@ -1,0 +1,128 @@
+"""The ready experiments: what they say is what an analysis of their request finds."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+import tiny
+
+from model.checkpoint import CheckpointError
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE
+from model.edits.kinds import Skip
+from model.experiments import ready
+from model.experiments.effects import effects, head_effects, layer_skips
+from model.experiments.ready import DOG, EXPERIMENTS, MAN, PADS
+from model.inference.analyse import analyse
+from model.inference.request import Request
+
+SHORT = Decoding(limit=8)
+ASKED = Request("The red fox takes a lamp.", decoding=SHORT)
+RUN = {experiment.name: experiment.run for experiment in EXPERIMENTS}
+
+
+def test_every_experiment_has_a_name_and_a_question_of_its_own():
+    assert len(RUN) == len({e.question for e in EXPERIMENTS}) == len(EXPERIMENTS) == 6
+    assert all(e.question.endswith("?") for e in EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"pad": 2, "mode": "again", "intervention": tiny.edited("off_enc.1", "causal-off")}], ids=str
+)
+def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, changes):
+    """The visitor's own edits and padding do not reach the request of an experiment, except for what it says."""
+    answer = RUN[name](tiny_checkpoint, dataclasses.replace(ASKED, **changes))
+    found = analyse(tiny_checkpoint, answer.request)
+    assert f"“{found.translation}”" in answer.text
+    assert found.baseline is not None
+    assert answer.request.mode == "again"
+    assert answer.request.intervention.causal_mask
+    assert (answer.request.decoding, answer.request.target) == (SHORT, None)
+    if name != "order":
+        assert answer.request.source == ASKED.source
+        before, after = found.baseline.translation, found.translation
+        told = f"The translation stays: “{after}”" if before == after else f"“{before}” becomes “{after}”"
+        assert answer.text.endswith(f"{told}.")
+
+
+def test_without_positions_the_dog_and_the_man_are_one_on_the_shipped_checkpoint(shipped):
+    answer = RUN["order"](shipped, Request("Anything at all."))
+    dog, man = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (DOG, MAN))
+    assert answer.request.source == DOG
+    assert dog.translation == man.translation
+    assert dog.baseline.translation != man.baseline.translation
+    assert f"both give “{dog.translation}”: the two log-probabilities differ by 0.00" in answer.text
+    assert f"With positions: “{dog.baseline.translation}” and “{man.baseline.translation}”; without positions" in answer.text
+    assert dog.hypothesis.score == pytest.approx(man.hypothesis.score, abs=5e-3)
+
+
+def test_what_padding_gets_is_measured(tiny_checkpoint):
+    answer = RUN["padding"](tiny_checkpoint, ASKED)
+    trace = analyse(tiny_checkpoint, answer.request).trace
+    real = len(trace.source) - PADS
+    assert trace.source.labels[real:] == ("<pad>",) * PADS
+    encoder = np.mean([p[:, :real, real:].sum(-1).mean() for s, p in trace.patterns.items() if s.kind == "encoder"])
+    cross = np.mean([p[:, :, real:].sum(-1).mean() for s, p in trace.patterns.items() if s.kind == "cross"])
+    assert f"padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the decoder's" in answer.text
+    assert min(encoder, cross) > 0.1
+
+
+def test_saturation_without_scaling_is_measured(tiny_checkpoint):
+    answer = RUN["scaling"](tiny_checkpoint, ASKED)
+    found = analyse(tiny_checkpoint, answer.request)
+    after, before = (np.mean([p.max(-1).mean() for p in t.patterns.values()]) for t in (found.trace, found.baseline.trace))
+    assert after > before
+    assert (
+        f"Without the division by √8 the largest weight of a row is {after:.2f} on average, not {before:.2f}" in answer.text
+    )
+
+
+def test_the_head_that_costs_the_most_is_switched_off(tiny_checkpoint):
+    answer = RUN["align"](tiny_checkpoint, ASKED)
+    ranked = sorted((e.change, e.site.layer, e.head) for e in head_effects(tiny_checkpoint, ASKED) if e.site.kind == "cross")
+    (change, layer, head), (second, *_), *_ = ranked
+    assert answer.request.intervention == tiny.edited(f"off_cross.{layer + 1}.{head + 1}")
+    alone, none = (f"off_cross.{layer + 1}{end}" for end in (f".{2 - head}", ""))
+    changes = [e.change for e in effects(tiny_checkpoint, ASKED, [tiny.edited(alone), tiny.edited(none)])]
+    numbers = [float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d\d", answer.text)]
+    assert numbers == pytest.approx([change, second, *changes], abs=0.006)
+    assert f"Of 4 cross-attention heads, layer {layer + 1} head {head + 1} costs the most" in answer.text
+
+
+def test_the_layer_that_costs_the_least_is_skipped(tiny_checkpoint):
+    answer = RUN["skip"](tiny_checkpoint, ASKED)
+    skips = layer_skips(tiny_checkpoint)
+    changes = dict(zip(skips, (e.change for e in effects(tiny_checkpoint, ASKED, list(skips.values()))), strict=True))
+    best, worst = max(changes, key=changes.get), min(changes, key=changes.get)
+    assert answer.request.intervention == skips[best]
+    assert {type(edit) for edit in answer.request.intervention.edits} == {Skip}
+    assert answer.text.startswith(f"Skipping {best} {'even gains' if changes[best] > 0 else 'costs the least,'} ")
+    assert f"; {worst} costs the most, " in answer.text
+
+
+def test_peeking_needs_its_checkpoint(tiny_checkpoint, monkeypatch):
+    monkeypatch.setattr(ready, "PEEKING", "no-such-checkpoint")
+    with pytest.raises(CheckpointError, match=r"^There is no checkpoint 'no-such-checkpoint'; expected one of .*en-fr"):
+        RUN["peek"](tiny_checkpoint, ASKED)
+
+
+def test_peeking_reads_the_answer_off_its_own_input(tokenizer, tiny_checkpoint, monkeypatch):
+    """The other checkpoint is asked for the translation of this one, and for its own."""
+    peeker, asked = tiny.checkpoint(tokenizer, causal=False), []
+    monkeypatch.setattr(ready.checkpoints, "load", lambda name, device: asked.append(name) or peeker)
+    answer = RUN["peek"](tiny_checkpoint, dataclasses.replace(ASKED, intervention=tiny.edited("off_enc.1"), mode="again"))
+    own = analyse(tiny_checkpoint, ASKED)
+    wrong = analyse(tiny_checkpoint, dataclasses.replace(ASKED, source=ready.OTHER)).translation
+    assert asked == [ready.PEEKING]
+    assert (answer.request.checkpoint, answer.request.target) == (ready.PEEKING, wrong)
+    assert answer.request.intervention == BASELINE
+    sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, tiny_checkpoint)]
+    means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
+    alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
+    assert f"Given “{wrong}”, which says something else, it finds the tokens " in answer.text
+    assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
+    assert f"On its own it writes: “{alone.translation[:120]}”." in answer.text

@@ -1,0 +1,334 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+from model.config import END, PAD, START
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.experiments.effects import mask_effects
+from model.inference.analyse import analyse, load, teacher_force
+from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
+from model.trace import KINDS, Site
+
+TEXT = "The red fox takes a lamp."
+TARGET = "Lo varun roji prenda una lumel."
+SHORT = Decoding(limit=8)
+UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
+ALL_SITES = {Site(kind, layer) for kind in KINDS for layer in range(2)}
+LONG = "zq " * 300  # never seen in training: more tokens than the limit
+
+
+def arrays(trace) -> dict:
+    groups = {name: getattr(trace, name) for name in ("patterns", "scores", "masks")}
+    return {(n, site): a for n, group in groups.items() for site, a in group.items()} | {"log_probs": trace.log_probs}
+
+
+def assert_same_bits(one, two):
+    assert (one.source, one.inputs, one.outputs) == (two.source, two.inputs, two.outputs)
+    first, second = arrays(one), arrays(two)
+    assert first.keys() == second.keys()
+    for key, array in first.items():
+        assert array.tobytes() == second[key].tobytes(), key
+
+
+@pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"prefix": "Lo"}, {"pad": 3}], ids=str)
+@pytest.mark.parametrize("mode", ["given", "again"])
+def test_an_empty_intervention_is_the_baseline_bit_for_bit(tiny_checkpoint, values, mode):
+    plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, **values))
+    edited = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode=mode, intervention=Intervention(), **values))
+    assert_same_bits(edited.trace, plain.trace)
+    assert edited.tree == plain.tree
+    assert edited.baseline is None
+    assert edited.steps == ()
+    assert edited.whole is edited.trace
+    assert edited.comparable == len(edited.trace.outputs)
+
+
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
+def test_decoded_again_the_baseline_is_the_plain_answer_bit_for_bit(tiny_checkpoint, edit):
+    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4, mode="again", intervention=edit))
+    plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
+    assert_same_bits(again.baseline.trace, plain.trace)
+    assert again.baseline.tree == plain.tree
+
+
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
+def test_given_the_target_stays_and_the_baseline_is_a_row_beside_it(tiny_checkpoint, edit):
+    given = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4, intervention=edit))
+    plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
+    assert given.translation == given.baseline.translation == plain.translation
+    assert given.trace.outputs == plain.trace.outputs
+    assert given.comparable == len(plain.trace.outputs)
+    for key, array in arrays(given.baseline.trace).items():
+        np.testing.assert_allclose(array, arrays(plain.trace)[key], atol=1e-5, err_msg=str(key))
+    assert np.abs(given.trace.log_probs - given.baseline.trace.log_probs).max() > 1e-3
+
+
+def test_a_trace_has_every_site_with_its_labels(tiny_checkpoint):
+    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, pad=2)).trace
+    assert set(trace.patterns) == set(trace.scores) == set(trace.masks) == ALL_SITES
+    assert trace.source.ids[-3:] == (END, PAD, PAD)
+    assert trace.source.labels[-3:] == ("</s>", "<pad>", "<pad>")
+    assert trace.inputs.ids == (START, *trace.outputs.ids[:-1])
+    assert trace.outputs.labels[-1] == "</s>"
+    assert trace.queries(Site("cross", 0))[0] == "<s> → Lo"
+    tokens = tiny_checkpoint.target_tokenizer
+    assert tokens.decode(trace.outputs.ids) == TARGET
+
+
+@pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL, UNPADDED])
+def test_rows_sum_to_one_and_what_is_masked_is_zero(tiny_checkpoint, edit):
+    trace = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, pad=3, intervention=edit)).trace
+    for site in ALL_SITES:
+        np.testing.assert_allclose(trace.patterns[site].sum(-1), 1, atol=1e-5)
+        assert (trace.patterns[site][:, ~trace.masks[site]] == 0).all()
+    steps, pads = len(trace.outputs), [3, 0][edit is UNPADDED]
+    for layer in range(2):
+        assert trace.masks[Site("decoder", layer)].sum() == (steps * steps if edit is UNCAUSAL else steps * (steps + 1) / 2)
+        assert (~trace.masks[Site("cross", layer)]).sum() == steps * pads
+        assert (~trace.masks[Site("encoder", layer)]).sum() == len(trace.source) * pads
+
+
+@pytest.mark.parametrize("edit", [BASELINE, UNPADDED])
+def test_arrays_cannot_be_written_to(tiny_checkpoint, edit):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, intervention=edit))
+    for trace in (found.trace, *([found.baseline.trace] if found.baseline else [])):
+        for array in arrays(trace).values():
+            assert array.dtype in (np.float32, bool)
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def test_padding_changes_nothing_at_real_positions(exact_checkpoint):
+    plain = analyse(exact_checkpoint, Request(TEXT, decoding=SHORT))
+    padded = analyse(exact_checkpoint, Request(TEXT, decoding=SHORT, pad=7))
+    assert padded.translation == plain.translation
+    real = len(plain.trace.source)
+    np.testing.assert_allclose(padded.trace.log_probs, plain.trace.log_probs, atol=1e-5)
+    for site in ALL_SITES:
+        before, after = plain.trace.patterns[site], padded.trace.patterns[site]
+        assert (after[..., before.shape[2] :] == 0).all()
+        rows = real if site.kind == "encoder" else len(plain.trace.outputs)
+        np.testing.assert_allclose(after[:, :rows, : before.shape[2]], before, atol=1e-6)
+
+
+def test_decoded_again_without_the_padding_mask_is_one_pass(tiny_checkpoint):
+    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNPADDED))
+    assert again.steps == ()
+    assert again.trace.source.ids[-PAD_WHEN_UNMASKED:] == (PAD,) * PAD_WHEN_UNMASKED == again.baseline.trace.source.ids[-4:]
+    own = again.trace.log_probs.copy()
+    own[:, [PAD, START]] = -np.inf
+    assert own.argmax(1).tolist() == list(again.hypothesis.ids)
+
+
+def test_decoded_again_without_the_causal_mask_has_one_trace_a_step(tiny_checkpoint):
+    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
+    ids, trace = again.hypothesis.ids, again.trace
+    assert len(again.steps) == len(ids) == len(trace.outputs)
+    assert again.whole is again.steps[-1]
+    for t, step in enumerate(again.steps):
+        assert step.outputs.ids == ids[: t + 1]
+        assert (step.log_probs[-1] == trace.log_probs[t]).all()
+        own = step.log_probs[-1].copy()
+        own[[PAD, START]] = -np.inf
+        assert own.argmax() == ids[t]
+        assert again.hypothesis.log_probs[t] == pytest.approx(float(step.log_probs[-1, ids[t]]), abs=1e-5)
+        for site in ALL_SITES - {Site("encoder", 0), Site("encoder", 1)}:
+            width = step.patterns[site].shape[-1]
+            for gathered, own_step in ((trace.patterns, step.patterns), (trace.scores, step.scores)):
+                assert (gathered[site][:, t, :width] == own_step[site][:, -1]).all()
+                assert (gathered[site][:, t, width:] == 0).all()
+            assert trace.masks[site][t, :width].all()
+            assert not trace.masks[site][t, width:].any()
+    for layer in range(2):
+        assert (trace.patterns[Site("encoder", layer)] == again.whole.patterns[Site("encoder", layer)]).all()
+        np.testing.assert_allclose(trace.patterns[Site("decoder", layer)].sum(-1), 1, atol=1e-5)
+    for array in arrays(trace).values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_a_given_target_is_read_and_not_replaced(tiny_checkpoint):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=f"  {TARGET}\n"))
+    assert found.translation == TARGET
+    assert found.hypothesis.finished
+    assert found.hypothesis.log_probs == pytest.approx(found.trace.token_log_probs.tolist())
+
+
+def test_a_prefix_begins_the_translation(tiny_checkpoint):
+    for mode, edit in (("given", BASELINE), ("again", UNPADDED), ("again", UNCAUSAL)):
+        request = Request(TEXT, prefix="Lo roda", decoding=SHORT, mode=mode, intervention=edit)
+        assert analyse(tiny_checkpoint, request).translation.startswith("Lo roda")
+
+
+def test_the_limit_is_told(tiny_checkpoint):
+    found = analyse(tiny_checkpoint, Request(TEXT, decoding=Decoding(limit=2)))
+    assert len(found.trace.outputs) == 2
+    assert "The translation stopped at the limit of 2 tokens." in found.notes
+    assert analyse(tiny_checkpoint, Request(TEXT, target=TARGET)).notes == ()
+
+
+def test_what_is_too_long_is_refused_with_both_numbers(tiny_checkpoint):
+    ids = len(tiny_checkpoint.source_tokenizer.encode(LONG.strip())) + 1
+    for what, values in (("sentence", {"source": LONG}), ("target", {"target": LONG}), ("prefix", {"prefix": LONG})):
+        message = f"^The {what} has {ids} tokens, </s> included; expected at most 128. Shorten it"
+        for use in (analyse, mask_effects):
+            with pytest.raises(RequestError, match=message):
+                use(tiny_checkpoint, Request(**({"source": TEXT} | values)))
+
+
+def test_exactly_the_limit_is_answered(tiny_checkpoint):
+    text = "q" * 127
+    assert len(tiny_checkpoint.source_tokenizer.encode(text)) == 127
+    assert len(analyse(tiny_checkpoint, Request(text, target=text)).trace.source) == 128
+    with pytest.raises(RequestError, match="The sentence has 129 tokens"):
+        analyse(tiny_checkpoint, Request(text + "q"))
+
+
+@pytest.mark.parametrize(("mode", "edit"), [("given", BASELINE), ("again", UNCAUSAL)])
+def test_a_prefix_that_fills_the_limit_is_refused(tiny_checkpoint, mode, edit):
+    request = Request(TEXT, prefix="qqq", decoding=Decoding(limit=3), mode=mode, intervention=edit)
+    with pytest.raises(RequestError, match=r"^The prefix has 3 tokens; expected fewer than the limit of 3. Shorten it.$"):
+        analyse(tiny_checkpoint, request)
+
+
+def test_rare_source_tokens_are_told(tiny_checkpoint):
+    tokenizer = tiny_checkpoint.source_tokenizer
+    counts = [1000] * tokenizer.size
+    rare_id = tokenizer.encode("zq")[0]
+    counts[rare_id] = 19
+    known = dataclasses.replace(tiny_checkpoint, counts={"source": tuple(counts), "target": tuple(counts)})
+    found = analyse(known, Request("zq fox z", target=TARGET, pad=3))
+    assert found.rare == tuple(i for i, token in enumerate(found.trace.source.ids) if token == rare_id)
+    assert found.notes == ("Unlike its training data: zq, z. Expect little of the translation there.",)
+    assert analyse(known, Request("the fox", target=TARGET)).rare == ()
+    unknown = dataclasses.replace(tiny_checkpoint, counts={})
+    assert analyse(unknown, Request("zq fox", target=TARGET)).rare == ()
+
+
+def test_many_rare_tokens_are_cut(tiny_checkpoint):
+    none = dataclasses.replace(tiny_checkpoint, counts={"source": (0,) * tiny_checkpoint.source_tokenizer.size})
+    found = analyse(none, Request("q z x j k v w y", target=TARGET))
+    assert found.rare_words == ("q", "z", "x", "j", "k", "v", "w", "y", "</s>")
+    assert found.notes[0] == "Unlike its training data: q, z, x, j, k, v and 3 more. Expect little of the translation there."
+
+
+@pytest.mark.parametrize("word", ["🦊", "étoile", "שלום"])
+def test_a_rare_word_is_named_whole_and_not_by_its_bytes(tiny_checkpoint, word):
+    none = dataclasses.replace(tiny_checkpoint, counts={"source": (0,) * tiny_checkpoint.source_tokenizer.size})
+    assert word in analyse(none, Request(f"a {word}", target=TARGET)).rare_words
+
+
+def test_the_dictionary_is_json(tiny_checkpoint):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET))
+    values = json.loads(json.dumps(found.to_dict()))
+    assert values["source"] == TEXT
+    assert values["translation"] == TARGET
+    assert values["finished"] is True
+    assert values["notes"] == []
+    assert values["source_tokens"] == list(found.trace.source.labels)
+    assert [t["token"] for t in values["tokens"]] == list(found.trace.outputs.labels)
+    assert sum(t["log_prob"] for t in values["tokens"]) == pytest.approx(values["log_prob"], abs=1e-4)
+
+
+def test_bytes_hold_the_baseline_and_the_steps(tiny_checkpoint):
+    again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
+    parts = [again.trace, again.baseline.trace, *again.steps]
+    totals = sum(trace.log_totals.nbytes for trace in parts)
+    assert again.nbytes == totals + sum(a.nbytes for trace in parts for a in arrays(trace).values())
+
+
+def test_a_window_and_two_vocabularies_are_respected(tokenizer):
+    model = tiny.checkpoint(tokenizer, window=2, joint_vocab=False)
+    trace = analyse(model, Request(TEXT, target=TARGET)).trace
+    n = len(trace.source)
+    near = np.abs(np.arange(n)[:, None] - np.arange(n)) < 2
+    assert (trace.masks[Site("encoder", 0)] == near).all()
+    assert (trace.patterns[Site("encoder", 1)][:, ~near] == 0).all()
+    assert trace.masks[Site("cross", 0)].all()
+
+
+def test_a_batch_of_edits_equals_single_passes(exact_checkpoint):
+    tokenizer, edits = exact_checkpoint.source_tokenizer, [BASELINE, UNCAUSAL, UNPADDED, Intervention(False, False)]
+    source, target = [*tokenizer.encode(TEXT), END, PAD, PAD], [*tokenizer.encode(TARGET), END]
+    together = teacher_force(exact_checkpoint, source, target, edits)
+    for trace, edit in zip(together, edits, strict=True):
+        (alone,) = teacher_force(exact_checkpoint, source, target, [edit])
+        for key, array in arrays(alone).items():
+            np.testing.assert_allclose(arrays(trace)[key], array, atol=1e-6, err_msg=str(key))
+
+
+def test_analyses_leave_the_model_as_it_was(tiny_checkpoint):
+    before = {k: v.clone() for k, v in tiny_checkpoint.model.state_dict().items()}
+    request = Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL)
+    first, second = analyse(tiny_checkpoint, request), analyse(tiny_checkpoint, request)
+    assert_same_bits(first.trace, second.trace)
+    assert all(v.equal(before[k]) for k, v in tiny_checkpoint.model.state_dict().items())
+    assert not tiny_checkpoint.model.training
+
+
+def test_load_refuses_an_absent_device(saved, monkeypatch):
+    monkeypatch.setattr("model.device.available", lambda: ("cpu",))
+    assert load(str(saved)).device.type == "cpu"
+    with pytest.raises(ValueError, match="The device 'cuda' is not available here; expected auto or one of cpu"):
+        load(str(saved), device="cuda")
+
+
+# -- how the target came about -----------------------------------------------------------------------------------------
+
+BEAM, SAMPLED = Decoding("beam", limit=8, width=4), Decoding("sample", limit=8, seed=7)
+
+
+def how(checkpoint, decoding=SHORT, **more) -> str:
+    return analyse(checkpoint, Request(TEXT, decoding=decoding, **more)).how
+
+
+def test_how_names_the_strategy_or_the_given_target(tiny_checkpoint):
+    assert how(tiny_checkpoint) == "greedy"
+    assert how(tiny_checkpoint, BEAM) == "beam of 4"
+    assert how(tiny_checkpoint, SAMPLED) == "sampled, seed 7"
+    for decoding in (SHORT, BEAM, SAMPLED):
+        assert how(tiny_checkpoint, decoding, target=TARGET) == "given target"
+
+
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
+def test_what_was_decoded_again_was_not_given(tiny_checkpoint, edit):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, decoding=SHORT, mode="again", intervention=edit))
+    assert found.translation != TARGET == found.baseline.translation
+    assert (found.how, found.baseline.how) == ("greedy", "given target")
+
+
+def test_how_tells_the_rank_in_the_beam_and_what_was_given_up(tiny_checkpoint):
+    tree = analyse(tiny_checkpoint, Request(TEXT, decoding=BEAM)).tree
+    ranks = [how(tiny_checkpoint, BEAM, path=h.ids) for h in tree]
+    assert ranks == ["beam of 4", "beam of 4, number 2", "beam of 4, number 3", "beam of 4, number 4"]
+    assert len(tree.pruned) > 2
+    for lost in tree.pruned:
+        found = analyse(tiny_checkpoint, Request(TEXT, decoding=BEAM, path=lost.ids))
+        assert found.how == "beam of 4, given up"
+        assert found.notes[0] == "This path was given up: the beam went on without it."
+    assert how(tiny_checkpoint, BEAM, path=(9, 9, 9)) == "beam of 4"  # no such path: the best
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, SAMPLED], ids=lambda d: d.strategy)
+def test_the_beginning_of_a_path_that_lived_was_not_given_up(tiny_checkpoint, decoding):
+    best = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding)).tree[0].ids
+    found = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding, path=best[:2]))
+    assert "given up" not in " ".join((found.how, *found.notes))
+
+
+@pytest.mark.parametrize("decoding", [SHORT, BEAM, SAMPLED], ids=lambda d: d.strategy)
+def test_how_tells_a_branch_from_the_original(tiny_checkpoint, decoding):
+    own = analyse(tiny_checkpoint, Request(TEXT, decoding=decoding))
+    taken = {h.ids[:3] for h in (*own.tree, *own.tree.pruned)}
+    first = own.hypothesis.ids[:2]
+    one, two = [(*first, i) for i in range(5, 40) if (*first, i) not in taken][:2]
+    assert how(tiny_checkpoint, decoding, branches=(one,)) == f"{own.how}, branched off"
+    assert how(tiny_checkpoint, decoding, branches=(one, two), path=one) == f"{own.how}, branched off"
+    assert how(tiny_checkpoint, decoding, branches=(one, two), path=own.hypothesis.ids) == own.how
+    assert how(tiny_checkpoint, decoding, branches=(one,), target=TARGET) == "given target"

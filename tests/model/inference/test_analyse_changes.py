@@ -1,0 +1,86 @@
+"""What an intervention changed: how far two answers can be compared, and what switching one mask off would do."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.experiments.effects import mask_effects
+from model.inference.analyse import analyse, teacher_force
+from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.trace import Site
+
+TEXT = "The red fox takes a lamp."
+TARGET = "Lo varun roji prenda una lumel."
+SHORT = Decoding(limit=8)
+UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
+
+
+def test_numbers_are_comparable_up_to_the_first_difference(tiny_checkpoint):
+    parted = set()
+    for text in ("The red fox takes a lamp.", "old king", "boat", "The old boat finds a fox."):
+        again = analyse(tiny_checkpoint, Request(text, decoding=SHORT, mode="again", intervention=UNCAUSAL))
+        own, other = again.trace, again.baseline.trace
+        n = again.comparable
+        assert own.inputs.ids[:n] == other.inputs.ids[:n]
+        assert own.outputs.ids[: n - 1] == other.outputs.ids[: n - 1]
+        if own.outputs != other.outputs:
+            assert own.outputs.ids[n - 1 : n] != other.outputs.ids[n - 1 : n]
+            parted.add(n)
+    assert parted
+
+
+def test_no_more_steps_are_comparable_than_there_are(tiny_checkpoint):
+    """One target stops at the limit where the other goes on, without a difference before."""
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET))
+    ids, source = found.trace.outputs.ids, found.trace.source.ids
+    short, long = (teacher_force(tiny_checkpoint, source, ids[:n], [BASELINE])[0] for n in (3, 5))
+    for own, other in ((short, long), (long, short)):
+        beside = dataclasses.replace(found, trace=own, baseline=dataclasses.replace(found, trace=other))
+        assert beside.comparable == 3
+
+
+def test_the_former_mask_is_shown_where_its_axes_are_the_same(tiny_checkpoint):
+    site, short = Site("decoder", 0), Decoding(limit=3)
+    assert analyse(tiny_checkpoint, Request(TEXT, target=TARGET)).former_mask(site) is None
+    given = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, intervention=UNCAUSAL))
+    former = given.former_mask(site)
+    assert former is given.baseline.trace.masks[site]
+    assert given.whole.masks[site].all()
+    assert not former.all()
+    again = analyse(tiny_checkpoint, Request(TEXT, target=TARGET, mode="again", decoding=short, intervention=UNCAUSAL))
+    assert len(again.whole.outputs) < len(again.baseline.trace.outputs)
+    assert again.former_mask(site) is None
+    assert again.former_mask(Site("encoder", 1)) is again.baseline.trace.masks[Site("encoder", 1)]
+
+
+@pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"pad": 2}, {"target": TARGET, "pad": 6}], ids=str)
+def test_mask_effects_equal_the_analysis_under_each_edit(tiny_checkpoint, values):
+    request = Request(TEXT, decoding=SHORT, **values)
+    effects = mask_effects(tiny_checkpoint, request)
+    assert {name: e.intervention for name, e in effects.items()} == {"causal_mask": UNCAUSAL, "padding_mask": UNPADDED}
+    plain = analyse(tiny_checkpoint, request)
+    for effect in effects.values():
+        assert effect.pad == (request.pad or PAD_WHEN_UNMASKED)
+        assert effect.labels == plain.trace.outputs.labels
+        np.testing.assert_allclose(effect.before, plain.trace.token_log_probs, atol=1e-4)
+        edited = analyse(tiny_checkpoint, dataclasses.replace(request, intervention=effect.intervention))
+        np.testing.assert_allclose(effect.after, edited.trace.token_log_probs, atol=1e-4)
+        assert effect.change == pytest.approx(float(edited.hypothesis.score - plain.hypothesis.score), abs=1e-3)
+        fall = np.exp(effect.before) - np.exp(effect.after)
+        least = float(np.sort(fall)[-3])
+        assert effect.losses(least) == tuple(np.argsort(-fall)[:2])
+        assert effect.losses(1.0) == ()
+
+
+def test_mask_effects_share_one_baseline_row_and_ignore_the_edits_asked_for(tiny_checkpoint):
+    one = mask_effects(tiny_checkpoint, Request(TEXT, target=TARGET))
+    two = mask_effects(tiny_checkpoint, Request(TEXT, target=TARGET, intervention=UNCAUSAL, mode="again"))
+    assert one["causal_mask"].before is one["padding_mask"].before
+    for name in one:
+        assert (one[name].before == two[name].before).all()
+        assert (one[name].after == two[name].after).all()

@@ -1,0 +1,292 @@
+"""Requests with edits of heads, cells, layers and positions, through the one door."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+
+from model.config import PAD, START
+from model.decoding.strategy import Decoding
+from model.edits.kinds import EditError
+from model.inference.analyse import analyse, teacher_force
+from model.inference.request import Request
+from model.trace import Site
+
+TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."
+SHORT = Decoding(limit=8)
+BEAM = Decoding("beam", limit=8, width=3)
+CODES = [
+    *("block_dec_3-2", "block_cross.1.2_2-all", "block_enc_all-2", "row_dec.1.1_3-1", "row_cross_2-uniform", "off_enc.1"),
+    *("off_cross.2.1", "mean_dec.1", "skip_dec.2.ff", "skip_enc.1.self", "source-positions_off", "scaling-off", "window-2"),
+    *(
+        "source-positions_shuffled-1",
+        "target-positions_shuffled-3",
+        "target-positions_shifted-9",
+        "causal-off",
+        "padding-off",
+    ),
+]
+EACH = pytest.mark.parametrize("code", CODES)
+MODES = pytest.mark.parametrize("mode", ["given", "again"])
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tiny_checkpoint):
+    return tiny.with_means(tiny_checkpoint)
+
+
+def asked(*codes, **values) -> Request:
+    return Request(TEXT, intervention=tiny.edited(*codes), **({"decoding": SHORT, "pad": 2} | values))
+
+
+def same_bits(one, two) -> None:
+    for name in ("patterns", "scores", "masks", "head_masks"):
+        first, second = getattr(one, name), getattr(two, name)
+        assert first.keys() == second.keys()
+        assert all(first[site].tobytes() == second[site].tobytes() for site in first), name
+    assert one.log_probs.tobytes() == two.log_probs.tobytes()
+    assert (one.source, one.inputs, one.outputs) == (two.source, two.inputs, two.outputs)
+
+
+@EACH
+@MODES
+def test_an_edit_that_is_removed_leaves_the_plain_answer(checkpoint, mode, code):
+    plain, edited = analyse(checkpoint, asked(mode=mode)), analyse(checkpoint, asked(code, mode=mode))
+    removed = dataclasses.replace(edited.request, intervention=edited.request.intervention.without(code))
+    assert removed == plain.request
+    again = analyse(checkpoint, removed)
+    same_bits(again.trace, plain.trace)
+    assert again.tree == plain.tree
+    assert edited.baseline.request.intervention == removed.intervention
+    assert edited.baseline.translation == plain.translation
+    np.testing.assert_allclose(edited.baseline.trace.log_probs, plain.trace.log_probs, atol=1e-4)
+    if mode == "again":
+        same_bits(edited.baseline.trace, plain.trace)
+
+
+@EACH
+def test_a_given_target_stays_and_its_numbers_move(checkpoint, code):
+    found = analyse(checkpoint, asked(code, target=TARGET))
+    assert found.translation == found.baseline.translation == TARGET
+    assert found.trace.outputs == found.baseline.trace.outputs
+    assert np.abs(found.trace.log_probs - found.baseline.trace.log_probs).max() > 1e-3
+    for pattern in found.trace.patterns.values():
+        sums = pattern.sum(-1)
+        assert (np.isclose(sums, 1, atol=1e-5) | (sums == 0)).all()
+
+
+@EACH
+@pytest.mark.parametrize("decoding", [SHORT, BEAM], ids=["greedy", "beam"])
+def test_decoded_again_the_trace_is_that_of_the_edited_model(checkpoint, code, decoding):
+    found = analyse(checkpoint, asked(code, mode="again", decoding=decoding))
+    assert bool(found.steps) == (code == "causal-off")
+    assert found.hypothesis.log_probs == pytest.approx(found.trace.token_log_probs.tolist(), abs=1e-4)
+    own = found.trace.log_probs.copy()
+    own[:, [PAD, START]] = -np.inf
+    if decoding is SHORT:
+        assert own.argmax(1).tolist() == list(found.hypothesis.ids)
+
+
+def test_some_edits_change_the_translation(checkpoint):
+    changed = [
+        code
+        for code in CODES
+        if (found := analyse(checkpoint, asked(code, mode="again"))).translation != found.baseline.translation
+    ]
+    assert len(changed) > 5
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------------
+
+
+def test_edits_that_wait_are_told(checkpoint):
+    codes = ("block_dec_99-1", "row_cross.1_9-uniform", "off_cross.1.1", "block_dec_2-1")
+    found = analyse(checkpoint, asked(*codes, decoding=Decoding(limit=4), mode="again"))
+    assert len(found.hypothesis.ids) == 4
+    told = "decoder, all layers: step 99 sees no <s>; cross-attention, layer 1: step 9 looks evenly at all that it may see"
+    assert f"Waiting for a step that is not reached: {told}." in found.notes
+    assert not any("Waiting" in note for note in analyse(checkpoint, asked("block_dec_2-1", target=TARGET)).notes)
+
+
+def test_an_edit_that_waits_changes_nothing_yet(checkpoint):
+    waiting = analyse(checkpoint, asked("block_cross_99-1", "row_dec_99-1", mode="again"))
+    np.testing.assert_allclose(waiting.trace.log_probs, waiting.baseline.trace.log_probs, atol=1e-5)
+    assert waiting.tree.hypotheses[0].ids == waiting.baseline.tree.hypotheses[0].ids
+
+
+@MODES
+def test_a_row_may_wait_for_a_later_token_where_the_causal_mask_is_off(checkpoint, mode):
+    found = analyse(checkpoint, asked("row_dec_1-3", "causal-off", mode=mode))
+    assert len(found.trace.outputs) > 3
+    assert (found.whole.patterns[Site("decoder", 0)][:, 0, 2] == 1).all()
+    beyond = analyse(checkpoint, asked("row_dec_1-99", "causal-off", mode=mode))
+    assert any(note.startswith("Waiting for a step") for note in beyond.notes)
+
+
+@MODES
+def test_a_row_that_looks_where_the_mask_forbids_it_is_refused(checkpoint, mode):
+    for code in ("row_dec_1-3", "row_cross_1-11"):
+        length = len(analyse(checkpoint, asked()).trace.source)
+        code = code.replace("11", str(length))
+        with pytest.raises(EditError, match=r"looks (where the mask|ahead, which the causal mask) forbids"):
+            analyse(checkpoint, asked(code, mode=mode))
+
+
+@MODES
+def test_rows_that_see_nothing_are_told(checkpoint, mode):
+    told = "nothing at all: where everything is blocked, the pattern is zeros."
+    for codes, count in (
+        (["block_cross.1.2_2-all"], "1 row sees "),
+        (["block_cross_2-all", "block_dec.1_1-1", "block_enc_3-all"], "3 rows see "),
+    ):
+        found = analyse(checkpoint, asked(*codes, mode=mode))
+        assert found.notes.count(count + told) == 1
+        assert not any(told in note for note in found.baseline.notes)
+    assert not any(told in note for note in analyse(checkpoint, asked("block_dec_2-1", mode=mode)).notes)
+
+
+FORBIDDEN = "The mask forbids it already, so nothing changes: "
+
+
+@MODES
+@pytest.mark.parametrize("code", ["block_dec_2-3", "block_dec.1.1_1-4", "block_cross_all-{pad}", "block_enc_2-{pad}"])
+def test_a_block_of_what_the_mask_forbids_is_told_and_changes_nothing(checkpoint, mode, code):
+    pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
+    found = analyse(checkpoint, asked(code.format(pad=pad), "off_cross.1.1", mode=mode))
+    other = analyse(checkpoint, asked("off_cross.1.1", mode=mode))
+    told = FORBIDDEN + found.idle[0].text(found.labels) + "."
+    assert [note for note in found.notes if note not in other.notes] == [told]
+    same_bits(found.trace, other.trace)
+
+
+@MODES
+@pytest.mark.parametrize(
+    "codes",
+    [
+        ["block_dec_2-3", "causal-off"],
+        ["block_cross_all-{pad}", "padding-off"],
+        ["block_dec_3-2"],
+        ["block_dec_all-2"],
+        ["block_enc_2-all"],
+        ["block_dec_99-100"],  # it waits for its step
+    ],
+)
+def test_a_block_of_what_may_be_seen_is_not_called_forbidden(checkpoint, mode, codes):
+    pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
+    found = analyse(checkpoint, asked(*(code.format(pad=pad) for code in codes), mode=mode))
+    assert found.idle == () and not any(FORBIDDEN in note for note in found.notes)
+
+
+def test_a_block_beyond_the_window_is_forbidden_too(checkpoint):
+    found = analyse(checkpoint, asked("window-2", "block_enc_1-3", "block_enc_1-2", mode="given"))
+    assert [block.code for block in found.idle] == ["block_enc_1-3"]
+
+
+def test_a_row_of_blocked_cells_sees_nothing_either(checkpoint):
+    found = analyse(checkpoint, asked("block_dec.2.1_2-1", "block_dec.2.1_2-2", target=TARGET))
+    assert found.trace.blind == ((Site("decoder", 1), 1),)
+    assert not found.trace.patterns[Site("decoder", 1)][0, 1].any()
+
+
+# -- whose mask it is ------------------------------------------------------------------------------------------------------
+
+
+@MODES
+def test_a_block_at_one_head_is_shown_at_this_head_alone(checkpoint, mode):
+    found = analyse(checkpoint, asked("block_cross.2.1_3-2", mode=mode))
+    trace, site = found.trace, Site("cross", 1)
+    first, second, mean = (trace.view(site, head) for head in (0, 1, None))
+    assert not first.allowed[2, 1]
+    assert (first.allowed != second.allowed).sum() == 1
+    assert (mean.allowed == second.allowed).all()
+    assert (second.allowed == found.baseline.trace.view(site, 1).allowed).all()
+    assert first.values[2, 1] == 0 < second.values[2, 1]
+    assert list(trace.head_masks) == [site]
+    assert found.former_mask(site, 0) is None or found.former_mask(site, 0)[2, 1]
+    other = trace.view(Site("cross", 0), 0)
+    assert other.allowed[2, 1]
+
+
+def test_a_block_at_all_heads_is_one_mask(checkpoint):
+    trace = analyse(checkpoint, asked("block_cross_3-2", target=TARGET)).trace
+    assert trace.head_masks == {}
+    assert all(not trace.view(Site("cross", n), head).allowed[2, 1] for n in range(2) for head in (None, 0, 1))
+    assert all((trace.patterns[Site("cross", n)][:, 2, 1] == 0).all() for n in range(2))
+
+
+def test_decoded_again_without_the_causal_mask_each_head_keeps_its_blocks(checkpoint):
+    codes = ("causal-off", "block_dec.1.2_all-1", "block_cross.2.1_2-3", "block_enc.1.1_1-2")
+    found = analyse(checkpoint, asked(*codes, mode="again"))
+    trace, steps = found.trace, found.steps
+    assert len(steps) == len(found.hypothesis.ids) > 3
+    decoder, cross, encoder = Site("decoder", 0), Site("cross", 1), Site("encoder", 0)
+    assert set(trace.head_masks) == {decoder, cross, encoder}
+    n = np.arange(len(steps))
+    seen = n[:, None] >= n  # what a step had, its own token included
+    assert (trace.view(decoder, 0).allowed == seen).all()
+    assert (trace.view(decoder, 1).allowed == (seen & (n > 0))).all()
+    assert (trace.view(decoder).allowed == seen).all()
+    blocked = np.argwhere(trace.view(cross, 0).allowed != trace.view(cross, 1).allowed)
+    assert blocked.tolist() == [[1, 2]]
+    assert not trace.view(encoder, 0).allowed[0, 1]
+    assert trace.blind == ((decoder, 0),)
+    for t, step in enumerate(steps):
+        (alone,) = teacher_force(checkpoint, trace.source.ids, found.hypothesis.ids[: t + 1], [found.request.intervention])
+        np.testing.assert_allclose(trace.log_probs[t], alone.log_probs[-1], atol=1e-5)
+        for site in (decoder, cross):
+            width = alone.patterns[site].shape[-1]
+            np.testing.assert_allclose(trace.patterns[site][:, t, :width], alone.patterns[site][:, -1], atol=1e-6)
+            assert (trace.head_masks[site][:, t, :width] == alone.head_masks.get(site, alone.masks[site][None])[:, -1]).all()
+        assert step.outputs.ids == found.hypothesis.ids[: t + 1]
+
+
+# -- what does not exist ---------------------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("off_enc.3", r"“encoder, layer 3: off” names layer 3; this checkpoint has 2 there\. Remove it\."),
+        (
+            "skip_dec.3.cross",
+            r"“decoder, layer 3: cross-attention skipped” names layer 3; this checkpoint has 2 there\. Remove",
+        ),
+        (
+            "mean_cross.1.3",
+            r"“cross-attention, layer 1, head 3: mean instead” names head 3; this checkpoint has 2\. Remove it\.",
+        ),
+        ("block_enc_1-99", r"“encoder, all layers: token 1 sees no token 99” names column 99; there are \d+\. Remove it\."),
+        (
+            "row_cross_1-99",
+            r"“cross-attention, all layers: step 1 looks at token 99 alone” names column 99; there are \d+\. R",
+        ),
+        ("block_dec_129-1", r"“decoder, all layers: step 129 sees no token 1” names row 129; there are 128\. Remove it\."),
+    ],
+)
+def test_what_does_not_exist_is_refused(checkpoint, mode, code, message):
+    with pytest.raises(EditError, match=rf"^The edit {message}"):
+        analyse(checkpoint, asked(code, mode=mode))
+
+
+def test_the_source_with_its_padding_is_what_can_be_named(checkpoint):
+    length = len(analyse(checkpoint, asked()).trace.source)  # with two pads
+    analyse(checkpoint, asked(f"block_enc_{length}-1"))
+    with pytest.raises(EditError, match=rf"names row {length + 1}; there are {length}\. Remove it\.$"):
+        analyse(checkpoint, asked(f"block_enc_{length + 1}-1"))
+    with pytest.raises(EditError, match=rf"names row {length}; there are {length - 2}\. Remove it\.$"):
+        analyse(checkpoint, asked(f"block_enc_{length}-1", pad=0))
+
+
+@EACH
+@MODES
+def test_what_is_believed_under_the_edits_is_of_the_baselines_tokens(checkpoint, mode, code):
+    found = analyse(checkpoint, asked(code, mode=mode))
+    ids = found.baseline.trace.outputs.ids[: found.comparable]
+    expected = [found.trace.log_probs[step, token] for step, token in enumerate(ids)]
+    assert found.believed.tolist() == expected
+    if mode == "given":
+        assert found.believed.tolist() == found.trace.token_log_probs.tolist()

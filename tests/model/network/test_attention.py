@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import tiny
+import torch
+
+from model.network.attention import KeyValues, MultiHeadAttention, attention
+from model.network.masks import causal
+from model.network.positions import rotary
+from model.trace import Probe, Site
+
+
+def random(*shape: int, seed: int = 0, grad: bool = False) -> torch.Tensor:
+    drawn = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    return drawn.requires_grad_(grad)
+
+
+def module(kind: str = "encoder", seed: int = 0, **changes) -> MultiHeadAttention:
+    torch.manual_seed(seed)
+    made = MultiHeadAttention(tiny.config(**changes), Site(kind, 0)).double().eval()
+    with torch.no_grad():
+        for p in made.parameters():
+            p.copy_(torch.randn_like(p))
+    return made
+
+
+OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+
+
+def test_one_example_by_hand():
+    """q = (1, 0) against keys (1, 0) and (0, 1): scores 1/sqrt(2) and 0, e^0.7071 = 2.0281, weights 0.66976 and 0.33024,
+    z = 0.66976 (1, 2) + 0.33024 (3, 4) = (1.66048, 2.66048)."""
+    query = torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float64)
+    key = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]], dtype=torch.float64)
+    value = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]], dtype=torch.float64)
+    z, pattern, scores = attention(query, key, value, OPEN)
+    assert scores.flatten().tolist() == pytest.approx([0.70711, 0.0], abs=1e-5)
+    assert pattern.flatten().tolist() == pytest.approx([0.66976, 0.33024], abs=1e-5)
+    assert z.flatten().tolist() == pytest.approx([1.66048, 2.66048], abs=1e-5)
+
+
+def test_a_masked_key_by_hand():
+    query, key = torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 3, 2)
+    value = torch.tensor([[[[1.0], [10.0], [100.0]]]])
+    mask = torch.tensor([True, False, True])[None, None, None]
+    z, pattern, _ = attention(query, key, value, mask)
+    assert pattern.flatten().tolist() == [0.5, 0.0, 0.5]
+    assert z.item() == 50.5
+
+
+def test_rows_sum_to_one_unless_fully_masked():
+    mask = torch.rand(2, 1, 9, 7, generator=torch.Generator().manual_seed(4)) < 0.3
+    mask[0, 0, 0], mask[1, 0, 3] = False, False
+    _, pattern, _ = attention(random(2, 3, 9, 4), random(2, 3, 7, 4, seed=1), random(2, 3, 7, 4, seed=2), mask)
+    expected = mask.any(-1).expand(2, 3, 9).double()
+    torch.testing.assert_close(pattern.sum(-1), expected, atol=1e-12, rtol=0)
+    assert (pattern >= 0).all()
+    assert (pattern[~mask.expand_as(pattern)] == 0).all()
+    assert (pattern[mask.expand_as(pattern)] > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_fully_masked_rows_give_zeros_and_finite_gradients(dtype):
+    q, k, v = (random(1, 2, 3, 4, seed=s).to(dtype).requires_grad_() for s in range(3))
+    mask = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])[None, None]
+    z, pattern, scores = attention(q, k, v, mask)
+    assert (pattern[:, :, 1] == 0).all()
+    assert (z[:, :, 1] == 0).all()
+    assert scores.isfinite().all()
+    with torch.autograd.detect_anomaly():  # nothing on the way may be infinite either
+        (z.square().sum() + pattern.square().sum()).backward()
+    for tensor in (q, k, v):
+        assert tensor.grad.isfinite().all()
+    assert (q.grad[:, :, 1] == 0).all()
+    assert q.grad[:, :, 2].abs().sum() > 0
+
+
+def test_everything_masked_is_all_zeros():
+    q = random(1, 1, 2, 4, grad=True)
+    z, pattern, _ = attention(q, random(1, 1, 2, 4), random(1, 1, 2, 4), ~OPEN)
+    z.sum().backward()
+    assert (z == 0).all()
+    assert (pattern == 0).all()
+    assert (q.grad == 0).all()
+
+
+def test_scores_are_those_before_the_mask():
+    q, k, v = (random(1, 2, 3, 4, seed=s) for s in range(3))
+    scores = attention(q, k, v, causal(3, 3))[2]
+    assert scores.equal(attention(q, k, v, OPEN)[2])
+    torch.testing.assert_close(scores, torch.einsum("bhtk,bhsk->bhts", q, k) / 2, atol=1e-12, rtol=0)
+
+
+def test_a_masked_value_changes_nothing():
+    q, k, v = (random(1, 2, 3, 4, seed=s) for s in range(3))
+    other_k, other_v = k.clone(), v.clone()
+    other_k[:, :, 2], other_v[:, :, 2] = 1e6, -1e6
+    mask = torch.tensor([True, True, False])[None, None, None]
+    assert attention(q, k, v, mask)[0].equal(attention(q, other_k, other_v, mask)[0])
+
+
+def test_dropout_changes_the_mix_and_not_the_pattern():
+    q, k, v = (random(1, 2, 3, 4, seed=s) for s in range(3))
+    z, pattern, _ = attention(q, k, v, OPEN, dropout=torch.nn.Dropout(0.5))
+    plain_z, plain_pattern, _ = attention(q, k, v, OPEN)
+    assert pattern.equal(plain_pattern)
+    assert not z.equal(plain_z)
+
+
+def test_multi_head_by_the_formula():
+    """Concat(head_1, head_2) W_O, written out with one head at a time."""
+    layer, x, memory = module("cross"), random(2, 3, 16), random(2, 5, 16, seed=1)
+    heads = []
+    for h in range(2):
+        part = slice(8 * h, 8 * h + 8)
+        q, k, v = (
+            y @ p.weight[part].T + p.bias[part] for y, p in ((x, layer.query), (memory, layer.key), (memory, layer.value))
+        )
+        heads.append((q @ k.transpose(1, 2) / math.sqrt(8)).softmax(-1) @ v)
+    expected = torch.cat(heads, dim=-1) @ layer.output.weight.T + layer.output.bias
+    torch.testing.assert_close(layer(x, memory, OPEN, torch.arange(3)), expected, atol=1e-10, rtol=0)
+
+
+def test_all_heads_zeroed_leave_the_output_bias():
+    layer = module()
+    with torch.no_grad():
+        layer.value.weight.zero_()
+        layer.value.bias.zero_()
+    x = random(2, 3, 16)
+    torch.testing.assert_close(layer(x, x, OPEN, torch.arange(3)), layer.output.bias.expand(2, 3, 16), atol=1e-12, rtol=0)
+    fresh = module(seed=1)
+    torch.testing.assert_close(fresh(x, x, ~OPEN, torch.arange(3)), fresh.output.bias.expand(2, 3, 16), atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_the_cache_changes_nothing_in_self_attention(positions):
+    layer, x = module("decoder", positions=positions), random(2, 6, 16)
+    whole = layer(x, x, causal(6, 6), torch.arange(6))
+    cache, pieces = KeyValues(), []
+    for start, stop in ((0, 2), (2, 3), (3, 6)):
+        part = x[:, start:stop]
+        pieces.append(layer(part, part, causal(stop - start, stop), torch.arange(start, stop), cache))
+    torch.testing.assert_close(torch.cat(pieces, dim=1), whole, atol=1e-10, rtol=0)
+    assert cache.key.shape == cache.value.shape == (2, 2, 6, 8)
+
+
+def test_the_cache_of_cross_attention_is_filled_once():
+    layer, memory, cache = module("cross"), random(1, 5, 16), KeyValues()
+    whole = layer(random(1, 4, 16, seed=1), memory, OPEN, torch.arange(4))
+    for t in range(4):
+        step = layer(random(1, 4, 16, seed=1)[:, t : t + 1], memory, OPEN, torch.arange(t, t + 1), cache)
+        torch.testing.assert_close(step[:, 0], whole[:, t], atol=1e-10, rtol=0)
+    assert cache.key.shape == (1, 2, 5, 8)
+
+
+@pytest.mark.parametrize(("kind", "turned"), [("encoder", True), ("decoder", True), ("cross", False)])
+def test_rotary_turns_queries_and_keys_of_self_attention_alone(kind, turned):
+    layer, plain = module(kind, positions="rotary"), module(kind, positions="sinusoidal")
+    x, at, probe, plain_probe = random(1, 3, 16), torch.arange(4, 7), Probe("full"), Probe("full")
+    layer(x, x, OPEN, at, probe=probe)
+    plain(x, x, OPEN, at, probe=plain_probe)
+    seen, unturned = probe.records[Site(kind, 0)], plain_probe.records[Site(kind, 0)]
+    for name in ("q", "k"):
+        expected = rotary(unturned[name], at) if turned else unturned[name]
+        torch.testing.assert_close(seen[name], expected, atol=1e-12, rtol=0)
+    assert seen["v"].equal(unturned["v"])
+
+
+def test_the_probe_gets_what_was_computed():
+    layer, x, probe = module("decoder"), random(2, 3, 16), Probe("full")
+    output = layer(x, x, causal(3, 3), torch.arange(3), probe=probe)
+    seen = probe.records[Site("decoder", 0)]
+    assert seen["mask"].equal(causal(3, 3)[0].expand(2, 3, 3))
+    z, pattern, scores = attention(seen["q"], seen["k"], seen["v"], causal(3, 3))
+    assert (seen["z"].equal(z), seen["pattern"].equal(pattern), seen["scores"].equal(scores)) == (True, True, True)
+    torch.testing.assert_close(layer.output(z.transpose(1, 2).flatten(2)), output, atol=0, rtol=0)

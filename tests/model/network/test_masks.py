@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+import tiny
+import torch
+
+from model.config import PAD
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import parse
+from model.network import masks
+
+UNCAUSAL = Intervention(causal_mask=False)
+UNPADDED = Intervention(padding_mask=False)
+
+
+def grid(text: str) -> list[list[bool]]:
+    """`x.` lines, x = may attend."""
+    return [[c == "x" for c in row] for row in text.split()]
+
+
+def test_causal_by_hand():
+    assert masks.causal(4, 4)[0, 0].tolist() == grid("x... xx.. xxx. xxxx")
+
+
+def test_the_last_query_stands_at_the_last_key():
+    assert masks.causal(2, 4)[0, 0].tolist() == grid("xxx. xxxx")
+    assert masks.sliding_window(2, 4, 2)[0, 0].tolist() == grid(".xxx ..xx")
+
+
+def test_sliding_window_by_hand():
+    assert masks.sliding_window(4, 4, 1)[0, 0].tolist() == grid("x... .x.. ..x. ...x")
+    assert masks.sliding_window(4, 4, 2)[0, 0].tolist() == grid("xx.. xxx. .xxx ..xx")
+
+
+def test_sliding_window_with_causal_is_zero_to_width_back():
+    both = (masks.causal(5, 5) & masks.sliding_window(5, 5, 3))[0, 0]
+    for i in range(5):
+        for j in range(5):
+            assert bool(both[i, j]) == (0 <= i - j < 3)
+
+
+@pytest.mark.parametrize("make", [masks.causal, lambda q, k: masks.sliding_window(q, k, 2)])
+def test_more_queries_than_keys_are_refused(make):
+    with pytest.raises(ValueError, match="3 queries over 2 keys; expected no more queries than keys"):
+        make(3, 2)
+
+
+def test_a_window_without_the_query_itself_is_refused():
+    with pytest.raises(ValueError, match="window's width is 0; expected at least 1"):
+        masks.sliding_window(2, 2, 0)
+
+
+def test_padding_hides_pad_alone():
+    ids = torch.tensor([[5, 1, 2, PAD], [PAD, 7, PAD, PAD]])
+    assert masks.padding(ids).tolist() == [[[[True, True, True, False]]], [[[False, True, False, False]]]]
+
+
+def test_build_gives_bool_masks_of_the_promised_shapes():
+    seen = masks.build(tiny.ids(3, 5), tiny.target_ids(3, 4))
+    assert {m.dtype for m in (seen.encoder, seen.decoder, seen.cross)} == {torch.bool}
+    assert (seen.encoder.shape, seen.decoder.shape, seen.cross.shape) == ((3, 1, 1, 5), (3, 1, 4, 4), (3, 1, 1, 5))
+    assert masks.build(tiny.ids(3, 5), tiny.target_ids(3, 4), window=2).encoder.shape == (3, 1, 5, 5)
+
+
+def test_build_by_hand():
+    seen = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, 8, PAD]]))
+    assert seen.encoder[0, 0].tolist() == seen.cross[0, 0].tolist() == grid("xx.")
+    assert seen.decoder[0, 0].tolist() == grid("x... xx.. xxx. xxx.")
+
+
+def test_a_window_limits_self_attention_alone():
+    seen = masks.build(torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[1, 7, 8]]), window=2)
+    assert seen.encoder[0, 0].tolist() == grid("xx.. xxx. .xx. ..x.")
+    assert seen.decoder[0, 0].tolist() == grid("x.. xx. .xx")
+    assert seen.cross[0, 0].tolist() == grid("xxx.")
+
+
+def test_causal_off_shows_later_tokens_but_no_padding():
+    target = torch.tensor([[1, 7, PAD]])
+    assert masks.decoder_mask(target, None, [UNCAUSAL])[0, 0].tolist() == grid("xx. xx. xx.")
+    assert masks.decoder_mask(target, 1, [UNCAUSAL])[0, 0].tolist() == grid("x.. .x. ...")
+
+
+def test_padding_off_shows_source_padding_but_leaves_the_decoder():
+    source, target = torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, PAD]])
+    plain, edited = masks.build(source, target), masks.build(source, target, edits=[UNPADDED])
+    assert edited.encoder[0, 0].tolist() == edited.cross[0, 0].tolist() == grid("xxx")
+    assert edited.decoder.equal(plain.decoder)
+
+
+def test_one_intervention_a_row():
+    source, target = tiny.padded([2, 2, 2], 3), tiny.padded([2, 2, 2], 3)
+    edits = [BASELINE, UNCAUSAL, UNPADDED]
+    together = masks.build(source, target, edits=edits)
+    for row, edit in enumerate(edits):
+        alone = masks.build(source[row : row + 1], target[row : row + 1], edits=[edit])
+        for name in ("encoder", "decoder", "cross"):
+            assert getattr(together, name)[row].equal(getattr(alone, name)[0])
+
+
+def test_one_intervention_for_all_rows():
+    source, target = tiny.padded([1, 3], 3), tiny.padded([3, 2], 3)
+    for edit in (BASELINE, UNCAUSAL, UNPADDED):
+        one, each = masks.build(source, target, edits=[edit]), masks.build(source, target, edits=[edit] * 2)
+        for name in ("encoder", "decoder", "cross"):
+            assert getattr(one, name).expand_as(getattr(each, name)).equal(getattr(each, name))
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_a_wrong_number_of_interventions_is_refused(count):
+    with pytest.raises(ValueError, match=f"{count} interventions for 3 rows; expected 1 or 3"):
+        masks.build(tiny.ids(3, 2), tiny.target_ids(3, 2), edits=[BASELINE] * count)
+
+
+@pytest.mark.parametrize("window", [None, 1, 3])
+@pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL])
+def test_the_last_queries_have_the_last_rows(window, edit):
+    target = tiny.padded([6, 4], 6)
+    whole = masks.decoder_mask(target, window, [edit])
+    for queries in (1, 2, 6):
+        assert masks.decoder_mask(target, window, [edit], queries=queries).equal(whole[:, :, -queries:])
+
+
+def test_a_block_of_what_is_forbidden_closes_nothing():
+    built = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 5, 6]]))
+    codes = {"dec_1-2": True, "dec_2-1": False, "dec_all-3": False, "enc_1-3": True, "cross_3-3": True, "cross_3-2": False}
+    blocks = {code: parse(f"block_{code}") for code in codes}
+    assert masks.idle(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
+
+
+def test_masks_stay_on_the_device_of_the_ids():
+    seen = masks.build(tiny.ids(2, 3).to("meta"), tiny.target_ids(2, 2).to("meta"), window=2)
+    assert {m.device.type for m in (seen.encoder, seen.decoder, seen.cross)} == {"meta"}

@@ -1,0 +1,214 @@
+"""The same weights in torch's own modules give the same numbers: float64, to 1e-10, at every position that is real."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import tiny
+import torch
+from torch import Tensor, nn
+
+from benchmarks.peers import copy_attention, copy_decoder_layer, copy_encoder_layer, torch_transformer
+from model.config import PAD
+from model.network import masks
+from model.network.layers import FeedForward, Residual
+from model.trace import Probe, Site
+
+LENGTHS = (1, 2, 3, 7, 16, 33, 64)
+EXACT = 1e-10
+VARIANTS = [
+    pytest.param({"norm_first": first, "activation": name}, id=f"{'pre' if first else 'post'}-norm-{name}")
+    for first, name in itertools.product((True, False), ("relu", "gelu"))
+]
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")  # torch names a fast path that it will not take
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
+each_length = pytest.mark.parametrize("length", LENGTHS)
+
+
+def rows(length: int) -> list[int]:
+    """Real tokens of each row of a batch with padding."""
+    return [length, max(1, length // 2), max(1, length - 1)]
+
+
+def ids(length: int, seed: int = 0) -> Tensor:
+    return tiny.padded(rows(length), length, seed=seed)
+
+
+def embedded(length: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(3, length, 16, dtype=torch.float64, generator=generator)
+
+
+def largest_difference(ours: Tensor, theirs: Tensor, tokens: Tensor) -> float:
+    """Over real positions alone: what stands at `<pad>` is nobody's business."""
+    real = tokens != PAD
+    assert real.any()
+    return float((ours[real] - theirs[real]).detach().abs().max())
+
+
+def no_later(length: int) -> Tensor:
+    """Torch's causal mask: True = may NOT attend. Built here, so that no mask of ours can hide behind itself."""
+    return torch.ones(length, length, dtype=torch.bool).triu(1)
+
+
+def torch_options(variant: dict) -> dict:
+    return {"dropout": 0.0, "batch_first": True, "dtype": torch.float64} | variant
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+
+@each_length
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("with_padding", [False, True])
+def test_attention_equals_torch(length, causal, with_padding):
+    ours = tiny.model().decoder[0].self_attention
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
+    copy_attention(ours, theirs)
+    x, tokens = embedded(length), ids(length) if with_padding else tiny.ids(3, length)
+    mask = masks.decoder_mask(tokens, None) if causal else masks.padding(tokens)
+    probe = Probe("maps")
+    mixed = ours(x, x, mask, torch.arange(length), probe=probe)
+    expected, weights = theirs(
+        x,
+        x,
+        x,
+        key_padding_mask=tokens == PAD,
+        attn_mask=no_later(length) if causal else None,
+        average_attn_weights=False,
+    )
+    assert largest_difference(mixed, expected, tokens) < EXACT
+    pattern = probe.records[Site("decoder", 0)]["pattern"]
+    assert largest_difference(pattern.transpose(1, 2), weights.transpose(1, 2), tokens) < EXACT
+
+
+@each_length
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_attention_in_a_window_equals_torch(length, width):
+    ours = tiny.model().decoder[0].self_attention
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
+    copy_attention(ours, theirs)
+    x, tokens = embedded(length), tiny.ids(3, length)
+    mixed = ours(x, x, masks.decoder_mask(tokens, width), torch.arange(length))
+    hidden = no_later(length) | torch.ones(length, length, dtype=torch.bool).tril(-width)
+    assert largest_difference(mixed, theirs(x, x, x, attn_mask=hidden)[0], tokens) < EXACT
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 7), (7, 1), (3, 33), (64, 16)])
+def test_cross_attention_equals_torch(queries, keys):
+    ours = tiny.model().decoder[0].cross_attention
+    theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
+    copy_attention(ours, theirs)
+    x, memory, source = embedded(queries), embedded(keys, seed=1), ids(keys)
+    mixed = ours(x, memory, masks.cross_mask(source), torch.arange(queries))
+    expected, _ = theirs(x, memory, memory, key_padding_mask=source == PAD)
+    torch.testing.assert_close(mixed, expected, atol=EXACT, rtol=0)
+
+
+# -- layers ------------------------------------------------------------------------------------------------------------
+
+
+@each_variant
+@each_length
+def test_encoder_layer_equals_torch(variant, length):
+    ours = tiny.model(**variant).encoder[1]
+    theirs = nn.TransformerEncoderLayer(16, 2, 32, **torch_options(variant))
+    copy_encoder_layer(ours, theirs)
+    x, tokens = embedded(length), ids(length)
+    output = ours(x, masks.encoder_mask(tokens, None), torch.arange(length))
+    assert largest_difference(output, theirs(x, src_key_padding_mask=tokens == PAD), tokens) < EXACT
+
+
+def decoder_layer_difference(variant: dict, length: int) -> float:
+    ours = tiny.model(**variant).decoder[1]
+    theirs = nn.TransformerDecoderLayer(16, 2, 32, **torch_options(variant))
+    copy_decoder_layer(ours, theirs)
+    x, tokens, memory, source = embedded(length), ids(length), embedded(5, seed=1), ids(5)
+    output = ours(x, memory, masks.decoder_mask(tokens, None), masks.cross_mask(source), torch.arange(length))
+    expected = theirs(
+        x,
+        memory,
+        tgt_mask=no_later(length),
+        tgt_key_padding_mask=tokens == PAD,
+        memory_key_padding_mask=source == PAD,
+    )
+    return largest_difference(output, expected, tokens)
+
+
+@each_variant
+@each_length
+def test_decoder_layer_equals_torch(variant, length):
+    assert decoder_layer_difference(variant, length) < EXACT
+
+
+# -- the whole model ---------------------------------------------------------------------------------------------------
+
+
+def transformer_difference(variant: dict, source_length: int, target_length: int, final_norm: bool = True) -> float:
+    ours = tiny.model(final_norm=final_norm, **variant)
+    theirs = torch_transformer(ours).eval()
+    source, target = ids(source_length), ids(target_length, seed=1)
+    seen = masks.build(source, target)
+    memory = ours.encode(source, seen.encoder)
+    hidden = ours.decode(target, memory, seen.decoder, seen.cross)
+    hidden_of_torch = theirs(
+        ours.source_embedding(source, torch.arange(source_length)),
+        ours.target_embedding(target, torch.arange(target_length)),
+        tgt_mask=no_later(target_length),
+        src_key_padding_mask=source == PAD,
+        tgt_key_padding_mask=target == PAD,
+        memory_key_padding_mask=source == PAD,
+    )
+    logits, expected = ours(source, target, seen), ours.project(hidden_of_torch)
+    return max(
+        largest_difference(hidden, hidden_of_torch, target),
+        largest_difference(logits, expected, target),
+    )
+
+
+@each_variant
+@each_length
+def test_transformer_equals_torch(variant, length):
+    assert transformer_difference(variant, length, length) < EXACT
+
+
+@each_variant
+@pytest.mark.parametrize(("source_length", "target_length"), [(1, 16), (16, 1), (7, 33)])
+@pytest.mark.parametrize("final_norm", [True, False])
+def test_transformer_with_other_lengths_and_norms_equals_torch(variant, source_length, target_length, final_norm):
+    assert transformer_difference(variant, source_length, target_length, final_norm) < EXACT
+
+
+# -- these tests can fail ----------------------------------------------------------------------------------------------
+
+
+@each_variant
+@each_length
+def test_a_decoder_without_its_causal_mask_would_be_found(variant, length, monkeypatch):
+    monkeypatch.setattr(masks, "causal", lambda t, s, device="cpu": torch.ones(1, 1, t, s, dtype=torch.bool))
+    for difference in (decoder_layer_difference(variant, length), transformer_difference(variant, length, length)):
+        assert difference > 1e-3 if length > 1 else difference < EXACT
+
+
+@pytest.mark.parametrize("length", LENGTHS[1:])
+def test_a_causal_mask_that_is_off_by_one_would_be_found(length, monkeypatch):
+    true_causal = masks.causal
+    monkeypatch.setattr(masks, "causal", lambda t, s, device="cpu": true_causal(t, s, device).roll(1, dims=-1))
+    assert decoder_layer_difference({"norm_first": True, "activation": "relu"}, length) > 1e-3
+
+
+def test_a_forgotten_padding_mask_would_be_found(monkeypatch):
+    monkeypatch.setattr(masks, "padding", lambda tokens: torch.ones_like(tokens, dtype=torch.bool)[:, None, None])
+    assert transformer_difference({"norm_first": True, "activation": "relu"}, 7, 7) > 1e-3
+
+
+def test_a_missing_scale_would_be_found(monkeypatch):
+    plain = FeedForward.forward
+    monkeypatch.setattr(FeedForward, "forward", lambda self, x: plain(self, x) * 1.001)
+    assert transformer_difference({"norm_first": False, "activation": "gelu"}, 7, 7) > 1e-6
+
+
+def test_swapped_norms_would_be_found(monkeypatch):
+    monkeypatch.setattr(Residual, "forward", lambda self, x, sublayer, keep=None: x + sublayer(self.norm(x)))
+    assert transformer_difference({"norm_first": False, "activation": "relu"}, 7, 7) > 1e-3

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import tiny
+import torch
+
+from model.network.positions import PositionalEncoding, rotary, sinusoidal
+
+
+def test_sinusoidal_by_the_formula():
+    """PE(p, 2i) = sin(p / 10000^(2i/D)), PE(p, 2i+1) = cos(the same), number by number."""
+    table = sinusoidal(torch.arange(50), 6)
+    for p in range(50):
+        for i in range(3):
+            angle = p / 10000 ** (2 * i / 6)
+            assert float(table[p, 2 * i]) == pytest.approx(math.sin(angle), abs=1e-6)
+            assert float(table[p, 2 * i + 1]) == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_sinusoidal_first_rows_by_hand():
+    table = sinusoidal(torch.arange(2), 4)
+    assert table[0].tolist() == [0, 1, 0, 1]
+    assert table[1].tolist() == pytest.approx([0.841471, 0.540302, 0.0099998, 0.99995], abs=1e-6)
+
+
+def test_positions_may_start_anywhere():
+    assert sinusoidal(torch.arange(7, 9), 8).equal(sinusoidal(torch.arange(9), 8)[7:])
+
+
+def test_rotary_by_hand():
+    """At position 1 the first pair turns by 1 radian, the second by 1/100."""
+    x = torch.tensor([[[[1.0, 0.0, 0.0, 2.0]]]], dtype=torch.float64)
+    turned = rotary(x, torch.tensor([1]))[0, 0, 0].tolist()
+    expected = [math.cos(1), math.sin(1), -2 * math.sin(0.01), 2 * math.cos(0.01)]
+    assert turned == pytest.approx(expected, abs=1e-12)
+
+
+def test_rotary_keeps_norms_and_leaves_position_zero():
+    x = torch.randn(2, 3, 9, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    turned = rotary(x, torch.arange(9))
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1), atol=1e-12, rtol=0)
+    assert turned[:, :, 0].equal(x[:, :, 0])
+    assert not torch.allclose(turned[:, :, 1:], x[:, :, 1:], atol=1e-3)
+
+
+@pytest.mark.parametrize("shift", [1, 13, 400])
+def test_equal_shifts_do_not_change_rotary_scores(shift):
+    generator = torch.Generator().manual_seed(1)
+    q, k = (torch.randn(1, 2, 6, 8, dtype=torch.float64, generator=generator) for _ in range(2))
+
+    def scores(start_q, start_k):
+        turned_q, turned_k = rotary(q, torch.arange(6) + start_q), rotary(k, torch.arange(6) + start_k)
+        return turned_q @ turned_k.transpose(-2, -1)
+
+    torch.testing.assert_close(scores(shift, shift), scores(0, 0), atol=1e-10, rtol=0)
+    assert not torch.allclose(scores(shift, 0), scores(0, 0), atol=1e-3)
+
+
+def test_only_their_own_kind_adds_positions():
+    x = torch.randn(2, 5, 16, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    at = torch.arange(5)
+    assert PositionalEncoding(tiny.config(positions="rotary"))(x, at).equal(x)
+    added = PositionalEncoding(tiny.config())(x, at) - x
+    torch.testing.assert_close(added, sinusoidal(at, 16).double().expand(2, 5, 16), atol=1e-12, rtol=0)
+    learned = PositionalEncoding(tiny.config(positions="learned", max_positions=8)).double()
+    torch.testing.assert_close(learned(x, at + 2) - x, learned.table.weight[2:7].expand(2, 5, 16), atol=1e-12, rtol=0)
+
+
+def test_learned_positions_beyond_the_table_are_refused():
+    learned = PositionalEncoding(tiny.config(positions="learned", max_positions=4))
+    assert learned(torch.zeros(1, 4, 16), torch.arange(4)).shape == (1, 4, 16)
+    assert learned(torch.zeros(1, 0, 16), torch.arange(0)).shape == (1, 0, 16)
+    with pytest.raises(ValueError, match="position 4 is asked for; this checkpoint has learned positions 0 to 3"):
+        learned(torch.zeros(1, 2, 16), torch.arange(3, 5))
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "rotary"])
+def test_the_other_kinds_have_no_parameters_and_no_limit(kind):
+    encoding = PositionalEncoding(tiny.config(positions=kind, max_positions=2))
+    assert list(encoding.parameters()) == []
+    assert encoding(torch.zeros(1, 3, 16), torch.arange(600, 603)).isfinite().all()

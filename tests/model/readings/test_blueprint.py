@@ -1,0 +1,186 @@
+"""The plan of a checkpoint against its modules: parameters add up, and shapes are what a pass really sees."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import itertools
+
+import pytest
+import tiny
+import torch
+from torch import nn
+
+from model.edits.apply import NO_EDITS
+from model.network import masks
+from model.readings.blueprint import Block, blueprint
+from model.trace import Probe, Site
+
+S, T = 5, 3
+VARIANTS = [
+    dict(zip(("positions", "activation", "norm", "norm_first", "joint_vocab", "tied_output"), values, strict=True))
+    for values in itertools.product(
+        ("sinusoidal", "learned", "rotary"),
+        ("relu", "swiglu"),
+        ("layernorm", "rmsnorm"),
+        (True, False),
+        (True, False),
+        (True, False),
+    )
+]
+
+
+@dataclasses.dataclass
+class Built:
+    """As much of a checkpoint as a plan needs."""
+
+    model: nn.Module
+
+    @property
+    def config(self):
+        return self.model.config
+
+
+def planned(**changes) -> tuple[nn.Module, tuple[Block, ...]]:
+    model = tiny.model(**({"decoder_layers": 1, "max_positions": 11} | changes))
+    return model, blueprint(Built(model), S, T)
+
+
+def only(blocks, **fields) -> Block:
+    (found,) = [b for b in blocks if all(getattr(b, name) == value for name, value in fields.items())]
+    return found
+
+
+def sizes(block: Block) -> dict[str, tuple[int, ...]]:
+    return {shape.name: shape.numbers for shape in block.shapes}
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=lambda c: "-".join(map(str, c.values())))
+def test_the_parameters_of_all_blocks_are_those_of_the_model(changes):
+    model, blocks = planned(**changes)
+    assert sum(b.parameters for b in blocks) == model.parameter_count
+    assert all(b.parameters == sum(t.count for t in b.terms) for b in blocks)
+    assert all(t.count == sum(torch.Size(shape).numel() for shape in t.shapes) for b in blocks for t in b.terms)
+    assert len({b.key for b in blocks}) == len(blocks)
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=lambda c: "-".join(map(str, c.values())))
+def test_shapes_are_what_a_pass_sees(changes):
+    model, blocks = planned(**changes)
+    given: dict[str, tuple[int, ...]] = {}
+    seen: dict[str, tuple[int, ...]] = {}
+
+    def hook(name: str):
+        def note(_, args, output):
+            given[name], seen[name] = tuple(args[0].shape), tuple(output.shape)
+
+        return note
+
+    modules = list(model.named_modules(remove_duplicate=False))
+    hooks = [module.register_forward_hook(hook(name)) for name, module in modules]
+    source, target, probe = tiny.ids(1, S), tiny.target_ids(1, T), Probe("full")
+    memory = model.encode(source, masks.build(source, target).encoder)
+    logits = model(source, target, masks.build(source, target), probe, NO_EDITS)
+    for each in hooks:
+        each.remove()
+    for block in blocks:
+        numbers = sizes(block)
+        for shape in block.shapes:
+            assert len(shape.letters) == len(shape.numbers)
+        if block.kind == "embedding":  # a joint table is called for both sides; the last call was the target's
+            assert numbers["rows"] == (1, S if block.column == "encoder" else T, model.config.d_model)
+        elif block.path:
+            assert (block.shapes[0].numbers, block.shapes[-1].numbers) == (given[block.path], seen[block.path]), block.key
+        if block.kind == "feed_forward":
+            assert numbers["inner"] == seen[f"{block.path}.inner"]
+        if block.kind == "attention":
+            record = probe.records[Site(block.site, block.layer)]
+            assert numbers["q"] == tuple(record["q"].shape)
+            assert numbers["k, v"] == tuple(record["k"].shape) == tuple(record["v"].shape)
+            assert numbers["pattern"] == tuple(record["pattern"].shape)
+            assert numbers["z"] == tuple(record["z"].shape)
+    assert sizes(only(blocks, kind="memory"))["memory"] == tuple(memory.shape)
+    assert sizes(only(blocks, kind="softmax"))["probabilities"] == tuple(logits.shape)
+
+
+def test_one_attention_block_by_hand():
+    _, blocks = planned()
+    block = only(blocks, site="cross")
+    assert (block.path, block.code) == ("decoder.0.cross_attention", ("MultiHeadAttention", "model/network/attention.py"))
+    assert block.parameters == 4 * (16 * 16 + 16)
+    assert [t.name for t in block.terms] == ["query", "key", "value", "output"]
+    assert sizes(block) == {
+        "in": (1, 3, 16),
+        "memory": (1, 5, 16),
+        "q": (1, 2, 3, 8),
+        "k, v": (1, 2, 5, 8),
+        "pattern": (1, 2, 3, 5),
+        "z": (1, 2, 3, 8),
+        "out": (1, 3, 16),
+    }
+    assert [s.letters for s in block.shapes if s.name == "pattern"] == [("B", "H", "T", "S")]
+
+
+def test_pre_norm_and_post_norm_stand_in_their_order():
+    for norm_first, order in ((True, ["norm", "attention", "add"]), (False, ["attention", "add", "norm"])):
+        _, blocks = planned(norm_first=norm_first)
+        assert [b.kind for b in blocks if (b.column, b.layer, b.sublayer) == ("decoder", 0, 1)] == order
+
+
+def test_what_a_checkpoint_lacks_is_absent():
+    _, blocks = planned(positions="rotary", final_norm=False)
+    assert not [b for b in blocks if b.kind == "positions"]
+    assert not [b for b in blocks if b.kind == "norm" and b.layer is None]
+    turned = {b.site: "rotary" in b.sentence for b in blocks if b.kind == "attention"}
+    assert turned == {"encoder": True, "decoder": True, "cross": False}
+    _, blocks = planned()
+    assert [b.name for b in blocks if b.kind == "norm" and b.layer is None] == ["Final LayerNorm"] * 2
+    assert only(blocks, kind="positions", column="encoder").parameters == 0
+
+
+def test_a_gate_is_counted():
+    plain, gated = (only(planned(activation=name)[1], path="decoder.0.feed_forward") for name in ("gelu", "swiglu"))
+    assert gated.parameters - plain.parameters == 16 * 32 + 32
+    assert [t.name for t in gated.terms] == ["inner", "gate", "outer"]
+
+
+@pytest.mark.parametrize(
+    ("joint", "tied", "target", "projection"),
+    [
+        (True, True, "Source embedding", "Source embedding"),
+        (True, False, "Source embedding", ""),
+        (False, True, "", "Target embedding"),
+        (False, False, "", ""),
+    ],
+)
+def test_a_shared_table_is_counted_once_and_named(joint, tied, target, projection):
+    _, blocks = planned(joint_vocab=joint, tied_output=tied)
+    embedded, scored = only(blocks, path="target_embedding.table"), only(blocks, kind="projection")
+    assert (embedded.shared, scored.shared) == (target, projection)
+    table = tiny.VOCAB * 16
+    assert (embedded.parameters, scored.parameters) == (0 if joint else table, 0 if tied else table)
+
+
+def test_a_model_trained_without_the_causal_mask_is_not_called_masked():
+    for causal, name in ((True, "Masked self-attention"), (False, "Self-attention")):
+        _, blocks = planned(causal=causal)
+        assert only(blocks, site="decoder").name == name
+        assert ("without the causal mask" in only(blocks, site="decoder").sentence) is not causal
+
+
+@pytest.mark.parametrize("lengths", [(0, 3), (3, 0)])
+def test_lengths_are_checked(lengths):
+    with pytest.raises(ValueError, match="_length is 0; expected at least 1"):
+        blueprint(Built(tiny.model()), *lengths)
+
+
+def test_the_code_that_is_named_is_there(shipped):
+    blocks = blueprint(shipped, 14, 16)
+    assert sum(b.parameters for b in blocks) == shipped.model.parameter_count
+    for name, file in {b.code for b in blocks}:
+        found = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+        for part in name.split("."):
+            found = getattr(found, part)
+    for block in blocks:
+        if block.path:
+            assert type(shipped.model.get_submodule(block.path)).__name__ == block.code[0]

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network.attention import MultiHeadAttention
+from model.readings.contributions import value_norms
+from model.trace import KINDS, Site
+
+TEXT = "The red fox takes a lamp."
+
+
+def layer_of(checkpoint, site: Site):
+    model = checkpoint.model
+    return next(module for module in model.modules() if isinstance(module, MultiHeadAttention) and module.site == site)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_contributions_of_all_keys_and_heads_add_up_to_the_layers_output(tiny_checkpoint, kind):
+    """The vectors whose norms are told, weighted by the pattern and summed, are what attention gives, but for its bias."""
+    analysis = analyse(tiny_checkpoint, Request(TEXT))
+    site = Site(kind, 1)
+    module = layer_of(tiny_checkpoint, site)
+    caught = {}
+    handle = module.register_forward_hook(lambda _, inputs, out: caught.update(memory=inputs[1], out=out))
+    norms = value_norms(tiny_checkpoint, analysis)[site]
+    handle.remove()
+    heads, keys = norms.shape
+    value = module.value(caught["memory"])[0].detach().unflatten(-1, (heads, -1))  # [S,H,K]
+    weight = module.output.weight.detach().unflatten(1, (heads, -1))  # [D,H,K]
+    vectors = torch.einsum("shk,dhk->hsd", value, weight)
+    np.testing.assert_allclose(norms, vectors.norm(dim=-1).numpy(), rtol=1e-4)
+    pattern = torch.from_numpy(np.array(analysis.trace.patterns[site])).to(vectors.dtype)  # [H,T,S]
+    summed = torch.einsum("hts,hsd->td", pattern, vectors) + module.output.bias.detach()
+    np.testing.assert_allclose(summed.numpy(), caught["out"][0].detach().numpy(), atol=1e-4)
+    assert keys == analysis.trace.patterns[site].shape[-1]
+
+
+def test_norms_follow_the_intervention(tiny_checkpoint):
+    plain = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT)))
+    edit = Intervention().with_edit("off_enc.1.1")
+    edited = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT, intervention=edit)))
+    np.testing.assert_array_equal(plain[Site("encoder", 0)], edited[Site("encoder", 0)])  # its values come before the edit
+    assert np.abs(plain[Site("encoder", 1)] - edited[Site("encoder", 1)]).max() > 1e-4

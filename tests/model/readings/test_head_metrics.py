@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from model.readings.head_metrics import (
+    NUMBERS,
+    diagonal,
+    head_numbers,
+    heaviest,
+    is_punctuation,
+    merged,
+    order,
+    rank_correlation,
+    rollout,
+)
+
+RANDOM = np.random.default_rng(0)
+
+
+def patterns(*shape: int) -> np.ndarray:
+    values = RANDOM.random(shape)
+    return values / values.sum(-1, keepdims=True)
+
+
+def test_the_numbers_of_a_head_by_hand():
+    """Three queries over `a . </s>`: 1/2 1/2 0, then 0 1 0, then nothing at all."""
+    pattern = np.array([[[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], np.eye(3)[[2, 2, 2]]])
+    found = head_numbers(pattern, ["a", ".", "</s>"])
+    assert set(found) == set(NUMBERS)
+    one = {name: float(values[0]) for name, values in found.items()}
+    expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
+    assert one == pytest.approx(expected | {"end": 0.0, "punctuation": 0.75})
+    two = {name: float(values[1]) for name, values in found.items()}
+    assert two == pytest.approx(
+        {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 3, "end": 1, "punctuation": 0}
+    )
+
+
+def test_rows_can_be_left_out():
+    pattern = patterns(2, 4, 5)
+    keys = list("abcde")
+    some = head_numbers(pattern, keys, rows=[1, 3])
+    assert some["largest"] == pytest.approx(pattern[:, [1, 3]].max(-1).mean(1))
+    assert some["same"] == pytest.approx(pattern[:, [1, 3], [1, 3]].mean(1))
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"), [(".", True), ("...", True), ("«", True), ("a.", False), ("</s>", False), ("", False)]
+)
+def test_what_punctuation_is(label, expected):
+    assert is_punctuation(label) is expected
+
+
+def test_the_diagonal_is_full_for_a_diagonal_and_follows_another_length():
+    assert diagonal(np.eye(6)[None]) == pytest.approx([1.0])
+    assert diagonal(np.eye(6)[None, ::-1]) == pytest.approx([2 / 6])
+    stretched = np.zeros((1, 3, 5))
+    stretched[0, [0, 1, 2], [0, 2, 4]] = 1
+    assert diagonal(stretched) == pytest.approx([1.0])
+    assert diagonal(np.ones((1, 1, 1))) == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("by", ["position", "entropy", "distance", "diagonal", "similarity"])
+def test_an_order_names_every_head_once(by):
+    assert sorted(order(patterns(12, 6, 6), by)) == list(range(12))
+
+
+def test_orders_by_a_number():
+    sharp, even = np.eye(4), np.full((4, 4), 0.25)
+    far = np.eye(4)[::-1]
+    heads = np.stack([even, far, sharp])
+    assert order(heads, "entropy") == [1, 2, 0]
+    assert order(heads, "distance") == [2, 0, 1]
+    assert order(heads, "diagonal")[0] == 2
+
+
+def test_similar_heads_stand_together():
+    one, two = patterns(1, 5, 5)[0], np.eye(5)
+    assert order(np.stack([one, two, one * 0.999, two + 0.001]), "similarity") == [0, 2, 3, 1]
+
+
+def test_an_order_that_does_not_exist():
+    with pytest.raises(ValueError, match="There is no order 'size'; expected one of position, entropy"):
+        order(patterns(2, 3, 3), "size")
+
+
+def test_pieces_merge_into_words_by_hand():
+    """Weights to the pieces of a word are summed, those from them averaged."""
+    pattern = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.4, 0.6]])
+    found = merged(pattern, [0, 0, 1], [0, 1, 1])
+    np.testing.assert_allclose(found, [[0.3, 0.7], [0.0, 1.0]])
+
+
+def test_merging_keeps_the_sum_of_rows_and_single_pieces_as_they_are():
+    pattern = patterns(2, 4, 3, 5)
+    np.testing.assert_array_equal(merged(pattern, range(3), range(5)), pattern)
+    np.testing.assert_allclose(merged(pattern, [0, 1, 1], [0, 0, 1, 2, 2]).sum(-1), 1)
+
+
+def test_rollout_by_hand():
+    """Two layers of one head: (W + I) / 2 each, the second times the first."""
+    first, second = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[1.0, 0.0], [1.0, 0.0]])
+    found = rollout(np.stack([first[None], second[None]]))
+    np.testing.assert_allclose(found[0], [[1, 0], [0.25, 0.75]])
+    np.testing.assert_allclose(found[1], [[1, 0], [0.625, 0.375]])
+
+
+def test_rollout_shares_out_one_and_sees_no_later_position():
+    causal = np.tril(patterns(3, 4, 6, 6))
+    found = rollout(causal / causal.sum(-1, keepdims=True))
+    np.testing.assert_allclose(found.sum(-1), 1)
+    assert not np.triu(found, 1).any()
+
+
+def test_rank_correlation():
+    allowed = np.ones((2, 2), dtype=bool)
+    one = np.array([[0.1, 0.2], [0.3, 0.4]])
+    assert rank_correlation(one, one**3, allowed) == pytest.approx(1)
+    assert rank_correlation(one, -one, allowed) == pytest.approx(-1)
+    assert rank_correlation(np.array([[1.0, 1.0], [2.0, 3.0]]), one, allowed) == pytest.approx(0.9486833)
+    assert np.isnan(rank_correlation(one, np.ones((2, 2)), allowed))
+    assert rank_correlation(one, np.array([[4.0, 3.0], [2.0, 9.0]]), np.array([[1, 1], [1, 0]], bool)) == pytest.approx(-1)
+
+
+def test_the_heaviest_cells_reach_the_mass_and_no_fewer_do():
+    row = np.array([0.1, 0.5, 0.3, 0.1])
+    assert heaviest(row, 0.75).tolist() == [False, True, True, False]
+    assert heaviest(row, 0.5).tolist() == [False, True, False, False]
+    assert heaviest(np.array([0.0, 1.0]), 1.0).tolist() == [False, True]
+    for values in patterns(50, 9):
+        kept = heaviest(values, 0.75)
+        assert values[kept].sum() >= 0.75 * values.sum() > values[kept].sum() - values[kept].min()

@@ -1,0 +1,155 @@
+"""Which tokens lie near one another in an embedding table."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.config import CONTROL_TOKENS
+from model.inference.predictions import RARE
+from model.readings.neighbours import WITHOUT_SPACE, cosines, language_of, name_of, nearest, pieces_of, survey
+
+FIRST = len(CONTROL_TOKENS)
+
+
+def with_counts(checkpoint, source, target):
+    """The same with the first tokens' counts, zero for all others."""
+    size = checkpoint.config.target_vocab
+    counts = {name: (*values, *[0] * (size - len(values))) for name, values in (("source", source), ("target", target))}
+    return dataclasses.replace(checkpoint, counts=counts)
+
+
+def test_cosines_are_symmetric_between_minus_one_and_one_and_one_with_itself(tiny_checkpoint):
+    rows = np.stack([cosines(tiny_checkpoint, token, "source") for token in range(tiny_checkpoint.config.source_vocab)])
+    np.testing.assert_allclose(rows, rows.T, atol=1e-6)
+    np.testing.assert_allclose(np.diag(rows), 1, atol=1e-6)
+    assert rows.min() >= -1 and rows.max() <= 1 and rows.min() < 0
+
+
+def test_cosines_by_hand(tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer)
+    table = checkpoint.model.source_embedding.table.weight.data
+    table[5:8] = 0.0
+    table[5, 0], table[6, 0], table[6, 1], table[7, 0] = 2.0, 3.0, 4.0, -1.0
+    found = cosines(checkpoint, 5, "source")
+    assert found[[5, 6, 7]] == pytest.approx([1.0, 0.6, -1.0])
+
+
+def test_the_list_is_sorted_and_leaves_out_the_token_itself_and_control_tokens(tiny_checkpoint):
+    token = 20
+    for near in nearest(tiny_checkpoint, token, "source", 50).values():
+        values = [n.cosine for n in near]
+        assert len(near) == 50 and values == sorted(values, reverse=True)
+        assert token not in [n.id for n in near] and all(n.id >= FIRST for n in near)
+        alike = cosines(tiny_checkpoint, token, "source")
+        assert values == [float(alike[n.id]) for n in near]
+        assert values[0] == np.delete(alike, [*range(FIRST), token]).max()
+
+
+def test_a_tokens_language_is_where_the_training_saw_it(tiny_checkpoint):
+    """Tokens from 3 on: English alone, French alone, both, mostly English, rare, never."""
+    checkpoint = with_counts(tiny_checkpoint, [9999] * 3 + [RARE, 0, 30, 90, 5, 0], [9999] * 3 + [0, 500, 30, 25, 5, 0])
+    assert np.flatnonzero(language_of(checkpoint.counts, "source", True)).tolist() == [3, 5, 6]
+    assert np.flatnonzero(language_of(checkpoint.counts, "target", True)).tolist() == [4, 5]
+    assert np.flatnonzero(language_of(checkpoint.counts, "target", False)).tolist() == [4, 5, 6]  # no other language there
+    found = nearest(checkpoint, 8, "source")
+    assert {n.id: (n.count, n.shared) for n in found["source"]} == {3: (RARE, False), 5: (30, True), 6: (90, False)}
+    assert {n.id: (n.count, n.shared) for n in found["target"]} == {4: (500, False), 5: (30, True)}
+
+
+def test_two_tables_are_not_compared(tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer, joint_vocab=False)
+    found = {side: nearest(checkpoint, 20, side) for side in ("source", "target")}
+    assert [list(each) for each in found.values()] == [["source"], ["target"]]
+    assert found["source"]["source"] != found["target"]["target"]
+    assert survey(checkpoint, "source") is None
+
+
+def test_without_counts_there_is_one_list(tiny_checkpoint):
+    found = nearest(dataclasses.replace(tiny_checkpoint, counts={}), 20, "source")
+    assert list(found) == ["unknown"] and found["unknown"][0].count is None
+    assert survey(dataclasses.replace(tiny_checkpoint, counts={}), "source") is None
+
+
+def test_a_token_outside_the_table_is_refused(tiny_checkpoint):
+    with pytest.raises(ValueError, match="There is no token 9999; the table has tokens 0 to"):
+        cosines(tiny_checkpoint, 9999, "target")
+
+
+def test_the_survey_by_hand(tokenizer):
+    """Four English tokens and two French ones; 3 and 4 point alike, 5 points to French 7, 6 is nearest to 3."""
+    checkpoint = with_counts(tiny.checkpoint(tokenizer), [0] * 3 + [90, 80, 70, 60, 0, 0], [0] * 7 + [90, 80])
+    table = checkpoint.model.source_embedding.table.weight.data
+    table.zero_()
+    for token, row in {3: (1, 0, 0), 4: (1, 0.1, 0), 5: (0, 0, 1), 6: (1, 1, 0), 7: (0, 0.1, 1), 8: (0, -1, 0)}.items():
+        table[token, :3] = torch.tensor(row, dtype=table.dtype)
+    found = survey(checkpoint, "source")
+    assert (found.tokens, found.same) == (4, 3)
+    assert survey(checkpoint, "source", 2).tokens == 2
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def pieces(tokenizer, ids):
+    return [tokenizer.piece(i) for i in ids]
+
+
+def test_a_word_is_read_as_the_training_saw_it(tokenizer):
+    assert pieces(tokenizer, pieces_of(tokenizer, " fox ", (), None)) == ["·fox"]
+    assert pieces(tokenizer, pieces_of(tokenizer, "The", (), None)) == ["The"]
+    assert len(pieces_of(tokenizer, "🦉", (), None)) == 4
+    assert len(pieces_of(tokenizer, "xylophone", (), None)) > 1
+
+
+def test_counts_decide_between_two_readings(shipped):
+    vocabulary = shipped.source_tokenizer
+    (inside,), (first,) = (vocabulary.encode(text) for text in (" Tom", "Tom"))
+    assert inside != first
+    for often in (inside, first):
+        counts = [int(i == often) for i in range(vocabulary.size)]
+        assert pieces_of(vocabulary, "Tom", (), counts) == (often,)
+
+
+def test_every_token_has_a_name_that_leads_back_to_it(tokenizer):
+    for token in range(FIRST, tokenizer.size):
+        assert pieces_of(tokenizer, name_of(tokenizer, token, (), None), (), None) == (token,)
+    fox = tokenizer.encode(" fox")[0]
+    assert name_of(tokenizer, fox, (), None) == "·fox"
+
+
+def test_a_token_of_the_sentence_is_meant_by_its_label(shipped):
+    vocabulary = shipped.source_tokenizer
+    (inside,), (first,) = (vocabulary.encode(text) for text in (" Tom", "Tom"))
+    counts = [int(i == inside) for i in range(vocabulary.size)]
+    assert pieces_of(vocabulary, "Tom", (first,), counts) == (first,)
+    assert pieces_of(vocabulary, "Tom", (), counts) == pieces_of(vocabulary, "·Tom", (first,), counts) == (inside,)
+    assert name_of(vocabulary, first, (), counts) == WITHOUT_SPACE + "Tom"
+    assert pieces_of(vocabulary, WITHOUT_SPACE + "Tom", (), counts) == (first,)
+
+
+@pytest.mark.parametrize("text", ["<s>", "</s>", "<pad>", "##</s>"])
+def test_typed_text_never_becomes_a_control_token(tokenizer, text):
+    found = pieces_of(tokenizer, text, (0, 1, 2), None)
+    assert len(found) > 1 and min(found) >= FIRST
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\n"])
+def test_nothing_is_refused(tokenizer, text):
+    with pytest.raises(ValueError, match="The word is empty: type one"):
+        pieces_of(tokenizer, text, (), None)
+
+
+def test_what_is_no_character_is_refused(tokenizer):
+    with pytest.raises(ValueError, match="no character; expected valid Unicode"):
+        pieces_of(tokenizer, "a\ud800", (), None)
+
+
+def test_forms_of_a_word_lie_near_in_the_shipped_table(shipped):
+    eat = shipped.source_tokenizer.encode(" eat")[0]
+    near = [shipped.source_tokenizer.piece(n.id) for n in nearest(shipped, eat, "source")["source"]]
+    assert {"·eats", "·eating", "·ate"} <= set(near)

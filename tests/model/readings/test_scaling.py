@@ -1,0 +1,111 @@
+"""Why scores are divided by sqrt(d_k), measured."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import tiny
+
+from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.scaling import WIDTHS, drawn, jacobian_norm, numbers, of_site
+from model.trace import KINDS, Site
+
+TEXT = "The red fox takes a lamp."
+
+
+def test_two_keys_by_hand():
+    """Scores 0 and ln 3, so weights 1/4 and 3/4: diag(p) - p p^T is 3/16 times [[1, -1], [-1, 1]], with the norm 3/8."""
+    scores = np.array([[[0.0, math.log(3)]]])
+    found = numbers(scores, np.array([[[0.25, 0.75]]]), np.ones((1, 1, 2), bool))
+    assert found.variance[0] == pytest.approx(math.log(3) ** 2 / 2)  # over n - 1
+    assert found.largest[0] == pytest.approx(0.75)
+    assert found.entropy[0] == pytest.approx(0.25 * math.log(4) + 0.75 * math.log(4 / 3))
+    assert found.gradient[0] == pytest.approx(3 / 8)
+
+
+def test_the_norm_is_that_of_the_whole_jacobian():
+    rows = np.random.default_rng(3).dirichlet(np.ones(6), size=(2, 5))
+    for row, found in zip(rows.reshape(-1, 6), jacobian_norm(rows).ravel(), strict=True):
+        assert found == pytest.approx(np.linalg.norm(np.diag(row) - np.outer(row, row)))
+
+
+@pytest.mark.parametrize("keys", [2, 3, 14, 128])
+def test_an_even_row_and_a_sure_one(keys):
+    assert jacobian_norm(np.full(keys, 1 / keys)) == pytest.approx(math.sqrt(keys - 1) / keys)
+    assert jacobian_norm(np.eye(keys)[0]) == 0
+    assert drawn(keys, widths=(4,)).even_gradient == pytest.approx(math.sqrt(keys - 1) / keys)
+
+
+def test_what_is_not_allowed_does_not_count():
+    """The second query sees two of three keys, the first only one: it is left out."""
+    scores = np.array([[[5.0, 9.0, 9.0], [1.0, 3.0, 100.0]]])
+    pattern = np.array([[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]])
+    allowed = np.array([[[True, False, False], [True, True, False]]])
+    found = numbers(scores, pattern, allowed)
+    assert (found.variance[0], found.largest[0], found.gradient[0]) == pytest.approx((2.0, 0.5, 0.5))
+    lonely = numbers(scores[:, :1], pattern[:, :1], allowed[:, :1])
+    assert all(np.isnan(values).all() for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient))
+
+
+def test_random_scores_have_variance_d_k_and_divided_one():
+    found = drawn(14)
+    np.testing.assert_allclose(found.divided.variance, 1, atol=0.08)
+    np.testing.assert_allclose(found.undivided.variance, WIDTHS, rtol=0.08)
+    np.testing.assert_allclose(found.undivided.variance, found.divided.variance * WIDTHS, rtol=1e-9)  # the same draws
+
+
+def test_without_the_division_the_softmax_saturates_and_its_gradient_goes():
+    found = drawn(14)
+    assert (np.diff(found.undivided.largest) > 0).all() and found.undivided.largest[-1] > 0.9
+    assert (np.diff(found.undivided.entropy) < 0).all()
+    assert (np.diff(found.undivided.gradient) < 0).all() and found.undivided.gradient[-1] < 0.1
+    assert np.ptp(found.divided.largest) < 0.05 and np.ptp(found.divided.gradient) < 0.05
+
+
+def test_the_draw_is_seeded():
+    np.testing.assert_array_equal(drawn(5).divided.variance, drawn(5).divided.variance)
+    assert (drawn(5).divided.variance != drawn(5, seed=1).divided.variance).any()
+
+
+def test_one_key_is_refused():
+    with pytest.raises(ValueError, match="over 1 key is always 1; expected at least 2"):
+        drawn(1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("changes", [{}, {"positions": "rotary"}, {"window": 3}, {"norm_first": False}], ids=str)
+def test_a_heads_numbers_are_those_of_its_trace(tokenizer, kind, changes):
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    analysis, site = analyse(checkpoint, Request(TEXT, pad=2)), Site(kind, 1)
+    trace = analysis.trace
+    found = of_site(checkpoint, analysis, site)
+    allowed = np.broadcast_to(trace.masks[site], trace.patterns[site].shape).copy()
+    if kind == "encoder":
+        allowed[:, [label == "<pad>" for label in trace.source.labels]] = False
+    own = numbers(trace.scores[site], trace.patterns[site], allowed)
+    for name in ("variance", "largest", "entropy", "gradient"):
+        np.testing.assert_allclose(getattr(found.divided, name), getattr(own, name), rtol=1e-4, atol=1e-6)
+    width = checkpoint.config.head_dim
+    assert found.widths == (width,) * checkpoint.config.heads
+    np.testing.assert_allclose(found.undivided.variance, found.divided.variance * width, rtol=1e-9)
+    assert (found.undivided.largest >= found.divided.largest).all()
+    assert found.keys == allowed[0].sum(-1).max() and found.queries == (allowed[0].sum(-1) > 1).sum()
+
+
+def test_an_intervention_changes_what_comes_after_it(tiny_checkpoint):
+    plain = analyse(tiny_checkpoint, Request(TEXT))
+    edited = analyse(tiny_checkpoint, Request(TEXT, intervention=Intervention(scaling=False)))
+    first, second = Site("encoder", 0), Site("encoder", 1)
+    same = [of_site(tiny_checkpoint, analysis, first).divided.variance for analysis in (plain, edited)]
+    np.testing.assert_allclose(*same, rtol=1e-6)  # its queries and keys come before
+    moved = [of_site(tiny_checkpoint, analysis, second).divided.variance for analysis in (plain, edited)]
+    assert np.abs(moved[0] - moved[1]).max() > 1e-6
+
+
+def test_a_site_that_is_not_there(tiny_checkpoint):
+    with pytest.raises(ValueError, match="no layer 8 here"):
+        of_site(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT)), Site("cross", 7))

@@ -1,0 +1,165 @@
+"""Positions on one sentence: likeness with and without them, and the translation under edits of positions."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model import analyse
+from model.config import START
+from model.edits.intervention import Intervention
+from model.inference.request import Request
+from model.network.positions import sinusoidal
+from model.readings.sentence_positions import (
+    FAR,
+    SIDES,
+    learned_checkpoint,
+    learned_table,
+    sentence_positions,
+    variant,
+    variants,
+)
+
+SENTENCE = "The fox sees the fox."
+
+
+@pytest.fixture(scope="module")
+def made(tokenizer):
+    """A tiny checkpoint of each kind of positions."""
+    return {
+        kind: tiny.checkpoint(tokenizer, dtype=torch.float64, positions=kind) for kind in ("sinusoidal", "learned", "rotary")
+    }
+
+
+def cosine(x: np.ndarray) -> np.ndarray:
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_embedding_positions_and_their_sum(made, kind, side):
+    checkpoint = made[kind]
+    analysis = analyse(checkpoint, Request(SENTENCE, pad=3))
+    found = sentence_positions(checkpoint, analysis, side)
+    axis = analysis.trace.source if side == "source" else analysis.trace.inputs
+    ids = [i for i in axis.ids if i != 0]
+    embedding = checkpoint.model.source_embedding
+    tokens = embedding.table.weight.detach().numpy()[ids] * checkpoint.config.d_model**0.5
+    places = torch.arange(len(ids))
+    if kind == "sinusoidal":
+        added = sinusoidal(places, checkpoint.config.d_model).numpy()
+    else:
+        added = learned_table(checkpoint, side)[: len(ids)]
+    assert found.labels == tuple(label for label in axis.labels if label != "<pad>")
+    np.testing.assert_allclose(found.alone, cosine(tokens), atol=1e-5)
+    np.testing.assert_allclose(found.positions, cosine(added), atol=1e-5)
+    np.testing.assert_allclose(found.both, cosine(tokens + added), atol=1e-5)
+    lengths = np.linalg.norm(tokens, axis=1).mean(), np.linalg.norm(added, axis=1).mean()
+    np.testing.assert_allclose(found.lengths, lengths, rtol=1e-5)
+    assert found.scores_with is None and found.scores_without is None
+
+
+def test_a_repeated_word_is_the_same_without_positions_and_another_with_them(made):
+    checkpoint = made["sinusoidal"]
+    found = sentence_positions(checkpoint, analyse(checkpoint, Request(SENTENCE)), "source")
+    assert found.repeated
+    for i, j in found.repeated:
+        assert found.labels[i] == found.labels[j] and i < j
+        assert found.alone[i, j] == pytest.approx(1, abs=1e-6)
+        assert found.both[i, j] < 0.999
+
+
+def test_rotary_positions_add_nothing_and_change_the_scores(made):
+    checkpoint = made["rotary"]
+    for side in SIDES:
+        analysis = analyse(checkpoint, Request(SENTENCE))
+        found = sentence_positions(checkpoint, analysis, side)
+        assert found.positions is None and found.both is None
+        assert found.lengths[1] == 0
+        site = next(s for s in analysis.trace.scores if s.kind == ("encoder" if side == "source" else "decoder"))
+        np.testing.assert_allclose(found.scores_with, analysis.trace.scores[site].mean(0), atol=1e-5)
+        assert np.abs(found.scores_with - found.scores_without).max() > 1e-3
+        for i, j in found.repeated:
+            np.testing.assert_allclose(found.scores_without[i], found.scores_without[j], atol=1e-6)
+
+
+def test_the_decoder_begins_with_its_start_token_and_edits_do_not_matter(made):
+    checkpoint = made["sinusoidal"]
+    edited = Request(SENTENCE, intervention=tiny.edited("target-positions_off", "causal-off"), mode="again")
+    plain = sentence_positions(checkpoint, analyse(checkpoint, Request(SENTENCE)), "target")
+    found = sentence_positions(checkpoint, analyse(checkpoint, edited), "target")
+    assert checkpoint.target_tokenizer.pieces([START])[0] == plain.labels[0] == found.labels[0] == "<s>"
+    np.testing.assert_allclose(found.both, plain.both, atol=1e-6)
+
+
+# -- edits of positions ---------------------------------------------------------------------------------------------------
+
+
+def test_each_side_is_off_shuffled_shifted_and_shifted_far():
+    codes = [edit.code for edit in variants(5)]
+    ends = ("off", "shuffled-1", "shifted-5", f"shifted-{FAR}")
+    assert codes == [f"{side}-positions_{end}" for side in SIDES for end in ends]
+    assert [edit.code for edit in variants(0)][2] == "source-positions_shifted-1"
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
+def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind):
+    checkpoint = made[kind]
+    for edit in variants(3):
+        if edit.amount == FAR and kind == "learned":
+            continue
+        asked = Request(SENTENCE, intervention=Intervention(edits=(edit,)), mode="again")
+        again, given = (analyse(checkpoint, dataclasses.replace(asked, mode=mode)) for mode in ("again", "given"))
+        found = variant(checkpoint, again)
+        lost = given.trace.token_log_probs.sum() - given.baseline.trace.token_log_probs.sum()
+        assert found.change == pytest.approx(float(lost), abs=1e-5)
+        assert found.words == tuple(again.translation.split())
+        assert len(found.changed) == len(found.words)
+        assert found.same == (again.translation == again.baseline.translation)
+        if found.same:
+            assert not any(found.changed)
+
+
+def test_shifted_rotary_positions_change_nothing(made):
+    request = Request(SENTENCE, intervention=tiny.edited(f"source-positions_shifted-{FAR}"), mode="again")
+    found = variant(made["rotary"], analyse(made["rotary"], request))
+    assert found.same
+    assert found.change == pytest.approx(0, abs=1e-5)
+
+
+def test_a_variant_without_an_edit_is_a_mistake(made):
+    with pytest.raises(ValueError, match="Nothing is edited"):
+        variant(made["rotary"], analyse(made["rotary"], Request(SENTENCE)))
+
+
+# -- where learned positions come from ------------------------------------------------------------------------------------
+
+
+def test_a_learned_table_is_the_models_own(made):
+    checkpoint = made["learned"]
+    for side in SIDES:
+        weight = getattr(checkpoint.model, f"{side}_embedding").positional.table.weight
+        np.testing.assert_allclose(learned_table(checkpoint, side), weight.numpy(), atol=1e-6)
+    with pytest.raises(ValueError, match="The checkpoint 'tiny' has rotary positions; expected learned"):
+        learned_table(made["rotary"], "source")
+
+
+def test_the_current_checkpoint_comes_first_then_the_first_that_has_learned_positions(tmp_path):
+    assert learned_checkpoint("a", tmp_path) is None
+    for name, kind in {"a": "sinusoidal", "b": "learned", "c": "learned"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps({"model": {"positions": kind}}))
+    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c", "gone")] == ["b", "b", "c", "b"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"model": 3}', "{}", '{"model": {}}'])
+def test_a_damaged_checkpoint_is_passed_over(tmp_path, text):
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "config.json").write_text(text)
+    assert learned_checkpoint("bad", tmp_path) is None

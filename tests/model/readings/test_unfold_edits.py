@@ -1,0 +1,120 @@
+"""One head unfolded under edits: what an edit changes is flagged there, and all else still follows."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+import unfold_helpers
+from unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded
+
+from model.checkpoint import Checkpoint
+from model.decoding.strategy import Decoding
+from model.inference.analyse import Analysis
+from model.readings.unfold import unfold
+from model.trace import KINDS, Site
+
+
+@pytest.fixture(scope="module")
+def make(tokenizer):
+    """Checkpoints of the models by name."""
+    return partial(unfold_helpers.make, tokenizer)
+
+
+LONG = range(99)  # all queries
+FLAGS = {  # the stage that an edit changes, and the sites, heads and queries where it does
+    "scaling-off": {"scale": [(kind, layer, LONG, LONG) for kind in KINDS for layer in (0, 1)]},
+    "off_cross.2.1": {"mix": [("cross", 1, [0], LONG)]},
+    "off_enc.1": {"mix": [("encoder", 0, LONG, LONG)]},
+    "mean_dec.1.2": {"mix": [("decoder", 0, [1], LONG)]},
+    "row_cross.1.1_2-uniform": {"softmax": [("cross", 0, [0], [1])]},
+    "row_dec.2_4-2": {"softmax": [("decoder", 1, LONG, [3])]},
+    "row_dec_1-1": {},  # the first row sees itself alone: it is written over by what it is
+    "skip_enc.1.self": {"residual": [("encoder", 0, LONG, LONG)]},
+    "skip_dec.1.self": {"residual": [("decoder", 0, LONG, LONG)]},
+    "skip_dec.2.cross": {"residual": [("cross", 1, LONG, LONG)]},
+    "skip_dec.2.ff": {"ff_residual": [("cross", 1, LONG, LONG)]},
+    "skip_enc.2.ff": {"ff_residual": [("encoder", 1, LONG, LONG)]},
+}
+MASKED = {
+    "block_dec.1_3-2": [("decoder", 0, LONG, [2])],
+    "block_cross.1.2_2-all": [("cross", 0, [1], [1])],
+    "block_enc_all-2": [("encoder", layer, LONG, LONG) for layer in (0, 1)],
+    "block_dec_2-4": [],  # the causal mask hides it already
+    "causal-off": [("decoder", layer, LONG, "all but the last") for layer in (0, 1)],
+    "window-2": [("encoder", layer, LONG, LONG) for layer in (0, 1)]
+    + [("decoder", layer, LONG, range(2, 99)) for layer in (0, 1)],
+    "padding-off": [(kind, layer, LONG, LONG) for kind in ("encoder", "cross") for layer in (0, 1)],
+}
+POSITIONS = {  # how an edit of the source's positions changes the position of a token there
+    "source-positions_off": lambda position: 0,
+    "source-positions_shifted-5": lambda position: position + 5,
+}
+TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": Decoding(limit=6)}}
+
+
+def flagged(checkpoint: Checkpoint, analysis: Analysis) -> set[tuple[str, str, int, int, int]]:
+    return {(s.name, *u.site, u.head, u.query) for u in everywhere(checkpoint, analysis) for s in u.stages if s.edited}
+
+
+def expected(analysis: Analysis, stages) -> set[tuple[str, str, int, int, int]]:
+    last = len(analysis.whole.outputs) - 1
+    return {
+        (name, *site, h, t)
+        for name, places in stages.items()
+        for kind, layer, heads, queries in places
+        for site in analysis.whole.patterns
+        if site == (kind, layer)
+        for h in range(2)
+        for t in range(len(analysis.whole.queries(site)))
+        if h in heads and (t < last if isinstance(queries, str) else t in queries)
+    }
+
+
+@pytest.mark.parametrize("code", FLAGS)
+@pytest.mark.parametrize(("name", "mode"), [("pre-norm", "given"), ("pre-norm", "again"), ("post-norm", "given")])
+def test_a_stage_is_edited_where_and_only_where_an_edit_changes_it(make, name, code, mode):
+    checkpoint = make(name)
+    analysis = asked(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
+    assert flagged(checkpoint, analysis) == expected(analysis, FLAGS[code])
+    assert bool(FLAGS[code]) == bool(expected(analysis, FLAGS[code]))
+
+
+@pytest.mark.parametrize("code", MASKED)
+def test_a_mask_is_edited_where_and_only_where_an_edit_changes_it(make, code):
+    checkpoint = make("pre-norm")
+    analysis = asked(checkpoint, code, pad=2)
+    assert flagged(checkpoint, analysis) == expected(analysis, {"mask": MASKED[code]})
+
+
+@pytest.mark.parametrize("code", [*FLAGS, *MASKED, *POSITIONS])
+@pytest.mark.parametrize(("name", "mode"), [("pre-norm", "again"), ("post-norm, modern", "given")])
+def test_under_an_edit_all_else_still_follows(make, name, code, mode):
+    checkpoint = make(name)
+    analysis = asked(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
+    records, whole = recorded(checkpoint, analysis), analysis.whole
+    for u in everywhere(checkpoint, analysis):
+        follow(checkpoint, u, scaling=code != "scaling-off", turn=POSITIONS.get(code, int))
+        found = u["softmax"].tables[0].values[:, 0]
+        np.testing.assert_allclose(found, whole.patterns[u.site][u.head, u.query], atol=1e-6)
+        np.testing.assert_array_equal(u["mask"].tables[0].allowed, whole.mask(u.site, u.head)[u.query])
+        np.testing.assert_allclose(u["mix"].tables[0].foot, records[u.site]["z"][u.head, u.query], **CLOSE)
+        np.testing.assert_allclose(last_row(u), records[u.site]["residual_out"][u.query], **CLOSE)
+
+
+def test_a_head_that_is_off_hands_on_nothing_or_its_mean(make):
+    checkpoint = make("pre-norm")
+    for code, value in (("off_enc.2.1", 0 * checkpoint.means[Site("encoder", 1)][0]), ("mean_enc.2.1", None)):
+        value = checkpoint.means[Site("encoder", 1)][0] if value is None else value
+        u = unfold(checkpoint, asked(checkpoint, code), Site("encoder", 1), 0, 2)
+        np.testing.assert_allclose(u["mix"].tables[0].foot, value, atol=1e-6)
+        np.testing.assert_allclose(u["concatenate"].tables[0].values[0], value, atol=1e-6)
+
+
+def test_a_row_that_sees_nothing_mixes_nothing(make):
+    checkpoint = make("pre-norm")
+    u = unfold(checkpoint, asked(checkpoint, "block_cross.1.2_2-all"), Site("cross", 0), 1, 1)
+    assert not any(u["mask"].tables[0].allowed)
+    assert not u["softmax"].tables[0].values.any() and not u["mix"].tables[0].foot.any()
+    assert not u["softmax"].edited and not u["mix"].edited

@@ -1,0 +1,56 @@
+"""What is promised of the published checkpoint: its scores, its probes, its size, the recording of its training."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.decoding.strategy import Decoding
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.trace import KINDS, Site
+from model.training import snapshots
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "checkpoints" / "en-fr"
+LISTED = snapshots.read(ROOT / "checkpoints" / "probes.txt")
+
+
+@pytest.mark.parametrize(("strategy", "right"), [("beam", 18), ("greedy", 17)])
+def test_most_of_the_twenty_probes_are_right(shipped, strategy, right):
+    said = {source: analyse(shipped, Request(source, decoding=Decoding(strategy))).translation for _, source, _ in LISTED}
+    wrong = [said[source] for _, source, accepted in LISTED if said[source] not in accepted]
+    assert len(LISTED) - len(wrong) >= right, wrong
+
+
+def test_the_recording_of_its_training_is_shipped(shipped):
+    """Twelve probe sentences at 24 or more steps, from untrained to the end, in less than 4 MB."""
+    recording = snapshots.Recording.load(FOLDER / "probes.npz")
+    assert (FOLDER / "probes.npz").stat().st_size < 4e6
+    assert len(recording.steps) >= 24
+    assert recording.steps[0] == 0
+    assert len(recording.sentences) == 12
+    assert {s.source_text for s in recording.sentences} < {source for _, source, _ in LISTED}
+    losses = recording.losses().mean(axis=1)
+    assert losses[0] > 8 > 2 > losses[-1]
+    for number, sentence in enumerate(recording.sentences):
+        assert list(sentence.source[:-1]) == shipped.source_tokenizer.encode(sentence.source_text)
+        for kind in KINDS:
+            found = recording.patterns(number, Site(kind, 3))
+            rows = len(sentence.source if kind == "encoder" else sentence.target)
+            assert found.shape[:3] == (len(recording.steps), 8, rows)
+            np.testing.assert_allclose(found.sum(-1), 1, atol=0.05)
+
+
+def test_the_folder_is_small_and_its_scores_are_at_the_goal():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 30e6
+    metrics = json.loads((FOLDER / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["parameters"] <= 12e6
+    assert metrics["test"]["beam"] == 4
+    assert metrics["test"]["bleu"] >= 51
+    assert metrics["test"]["chrf"] >= 68
+    for part in ("test", "dev_beam"):
+        assert metrics[part]["unfinished"] <= metrics[part]["sentences"] / 1000

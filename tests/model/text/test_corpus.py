@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import io
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+
+from model.config import END, MAX_TOKENS, PAD, START
+from model.text.corpus import Corpus, DataError, by_source, file_hash, pad, read_pairs, with_typeset_copies
+
+PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
+TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "pairs.tsv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def zipped(tmp_path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(tmp_path / "pairs.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return tmp_path / "pairs.zip"
+
+
+def refused(path: Path, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_pairs(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        TEXT.removesuffix("\n"),
+        TEXT + "\n\n",
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace("\n", "\tCC-BY 2.0 (made up)\tmore\n"),
+        codecs.BOM_UTF8 + TEXT.encode(),
+        codecs.BOM_UTF8 + TEXT.replace("\n", "\r\n").encode(),
+        TEXT.replace("\t", " \t "),
+    ],
+    ids=["plain", "no last newline", "empty end", "CRLF", "more columns", "BOM", "BOM and CRLF", "blanks"],
+)
+def test_plain_files(tmp_path, content):
+    assert read_pairs(written(tmp_path, content)) == PAIRS
+
+
+def test_gzip_files(tmp_path):
+    assert read_pairs(written(tmp_path, gzip.compress(TEXT.encode()), "pairs.tsv.gz")) == PAIRS
+    with_bom = gzip.compress(codecs.BOM_UTF8 + TEXT.encode())
+    assert read_pairs(written(tmp_path, with_bom, "bom.tsv.gz")) == PAIRS
+
+
+@pytest.mark.parametrize("name", ["fra.txt", "pairs.tsv", "folder/fra.txt"])
+def test_zip_archives_are_read_without_what_is_about_them(tmp_path, name):
+    assert read_pairs(zipped(tmp_path, {"_about.txt": "About this file.\n", name: TEXT, "x.png": "no"})) == PAIRS
+
+
+def test_line_separators_inside_a_sentence_are_no_lines(tmp_path):
+    assert read_pairs(written(tmp_path, "a\u2028b\x85c\tx\x0by\n")) == [("a\u2028b\x85c", "x\x0by")]
+
+
+def test_a_limit_reads_the_first_pairs_alone(tmp_path):
+    path = written(tmp_path, TEXT + "no tab here\n")
+    assert read_pairs(path, limit=2) == PAIRS[:2]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no pair in it; expected at least one line of source TAB target"),
+        ("\n\n", "no pair in it"),
+        ("a\tb\nno tab\n", "line 2: no tab; expected source TAB target on every line"),
+        ("a\tb\n\nc\td\n", "line 2: the line is empty; expected source TAB target. Remove the line"),
+        ("a\tb\n \n\nc\td\n", "line 2: the line is empty"),
+        ("a\tb\n\tc\n", r"line 2: the source \(column 1\) is empty; expected a sentence on both sides"),
+        ("a\t\tc\n", r"line 1: the target \(column 2\) is empty"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, content, message):
+    refused(written(tmp_path, content), message)
+
+
+def test_the_line_of_a_foreign_byte_is_named(tmp_path):
+    content = b"a\tb\n" * 3000 + "étoile\tb\n".encode("latin-1")
+    refused(written(tmp_path, content), r"line 3001: the byte 0xe9 is no UTF-8")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding(tmp_path, encoding):
+    content = TEXT.replace("…", "").encode(encoding)
+    refused(written(tmp_path, content), r"line [12]: the byte 0x(e9|ff) is no UTF-8; save the file as UTF-8")
+    packed = written(tmp_path, gzip.compress(content), "pairs.gz")
+    refused(packed, "is no UTF-8")
+    with zipfile.ZipFile(tmp_path / "pairs.zip", "w") as archive:
+        archive.writestr("fra.txt", content)
+    refused(tmp_path / "pairs.zip", "is no UTF-8")
+
+
+READABLE = r"; expected a readable \.tsv, \.tsv\.gz or \.zip file"
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    refused(tmp_path / "none.tsv", "No such file or directory" + READABLE)
+    for name in ("none.gz", "none.zip"):
+        refused(tmp_path / name, "No such file")
+    refused(tmp_path, "Is a directory" + READABLE)
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.6, 0.97])
+def test_truncated_archives(tmp_path, kept):
+    lines = "".join(f"{hashlib.sha256(bytes([n % 256])).hexdigest()}{n}\tz{n}\n" for n in range(500))
+    packed = gzip.compress(lines.encode())
+    refused(written(tmp_path, packed[: int(kept * len(packed))], "pairs.tsv.gz"), READABLE)
+    whole = zipped(tmp_path, {"fra.txt": lines}).read_bytes()
+    refused(written(tmp_path, whole[: int(kept * len(whole))], "cut.zip"), READABLE)
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv.gz", "pairs.zip"])
+def test_what_only_looks_like_an_archive(tmp_path, name):
+    refused(written(tmp_path, TEXT, name), READABLE)
+
+
+def test_damaged_archives(tmp_path):
+    packed = bytearray(gzip.compress(TEXT.encode()))
+    packed[15:20] = b"\xff" * 5
+    refused(written(tmp_path, bytes(packed), "pairs.tsv.gz"), READABLE)
+
+
+def test_an_encrypted_archive(tmp_path):
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        archive.writestr("fra.txt", TEXT)
+    content = bytearray(raw.getvalue())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flag that says so, in both headers
+        content[content.index(mark) + offset] |= 1
+    refused(written(tmp_path, bytes(content), "pairs.zip"), "encrypted.*" + READABLE)
+
+
+def test_an_archive_without_pairs(tmp_path):
+    for files in ({}, {"_about.txt": "about"}, {"x.png": "no"}):
+        refused(zipped(tmp_path, files), r"no \.txt or \.tsv file in the archive; expected one with the pairs")
+
+
+# -- what is made of pairs ---------------------------------------------------------------------------------------------
+
+
+def test_the_hash_is_that_of_the_bytes(tmp_path):
+    assert file_hash(written(tmp_path, TEXT)) == hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+def test_targets_are_grouped_by_source_in_order():
+    groups = by_source([("b", "1"), ("a", "2"), ("b", "3"), ("b", "1")])
+    assert list(groups.items()) == [("b", ["1", "3", "1"]), ("a", ["2"])]
+
+
+def test_typeset_copies_follow_the_pairs():
+    pairs = [(f"It's {n}.", f"L'es {n}.") for n in range(41)] + [("No mark.", "L'x.")]
+    copies = with_typeset_copies(pairs)
+    assert copies[:42] == pairs
+    assert copies[42:] == [("It’s 0.", "L'es 0."), ("It’s 20.", "L'es 20."), ("It’s 40.", "L'es 40.")]
+    assert len(with_typeset_copies(pairs, share=1)) == 42 + 41
+    assert with_typeset_copies([("a", "b")]) == [("a", "b")]
+
+
+def test_a_corpus_is_encoded_with_its_ends(tokenizer):
+    corpus = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer)
+    assert len(corpus) == len(tiny.PAIRS)
+    assert corpus.dropped == 0
+    for row, (source, target) in enumerate(tiny.PAIRS):
+        assert corpus.sources[row] == [*tokenizer.encode(source), END]
+        assert corpus.targets[row] == [*tokenizer.encode(target), END]
+
+
+def test_pairs_over_the_limit_are_left_out_and_counted(tokenizer):
+    fits, over = "q" * (MAX_TOKENS - 1), "q" * MAX_TOKENS
+    corpus = Corpus.encode([(fits, "a"), (over, "a"), ("a", fits), ("a", over)], tokenizer, tokenizer)
+    assert (len(corpus), corpus.dropped) == (2, 2)
+    assert max(map(len, corpus.sources + corpus.targets)) == MAX_TOKENS
+
+
+def uneven_corpus(count: int = 200) -> Corpus:
+    draw = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 40, (count, 2), generator=draw).tolist()
+    return Corpus([[5] * (s - 1) + [END] for s, _ in lengths], [[6] * (t - 1) + [END] for _, t in lengths], 0)
+
+
+@pytest.mark.parametrize("tokens", [40, 64, 300, 10**6])
+def test_batches_cover_every_pair_once_within_the_budget(tokens):
+    corpus = uneven_corpus()
+    batches = corpus.batches(tokens, seed=1, epoch=0)
+    assert sorted(i for batch in batches for i in batch) == list(range(200))
+    for indices in batches:
+        batch = corpus.batch(indices)
+        assert max(batch.source.numel(), batch.inputs.numel(), batch.outputs.numel()) <= tokens
+
+
+def test_batches_are_alike_in_length_and_large():
+    corpus = uneven_corpus()
+    batches = corpus.batches(400, seed=1, epoch=0)
+    padded = sum(corpus.batch(b).outputs.numel() for b in batches)
+    assert padded < 1.15 * sum(map(len, corpus.targets))
+    assert len(batches) < 30
+
+
+def test_batches_depend_on_seed_and_epoch_alone():
+    corpus = uneven_corpus()
+    first = corpus.batches(100, seed=1, epoch=0)
+    assert corpus.batches(100, seed=1, epoch=0) == first == uneven_corpus().batches(100, seed=1, epoch=0)
+    others = [corpus.batches(100, seed=s, epoch=e) for s, e in ((1, 1), (2, 0))]
+    assert len({str(b) for b in (first, *others)}) == 3
+    assert {len(b) for b in others} == {len(first)}  # so that the number of steps is known before training
+
+
+def test_the_order_of_batches_does_not_follow_their_length():
+    corpus = uneven_corpus()
+    lengths = [len(corpus.targets[b[0]]) for b in corpus.batches(100, seed=1, epoch=0)]
+    assert lengths not in (sorted(lengths), sorted(lengths, reverse=True))
+
+
+def test_a_sentence_over_the_budget_is_refused():
+    corpus = Corpus([[5] * 9], [[5] * 3], 0)
+    with pytest.raises(ValueError, match="a batch holds 8 tokens, a sentence has 9; give a larger batch_tokens"):
+        corpus.batches(8, seed=1, epoch=0)
+
+
+def test_a_batch_by_hand():
+    batch = Corpus([[7, END], [8, 9, END]], [[5, 6, END], [END]], 0).batch([1, 0])
+    assert batch.source.tolist() == [[8, 9, END], [7, END, PAD]]
+    assert batch.inputs.tolist() == [[START, PAD, PAD], [START, 5, 6]]
+    assert batch.outputs.tolist() == [[END, PAD, PAD], [5, 6, END]]
+    moved = batch.to(torch.device("meta"))
+    assert {t.device.type for t in (moved.source, moved.inputs, moved.outputs)} == {"meta"}
+
+
+def test_batches_of_a_corpus_are_random_in_who_meets_whom():
+    made = Corpus([[5, END]] * 40, [[6, END]] * 40, 0)
+    first, second = (Counter(frozenset(b) for b in made.batches(10, 1, epoch)) for epoch in (0, 1))
+    assert first != second
+    assert pad([[3], [4, 5]]).tolist() == [[3, PAD], [4, 5]]

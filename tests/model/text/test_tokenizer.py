@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import random
+import unicodedata
+
+import pytest
+import tiny
+
+from model.config import CONTROL_TOKENS, END, PAD, START
+from model.text.tokenizer import Tokenizer
+
+TEXTS = [
+    "The red fox sees a lamp.",
+    "",
+    " ",
+    "  two  spaces, then a tab\tand\r\n\nlines  ",
+    "L'animal qu'il n’a pas vu; aujourd'hui, didn't they're I’ve",
+    "3,141,592.65 € at 50 % – “quoted” « guillemets »…",
+    "emoji 🦊👩‍🚀🏳️‍🌈👍🏽 together",
+    "שלום עולם, مرحبا بالعالم‏!",
+    "你好,世界。こんにちは ｶﾅ 한국어 हिन्दी ไทย",
+    "control \x00\x01\x07\x1b\x7f\x85 characters",
+    "bom \ufeff, replacement \ufffd, private \ue000, last \U0010ffff",
+    "combining e\u0301 a\u0308o\u0302 Å Ångström",
+    "zero\u200bwidth\u200djoiners\u00a0and\u202fspaces\u2028lines",
+    "</s><s><pad> <pad></s>",
+    "·middle· dots ·· Ġ ▁ ⟨U+0041⟩",
+]
+
+
+def test_any_text_comes_back_up_to_nfc(tokenizer):
+    for text in TEXTS:
+        assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize("NFC", text)
+
+
+def test_random_characters_come_back(tokenizer):
+    draw = random.Random(5)
+    for _ in range(200):
+        codes = [
+            draw.choice((draw.randrange(128), draw.randrange(0xD800), draw.randrange(0xE000, 0x110000)))
+            for _ in range(draw.randrange(1, 12))
+        ]
+        text = "".join(map(chr, codes))
+        assert tokenizer.decode(tokenizer.encode(text)) == unicodedata.normalize("NFC", text)
+
+
+def test_text_around_elisions_comes_back():
+    """Where the space that a token carries is dropped again."""
+    elisions = Tokenizer.train(["L'owl un owl qu'il un il l’étoile une étoile"] * 20, 330)
+    parts = ["L'", "l’", "qu'", "qu", "'", "’", " ", "  ", "\n", "\u00a0", "owl", "étoile", "il", "é", "s", "1", ".", "🦊"]
+    draw = random.Random(6)
+    for _ in range(2000):
+        text = "".join(draw.choice(parts) for _ in range(draw.randrange(1, 7)))
+        assert elisions.decode(elisions.encode(text)) == text
+
+
+def test_nfc_and_nfd_have_the_same_ids(tokenizer):
+    assert tokenizer.encode("cafe\u0301") == tokenizer.encode("café")
+
+
+@pytest.mark.parametrize("typed", [*CONTROL_TOKENS, "a</s>b", "<s> <pad>", "</s></s>", "< /s>", "<PAD>"])
+def test_typed_text_never_becomes_a_control_token(tokenizer, tmp_path, typed):
+    tokenizer.save(tmp_path / "tokenizer.json")
+    for each in (tokenizer, Tokenizer.load(tmp_path / "tokenizer.json")):
+        ids = each.encode(typed)
+        assert not {PAD, START, END} & set(ids)
+        assert each.encode_batch([typed]) == [ids]
+        assert each.decode(ids) == typed
+
+
+def test_encode_adds_no_control_token(tokenizer):
+    assert tokenizer.encode("") == []
+    assert min(tokenizer.encode("The fox.")) > END
+
+
+def test_save_and_load_keep_every_id(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "t.json")
+    again = Tokenizer.load(tmp_path / "t.json")
+    assert again.size == tokenizer.size
+    assert again.encode_batch(TEXTS) == tokenizer.encode_batch(TEXTS) == [tokenizer.encode(t) for t in TEXTS]
+    assert [again.piece(i) for i in range(again.size)] == [tokenizer.piece(i) for i in range(tokenizer.size)]
+
+
+def test_training_is_deterministic_and_keeps_its_size():
+    one, two = (Tokenizer.train(tiny.SENTENCES, 300) for _ in range(2))
+    assert one.size == 300
+    assert one.encode_batch(tiny.SENTENCES) == two.encode_batch(tiny.SENTENCES)
+
+
+def test_training_learns_words(tokenizer):
+    assert len(tokenizer.encode("The red fox sees a lamp.")) <= 9
+    assert len(tokenizer.encode("zqxj")) == 4  # never seen: its bytes
+
+
+def test_training_refuses_a_vocabulary_without_merges():
+    with pytest.raises(ValueError, match="vocabulary size is 259; expected at least 260"):
+        Tokenizer.train(tiny.SENTENCES, 259)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "no json", '{"model": 3}'])
+def test_load_refuses_what_is_no_tokenizer(tmp_path, content):
+    (tmp_path / "t.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"\w"):
+        Tokenizer.load(tmp_path / "t.json")
+
+
+def test_load_refuses_other_control_tokens(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "t.json")
+    text = (tmp_path / "t.json").read_text(encoding="utf-8")
+    (tmp_path / "t.json").write_text(text.replace("<pad>", "<unk>"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"the first three tokens are .*<unk>.*; expected .*<pad>"):
+        Tokenizer.load(tmp_path / "t.json")
+
+
+def test_control_tokens_have_a_label_but_no_text(tokenizer):
+    assert [tokenizer.piece(i) for i in range(3)] == list(CONTROL_TOKENS)
+    assert tokenizer.bytes_of(range(3)) == [b"", b"", b""]
+    assert tokenizer.decode([START, *tokenizer.encode("Lo varun."), END, PAD]) == "Lo varun."
+
+
+def test_bytes_of_all_single_bytes(tokenizer):
+    singles = {tokenizer.bytes_of([i])[0] for i in range(3, tokenizer.size)}
+    assert {bytes([b]) for b in range(256)} <= singles
+
+
+@pytest.mark.parametrize("token", [-1, 320, 10**6])
+def test_an_id_outside_the_vocabulary_is_refused(tokenizer, token):
+    for use in (lambda i: tokenizer.bytes_of([i]), tokenizer.piece, lambda i: tokenizer.decode([i])):
+        with pytest.raises(ValueError, match=f"token id {token} is outside the vocabulary of 320"):
+            use(token)
+
+
+def test_broken_bytes_become_replacement_characters(tokenizer):
+    whole = tokenizer.encode("🦊")
+    assert tokenizer.decode(whole[:-1]) == "\ufffd"
+
+
+def test_labels_show_what_cannot_be_seen(tokenizer):
+    def labels(text):
+        return tokenizer.pieces(tokenizer.encode(text))
+
+    assert labels(" ") == ("·",)
+    assert labels("\n") == ("⟨U+000A⟩",)
+    assert labels("\x00\x7f") == ("⟨U+0000⟩", "⟨U+007F⟩")
+    assert labels("🦊") == ("⟨F0⟩", "⟨9F⟩", "⟨A6⟩", "⟨8A⟩")
+    assert "".join(labels("</s>")) == "</s>"
+
+
+def test_every_token_has_a_visible_label(tokenizer):
+    for i in range(tokenizer.size):
+        label = tokenizer.piece(i)
+        assert label and not any(c.isspace() or unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co") for c in label)
+
+
+def test_labels_leave_out_the_space_before_a_word(tokenizer):
+    ids = tokenizer.encode("The red fox")
+    assert any(tokenizer.piece(i).startswith("·") for i in ids)
+    assert tokenizer.pieces(ids) == ("The", "red", "fox")
+
+
+def test_a_typed_middle_dot_is_not_taken_for_a_space():
+    dots = Tokenizer.train(["··· ···"] * 5, 300)
+    ids = dots.encode("··· ···")
+    assert len(ids) < 6  # dots are merged, with the space as well
+    assert "".join(dots.pieces(ids)) == "······"
+
+
+def test_words_group_the_pieces_of_a_word(tokenizer):
+    def words(text):
+        ids = tokenizer.encode(text)
+        groups: dict[int, list[int]] = {}
+        for token, word in zip(ids, tokenizer.words(ids), strict=True):
+            groups.setdefault(word, []).append(token)
+        assert list(groups) == list(range(len(groups)))
+        return [tokenizer.decode(g).strip() for g in groups.values()]
+
+    assert words("The zebra qwxyz sees.") == ["The", "zebra", "qwxyz", "sees", "."]
+    assert words("Don't, well-known!") == ["Don't", ",", "well-known", "!"]
+    assert words("qu'il, l’étoile") == ["qu'il", ",", "l’étoile"]
+    assert words("the 🦊 fox !") == ["the", "🦊", "fox", "!"]
+    assert words("हिन्दी है") == ["हिन्दी", "है"]
+
+
+def test_control_tokens_are_words_of_their_own(tokenizer):
+    ids = [START, *tokenizer.encode("zq"), END, PAD, PAD]
+    assert tokenizer.words(ids) == (0, 1, 1, 2, 3, 4)
+    assert tokenizer.words([]) == ()
+
+
+def test_an_elided_word_is_split_from_the_next(tokenizer):
+    """The apostrophe stays with the elided word, an English contraction begins with it."""
+    backend = tokenizer._backend.pre_tokenizer
+
+    def parts(text):
+        return [piece.replace("Ġ", " ") for piece, _ in backend.pre_tokenize_str(text)]
+
+    assert parts("l'ami qu'il") == ["l'", "ami", " qu'", "il"]
+    assert parts("didn't I'm") == ["didn", "'t", " I", "'m"]
+
+
+def test_a_word_after_an_elision_has_the_tokens_that_it_has_after_a_space():
+    owls = Tokenizer.train(["L'owl un owl un owl qu'il un il aujourd'hui aujourd'hui aujourd'hui"] * 20, 330)
+    elided, owl = owls.encode("L'owl")
+    assert owl == owls.encode("un owl")[-1]
+    assert owls.piece(owl) == "·owl"
+    assert owls.bytes_of([elided, owl]) == [b"L'", b"owl"]
+    assert owls.pieces([elided, owl]) == ("L'", "owl") and owls.words([elided, owl]) == (0, 0)
+    assert len(owls.encode(" aujourd'hui")) == 2  # "hui" has a token of its own, " hui" has none: the shorter way
+    for text in ("L'owl", "L' owl", "L'  owl", "L'L'owl", "L'\n", "L'", "the owls' owl", "L'e\u0301", "L'🦊"):
+        assert owls.decode(owls.encode(text)) == unicodedata.normalize("NFC", text)
+    draw = random.Random(3)
+    for _ in range(2000):
+        text = "".join(draw.choice("L'’ owlqui\n.é") for _ in range(draw.randrange(10)))
+        assert owls.decode(owls.encode(text)) == unicodedata.normalize("NFC", text)

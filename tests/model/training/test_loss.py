@@ -1,0 +1,90 @@
+"""The loss and the schedule of training."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import tiny
+import torch
+from torch.nn import functional as F
+
+from model.config import PAD, TrainConfig
+from model.network import masks
+from model.text.corpus import Batch
+from model.training.loss import batch_loss, learning_rate, smoothed_loss
+from model.training.run import count_tokens
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_the_loss_is_torchs_cross_entropy(smoothing):
+    draw = torch.Generator().manual_seed(0)
+    logits = (5 * torch.randn(30, 17, generator=draw)).requires_grad_()
+    target = torch.randint(17, (30,), generator=draw)
+    loss = smoothed_loss(logits, target, smoothing)
+    expected = F.cross_entropy(logits, target, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
+    ours, theirs = (torch.autograd.grad(x, logits)[0] for x in (loss, expected))
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_the_loss_by_hand():
+    """Logits ln 1, ln 2, ln 5: probabilities 1/8, 2/8, 5/8; with eps 0.3 the target is 0.1, 0.1, 0.8."""
+    logits = torch.tensor([[1.0, 2.0, 5.0]]).log()
+    expected = -(0.1 * math.log(1 / 8) + 0.1 * math.log(2 / 8) + 0.8 * math.log(5 / 8))
+    assert float(smoothed_loss(logits, torch.tensor([2]), 0.3)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_padding_has_no_part_in_the_loss(smoothing):
+    model = tiny.model(dtype=torch.float32)
+    inputs, outputs = tiny.padded([5, 2, 4], 5, seed=1), tiny.padded([5, 2, 4], 5, seed=2)
+    batch = Batch(tiny.padded([4, 6, 1], 6), inputs, outputs)
+    loss, tokens = batch_loss(model, batch, smoothing)
+    logits = model(batch.source, inputs, masks.build(batch.source, inputs))
+    expected = F.cross_entropy(
+        logits.flatten(0, 1), outputs.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+    )
+    assert tokens == 11
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
+
+
+def test_the_windows_of_a_model_hold_in_training():
+    batch = Batch(tiny.ids(1, 6), tiny.target_ids(1, 6), tiny.ids(1, 6, seed=3))
+    near, wide, none = (batch_loss(tiny.model(window=w), batch, 0.0)[0].item() for w in (1, 6, None))
+    assert wide == pytest.approx(none, rel=1e-6)
+    assert abs(near - none) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("schedule", "step", "expected"),
+    [
+        ("cosine", 1, 0.1 / 10),
+        ("cosine", 5, 0.05),
+        ("cosine", 10, 0.1),
+        ("cosine", 60, 0.05),
+        ("cosine", 110, 0.0),
+        ("cosine", 500, 0.0),
+        ("noam", 5, 0.05),
+        ("noam", 10, 0.1),
+        ("noam", 40, 0.05),
+        ("noam", 1000, 0.01),
+    ],
+)
+def test_schedule_values(schedule, step, expected):
+    config = TrainConfig(learning_rate=0.1, warmup=10, schedule=schedule)
+    assert learning_rate(config, step, total=110) == pytest.approx(expected, abs=1e-12)
+
+
+def test_noam_is_the_formula_of_the_paper():
+    """d^-0.5 min(step^-0.5, step warmup^-1.5), with the peak it has at warmup."""
+    peak = 512**-0.5 * 4000**-0.5
+    config = TrainConfig(learning_rate=peak, warmup=4000, schedule="noam")
+    for step in (1, 100, 4000, 4001, 100_000):
+        expected = 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+        assert learning_rate(config, step, total=100_000) == pytest.approx(expected, rel=1e-9)
+
+
+def test_tokens_are_counted():
+    assert count_tokens([[3, 1, 3], [0]], 5) == (1, 1, 0, 2, 0)
+    assert count_tokens([], 2) == (0, 0)

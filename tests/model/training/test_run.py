@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from torch.nn import functional as F
+
+from model import checkpoint as checkpoints
+from model.config import PAD, TrainConfig
+from model.network import masks
+from model.network.transformer import EncoderDecoder
+from model.text.corpus import DataError
+from model.training import loss
+from model.training.loss import learning_rate
+from model.training.run import Run
+from model.training.run_folder import Files, TrainingError
+
+SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
+BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
+
+
+def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
+    options = SMALL if model is None else model
+    config = TrainConfig(**(BRIEF | changes))
+    return Run(folder, Files(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
+
+
+def entries(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+# -- a run -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_learns_the_language(trained):
+    log = entries(trained)
+    losses = [e["dev_loss"] for e in log if "dev_loss" in e]
+    assert min(losses) < 0.5 < math.log(320)  # from nothing, a token costs ln V nats
+    assert log[-1]["step"] == 160
+    assert max(e["bleu"] for e in log if "bleu" in e) > 60
+    steps = [e for e in log if "tokens_per_second" in e]
+    assert [e["step"] for e in steps] == [50, 100, 150]
+    assert steps[-1]["loss"] < steps[0]["loss"] / 2
+
+
+def test_the_weights_with_the_lowest_dev_loss_are_kept(trained):
+    best = min((e for e in entries(trained) if "dev_loss" in e), key=lambda e: (e["dev_loss"], -e["step"]))
+    loaded = checkpoints.load(str(trained / "checkpoint"))
+    dev = loaded.metrics["dev"]
+    assert (dev["step"], dev["dev_loss"], dev["bleu"]) == (best["step"], best["dev_loss"], best["bleu"])
+    assert dev["distinct_sources"] == len(tiny.HELD_OUT)
+    assert loaded.metrics["parameters"] == loaded.model.parameter_count
+    assert loaded.metrics["training"]["pairs"] == len(tiny.PAIRS) - len(tiny.HELD_OUT)
+    assert loaded.languages == ("English", "Made-up")
+    corpus = [s for s, t in tiny.PAIRS if (s, t) not in tiny.HELD_OUT]
+    assert sum(loaded.counts["source"]) == sum(len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus)
+    assert loaded.counts["source"][2] == len(corpus)
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "checkpoint" / "model.safetensors").read_bytes()
+
+
+def state(run: Run) -> dict[str, torch.Tensor]:
+    return run.model.state_dict()
+
+
+def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == two.keys()
+    assert all(value.equal(two[key]) for key, value in one.items())
+
+
+def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
+    """Stopped after every single step, at ends of epochs too; with dropout, so that the random state matters."""
+    whole = make(tmp_path / "whole", pair_files)
+    assert whole.train() is True
+    assert whole.progress.step == whole.total >= 6
+    for step in range(1, whole.total + 1):
+        part = make(tmp_path / "parts", pair_files)
+        assert part.progress.step == step - 1
+        assert part.train(max_minutes=0) is False
+    last = make(tmp_path / "parts", pair_files)
+    assert last.train() is True
+    assert last.progress.step == whole.total
+    assert_equal(state(last), state(whole))
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+    scored = [[e for e in entries(tmp_path / name) if "dev_loss" in e] for name in ("parts", "whole")]
+    assert [[e["step"], e["dev_loss"]] for e in scored[0]] == [[e["step"], e["dev_loss"]] for e in scored[1]]
+
+
+def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path, pair_files, monkeypatch):
+    whole = make(tmp_path / "whole", pair_files)
+    whole.train()
+    killed, step = make(tmp_path / "killed", pair_files, save_minutes=1e-9), Run._step
+
+    def interrupted(self, batch):
+        if self.progress.step == 4:
+            raise KeyboardInterrupt
+        return step(self, batch)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Run, "_step", interrupted)
+        killed.train()
+    again = make(tmp_path / "killed", pair_files, save_minutes=1e-9)
+    assert again.progress.step == 4
+    again.train()
+    assert_equal(state(again), state(whole))
+
+
+@pytest.mark.parametrize("clip", [0.01, 1e9])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothing):
+    """Mean loss a token, gradients cut to a norm, Adam with the paper's betas, at the rate of the schedule."""
+    still = SMALL | {"dropout": 0.0, "attention_dropout": 0.0}
+    run = make(tmp_path, pair_files, still, clip=clip, label_smoothing=smoothing, epochs=1)
+    copy = EncoderDecoder(run.model_config)
+    copy.load_state_dict(run.model.state_dict())
+    adam = torch.optim.Adam(copy.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for step, indices in enumerate(run.corpus.batches(300, run.config.seed, 0), 1):
+        batch = run.corpus.batch(indices)
+        loss, tokens, rate = run._step(indices)
+        logits = copy(batch.source, batch.inputs, masks.build(batch.source, batch.inputs))
+        mean = F.cross_entropy(logits.flatten(0, 1), batch.outputs.flatten(), ignore_index=PAD, label_smoothing=smoothing)
+        assert loss / tokens == pytest.approx(mean.item(), rel=1e-5)
+        adam.param_groups[0]["lr"] = rate
+        assert rate == learning_rate(run.config, step, run.total)
+        adam.zero_grad()
+        mean.backward()
+        torch.nn.utils.clip_grad_norm_(copy.parameters(), clip)
+        adam.step()
+    assert step >= 3
+    for (name, ours), theirs in zip(run.model.named_parameters(), copy.parameters(), strict=True):
+        if not name.endswith("key.bias"):  # whose gradient is zero but for rounding, which Adam makes large
+            torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5, msg=name)
+
+
+def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
+    """Weights at the last three validations, averaged in float32, scored as such, stored as float16."""
+    seen: list[dict[str, torch.Tensor]] = []
+
+    class Watched(Run):
+        def validate(self):
+            seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
+            return super().validate()
+
+    files, config = Files(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
+    run = Watched(tmp_path, files, SMALL, config, torch.device("cpu"), ("English", "Made-up"))
+    run.train()
+    assert len(seen) >= 4
+    for number, entry in enumerate(run.progress.validations):
+        last = seen[max(0, number - 2) : number + 1]
+        model = EncoderDecoder(run.model_config).eval()
+        model.load_state_dict({k: sum(s[k] for s in last) / len(last) for k in last[0]})
+        assert entry["dev_loss"] == pytest.approx(dev_loss(run, model), abs=1e-4)
+        model.load_state_dict(last[-1])
+        assert entry["dev_loss_unaveraged"] == pytest.approx(dev_loss(run, model), abs=1e-4)
+    best = run.progress.validations.index(run.progress.best)
+    kept = checkpoints.load(str(tmp_path / "checkpoint")).model.state_dict()
+    for key, value in kept.items():
+        mean = sum(s[key] for s in seen[max(0, best - 2) : best + 1]) / min(3, best + 1)
+        torch.testing.assert_close(value, mean.half().float(), rtol=1e-3, atol=1e-6)
+
+
+def dev_loss(run: Run, model: EncoderDecoder) -> float:
+    """Nats a token of the dev pairs, one by one."""
+    total = count = 0.0
+    with torch.inference_mode():
+        for number in range(len(run.dev.corpus)):
+            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
+            total, count = total + float(summed), count + tokens
+    return total / count
+
+
+def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch):
+    losses = iter([3.0, 2.0, 2.5, 2.0, 2.1, 2.2, 1.0])
+    monkeypatch.setattr("model.training.validation.Validator.loss", lambda self, model, precision: next(losses))
+    run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    assert run.train() is True
+    assert [e["dev_loss"] for e in run.progress.validations] == [3.0, 2.0, 2.5, 2.0, 2.1, 2.2]  # equal counts as better
+    assert run.progress.best["step"] == 4
+    assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] == 4
+    again = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    assert again.train() is True
+    assert again.progress.step == 6
+
+
+def test_the_last_epochs_see_only_first_targets(tmp_path):
+    file = tmp_path / "several.tsv"
+    rows = ["It's old.\tEs vechu.", "It's old.\tSta vechu.", "A lamp.\tUna lumel.", "It's old.\tEra vechu."]
+    file.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    run = make(tmp_path / "run", (file, file), epochs=3, first_target_epochs=1, batch_tokens=40)
+    texts = [run.target_tokenizer.decode(run.corpus.targets[i]) for i in run.corpus.first]
+    assert texts == ["Es vechu.", "Una lumel.", "Es vechu."]  # the last is of the typeset copy
+    seen = [sorted(i for batch in run._batches(epoch) for i in batch) for epoch in range(3)]
+    assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
+    assert run.total == sum(len(run._batches(epoch)) for epoch in range(3))
+    assert len(run.dev.corpus) == 2  # dev loss is that of first targets alone
+
+
+def test_a_finished_run_stays_as_it_is(tmp_path, pair_files):
+    first = make(tmp_path, pair_files)
+    first.train()
+    before = {k: v.clone() for k, v in state(first).items()}
+    again = make(tmp_path, pair_files)
+    assert again.train() is True
+    assert again.progress.step == first.total
+    assert_equal(state(again), before)
+
+
+def test_the_seed_decides(tmp_path, pair_files):
+    runs = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        runs.append(make(tmp_path / name, pair_files, seed=seed))
+        runs[-1].train()
+    assert_equal(state(runs[0]), state(runs[1]))
+    assert not state(runs[0])["decoder_norm.weight"].equal(state(runs[2])["decoder_norm.weight"])
+
+
+def test_typeset_copies_are_learned_and_not_measured(tmp_path):
+    straight = tmp_path / "straight.tsv"
+    straight.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
+    run = make(tmp_path / "run", (straight, straight))
+    assert [run.source_tokenizer.decode(row) for row in run.corpus.sources] == ["It's old.", "A lamp.", "It’s old."]
+    assert len(run.dev.corpus) == 2
+
+
+def test_two_vocabularies_can_be_learned(tmp_path, pair_files):
+    run = make(tmp_path, pair_files, SMALL | {"joint_vocab": False}, epochs=1)
+    run.train()
+    loaded = checkpoints.load(str(tmp_path / "checkpoint"))
+    assert loaded.source_tokenizer.encode("The") != loaded.target_tokenizer.encode("The")
+    assert loaded.config.joint_vocab is False
+
+
+def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_files):
+    init = str(trained / "checkpoint")
+    run = make(tmp_path, pair_files, {}, init, epochs=1)
+    assert_equal(state(run), checkpoints.load(init).model.state_dict())
+    assert all(p.requires_grad for p in run.model.parameters())
+    run.train()
+    assert entries(tmp_path)[-1]["dev_loss"] < 1
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "part"),
+    [({}, {"epochs": 3}, "training"), ({}, {"seed": 9}, "training"), ({"d_ff": 16}, {}, "model")],
+)
+def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
+    make(tmp_path, pair_files)
+    with pytest.raises(TrainingError, match=rf"holds a run with other settings \({part}: .*give the same ones to go on"):
+        make(tmp_path, pair_files, SMALL | model, **changes)
+
+
+def test_other_data_is_refused(tmp_path, pair_files):
+    make(tmp_path, pair_files)
+    with pytest.raises(TrainingError, match=r"the train file is not the one that the run in .* began with"):
+        make(tmp_path, pair_files[::-1])
+
+
+def test_a_run_that_could_not_begin_leaves_no_settings(tmp_path, pair_files):
+    with pytest.raises(ValueError, match="the vocabulary size is 100; expected at least 260"):
+        make(tmp_path, pair_files, vocab_size=100)
+    assert make(tmp_path, pair_files).progress.step == 0
+
+
+def test_options_of_the_model_beside_its_weights_are_refused(trained, tmp_path, pair_files):
+    with pytest.raises(TrainingError, match=r"--init takes the model of .* as it is; leave out d_ff, dropout"):
+        make(tmp_path, pair_files, {"d_ff": 16, "dropout": 0.1}, str(trained / "checkpoint"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("state.pt", r"state.pt is damaged \(\w+\); remove it, or begin in another"),
+        ("settings.json", "is damaged; begin in"),
+    ],
+)
+def test_damaged_files_of_a_run_are_told(tmp_path, pair_files, name, message):
+    make(tmp_path, pair_files).save()
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(TrainingError, match=message):
+        make(tmp_path, pair_files)
+
+
+def test_pairs_that_are_all_too_long_are_told(tmp_path, pair_files):
+    long = tmp_path / "long.tsv"
+    long.write_text("q" * 200 + "\ta\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"long.tsv: every pair is longer than the text limit"):
+        make(tmp_path / "run", (pair_files[0], long))
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_is_not_saved(tmp_path, pair_files, monkeypatch):
+    run = make(tmp_path, pair_files, save_minutes=1e-9)
+    run.train(max_minutes=0)
+    before = (tmp_path / "state.pt").read_bytes()
+    plain = loss.smoothed_loss
+    monkeypatch.setattr(loss, "smoothed_loss", lambda *args: plain(*args) * float("nan"))
+    with pytest.raises(TrainingError, match=r"the loss is nan at step 2; .* Begin anew with a lower learning rate"):
+        make(tmp_path, pair_files, save_minutes=1e-9).train()
+    assert (tmp_path / "state.pt").read_bytes() == before
+
+
+def test_a_run_that_is_told_to_stop_is_saved_where_it_was(tmp_path, pair_files):
+    run = make(tmp_path, pair_files)
+    run.stop = True
+    assert run.train() is False
+    assert make(tmp_path, pair_files).progress.step == run.progress.step == 1
+
+
+def test_learned_positions_must_reach_the_text_limit(tmp_path, pair_files):
+    with pytest.raises(TrainingError, match=r"max_positions is 64; expected at least 128 for learned positions"):
+        make(tmp_path, pair_files, {"positions": "learned", "max_positions": 64})

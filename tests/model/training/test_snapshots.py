@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.config import END, START
+from model.network import masks
+from model.text.corpus import DataError
+from model.trace import Probe
+from model.training import snapshots
+from model.training.snapshots import Recorder, Recording, steps
+
+
+@pytest.fixture
+def recorder(exact_checkpoint) -> Recorder:
+    """Three steps of a model that changes in between."""
+    tokenizer = exact_checkpoint.source_tokenizer
+    listed = [(str(n), s, [t, "another"]) for n, (s, t) in enumerate(tiny.PAIRS[:3])]
+    made = Recorder(snapshots.encode(listed, tokenizer, tokenizer))
+    for seed, step in enumerate((0, 1, 8)):
+        made.record(step, tiny.checkpoint(tokenizer, seed).model)
+    return made
+
+
+def test_what_is_recorded_is_what_the_model_computes(recorder, exact_checkpoint):
+    model = tiny.checkpoint(exact_checkpoint.source_tokenizer, 1).model
+    recording = recorder.recording()
+    for number, sentence in enumerate(recording.sentences):
+        source, inputs = torch.tensor([sentence.source]), torch.tensor([[START, *sentence.target[:-1]]])
+        assert sentence.source[-1] == sentence.target[-1] == END
+        probe = Probe("maps")
+        log_probs = model(source, inputs, masks.build(source, inputs), probe)[0].log_softmax(-1)
+        expected = log_probs[torch.arange(inputs.size(1)), list(sentence.target)].numpy()
+        np.testing.assert_allclose(recording.log_probs(number)[1], expected, atol=1e-5)
+        for site in probe.records:
+            found = recording.patterns(number, site)[1]
+            np.testing.assert_allclose(found, probe.array(site, "pattern"), atol=0.5 / 255 + 1e-6)
+            assert found.dtype == np.float32
+    assert recording.losses().shape == (3, 3)
+    assert recording.losses()[1, 2] == pytest.approx(-recording.log_probs(2)[1].mean())
+
+
+def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
+    one = recorder.recording()
+    one.save(tmp_path / "probes.npz")
+    two = Recording.load(tmp_path / "probes.npz")
+    assert (two.sentences, two.steps) == (one.sentences, one.steps)
+    assert {k: v.tobytes() for k, v in two.arrays.items()} == {k: v.tobytes() for k, v in one.arrays.items()}
+    assert [p.name for p in tmp_path.iterdir()] == ["probes.npz"]
+
+
+def test_a_recorder_goes_on_from_its_state(recorder, exact_checkpoint):
+    other = Recorder(recorder.sentences)
+    other.restore(recorder.state())
+    for each in (recorder, other):
+        each.record(20, exact_checkpoint.model.float())
+    one, two = recorder.recording(), other.recording()
+    assert two.steps == (0, 1, 8, 20)
+    assert all(one.arrays[key].tobytes() == two.arrays[key].tobytes() for key in one.arrays)
+    exact_checkpoint.model.double()
+
+
+def test_recording_leaves_the_model_and_the_random_state_alone(recorder, tokenizer):
+    model = tiny.checkpoint(tokenizer, dropout=0.5).model.train()
+    before = torch.get_rng_state()
+    recorder.record(9, model)
+    assert model.training
+    assert torch.get_rng_state().equal(before)
+    recorder.record(10, model)
+    assert recorder.arrays["cross/0"][-1].equal(recorder.arrays["cross/0"][-2])  # without dropout
+
+
+@pytest.mark.parametrize("total", [1, 2, 30, 1000, 21080])
+def test_steps_are_spaced_by_their_logarithm(total):
+    found = steps(total)
+    assert found[0] == 0
+    assert found[1] == 1
+    assert found[-1] == total
+    assert sorted(set(found)) == list(found)
+    if total >= 1000:
+        assert len(found) >= 24
+        late = np.diff(np.log([s for s in found if s > 50]))
+        assert late.max() < 1.1 * late.min()
+
+
+def test_the_shortest_sentences_are_kept_in_the_order_of_the_file(tokenizer):
+    listed = [(str(n), "boat " * (1 + n * 7 % 20), ["nefa"]) for n in range(20)]
+    kept = Recorder(snapshots.encode(listed, tokenizer, tokenizer)).sentences
+    assert len(kept) == 12
+    assert [s.name for s in kept] == sorted((s.name for s in kept), key=int)
+    assert max(s.source_text.count("boat") for s in kept) == 12
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n", r"line 1: expected name TAB source TAB targets with \| between them"),
+        ("# comment\n\na\tb\tc\nd\t\te\n", "line 4: expected name TAB source"),
+        ("# nothing\n", "no probe in it"),
+    ],
+)
+def test_a_bad_file_of_probes_is_told(tmp_path, text, message):
+    path = tmp_path / "probes.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        snapshots.read(path)
+    with pytest.raises(DataError, match="No such file"):
+        snapshots.read(tmp_path / "nowhere.txt")
+
+
+def test_a_damaged_recording_is_told(recorder, tmp_path):
+    path = tmp_path / "probes.npz"
+    recorder.recording().save(path)
+    whole = path.read_bytes()
+    for content in (b"", b"nonsense", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"probes.npz is no readable recording of probes"):
+            Recording.load(path)
+    short = recorder.recording()
+    short.arrays["cross/1"] = short.arrays["cross/1"][:2]
+    short.save(path)
+    with pytest.raises(ValueError, match="'cross/1' has no 3 steps"):
+        Recording.load(path)

@@ -1,0 +1,171 @@
+"""The arithmetic as it was recorded: for every variant of the network and every kind of edit the logits, all that a full
+probe keeps, what decoding finds, and what an analysis holds.
+
+`recorded.npz` has values to compare with on any machine, and digests of all arrays, equal bit for bit on the kind of
+processor that they were recorded on: `python tests/recorded.py check`. To record anew: `python tests/recorded.py write`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tiny
+import torch
+
+from model.decoding.search import beam, greedy, sample
+from model.decoding.strategy import Decoding
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network import masks
+from model.text.tokenizer import Tokenizer
+from model.trace import Probe
+
+FILE = Path(__file__).with_name("recorded.npz")
+VARIANTS: dict[str, dict[str, Any]] = {
+    "pre-norm": {},
+    "post-norm": {"norm_first": False},
+    "rmsnorm": {"norm": "rmsnorm"},
+    "gelu": {"activation": "gelu"},
+    "swiglu": {"activation": "swiglu"},
+    "learned": {"positions": "learned"},
+    "rotary": {"positions": "rotary"},
+    "no final norm": {"final_norm": False},
+    "window": {"window": 3},
+    "no causal mask": {"causal": False},
+    "two tables": {"joint_vocab": False, "tied_output": False},
+    "as in 2017": {"norm_first": False, "final_norm": False, "heads": 4},
+    "modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "heads": 1, "decoder_layers": 1},
+}
+EDITS = (
+    *("", "block_enc.1.2_2-3", "block_dec_3-2", "block_dec.1_all-1", "block_cross_2-all", "block_cross.1.1_all-2"),
+    *("row_enc_2-1", "row_dec.1.1_3-1", "row_dec_3-uniform", "row_cross.1_2-3", "row_cross.1.1_4-uniform"),
+    *("off_enc.1", "off_dec.1.1", "off_cross.1.1", "mean_enc.2", "mean_dec.1", "mean_cross"),
+    *("skip_enc.1.self", "skip_enc.2.ff", "skip_dec.1.self", "skip_dec.1.cross", "skip_dec.1.ff"),
+    *("source-positions_off", "source-positions_shuffled-2", "source-positions_shifted-4"),
+    *("target-positions_off", "target-positions_shuffled-3", "target-positions_shifted-5"),
+    *("causal-off", "padding-off", "scaling-off", "window-2"),
+    "row_dec_3-uniform off_cross.1 source-positions_off causal-off",
+)
+SOURCE, TARGET = tiny.padded([5], 6), tiny.target_ids(1, 5)
+
+
+def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]:
+    """Of one variant under every edit: logits [T,V], and everything that a full probe keeps by site and name."""
+    model = tiny.model(**VARIANTS[name])
+    means = tiny.means(model.config)
+    for codes in EDITS:
+        edit, probe = tiny.edited(*codes.split()), Probe("full")
+        seen = masks.build(SOURCE, TARGET, model.config.window, [edit], model.config.causal)
+        with torch.inference_mode():
+            logits = model(SOURCE, TARGET, seen, probe, Edits([edit], means))[0]
+        kept = {f"{s.kind}.{s.layer}.{key}": t[0].numpy() for s, r in sorted(probe.records.items()) for key, t in r.items()}
+        yield codes, logits.numpy(), kept
+
+
+def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:
+    """What greedy decoding, beams and sampling find of two sentences, with the cache and without, under some edits."""
+    model, source = tiny.lively(**VARIANTS[name]), tiny.padded([6, 4], 6)
+    means = tiny.means(model.config)
+    for codes in ("", "off_cross.1", "target-positions_shuffled-3", "causal-off", "block_dec_3-2"):
+        edits = Edits([tiny.edited(*codes.split()), BASELINE], means)
+        for cached in (True, False):
+            more = {"edits": edits, "limit": 7, "use_cache": cached}
+            yield f"greedy {codes} {cached}", [(h.ids, h.log_probs) for h in greedy(model, source, **more)]
+            trees = beam(model, source, 3, 1.0, **more)
+            yield f"beam {codes} {cached}", [(h.ids, h.log_probs) for tree in trees for h in (*tree, *tree.pruned)]
+            found = sample(model, source, 5, 0.9, 20, 0.9, **more)
+            yield f"sample {codes} {cached}", [(h.ids, h.log_probs) for h in found]
+
+
+def analyses() -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Every array of an analysis, in both modes under every edit, with each strategy."""
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 320)
+    for name in ("pre-norm", "rotary", "no causal mask"):
+        lab = tiny.with_means(tiny.checkpoint(tokenizer, **VARIANTS[name]))
+        for codes in EDITS:
+            for mode in ("given", "again"):
+                for how in ("greedy", "beam", "sample") if mode == "again" else ("greedy",):
+                    asked = Decoding(how, limit=6, width=2, seed=3)
+                    edit = tiny.edited(*codes.split())
+                    request = Request("The red fox sees a lamp.", decoding=asked, mode=mode, intervention=edit)
+                    found = analyse(lab, request)
+                    arrays = {}
+                    for title, trace in (("", found.trace), ("whole ", found.whole)):
+                        for what in ("patterns", "scores", "masks", "head_masks"):
+                            arrays |= {f"{title}{what} {s}": a for s, a in sorted(getattr(trace, what).items())}
+                        arrays |= {f"{title}log_probs": trace.log_probs, f"{title}totals": trace.log_totals}
+                        arrays[f"{title}ids"] = np.array(trace.outputs.ids)
+                    yield f"{name} {codes} {mode} {how}", arrays
+
+
+def digest(array: np.ndarray) -> str:
+    whole = np.ascontiguousarray(array)
+    return hashlib.sha256(f"{whole.dtype.str}{whole.shape}".encode() + whole.tobytes()).hexdigest()[:12]
+
+
+def projected(arrays: dict[str, np.ndarray]) -> np.ndarray:
+    """One number an array: a seeded weighted sum."""
+    found = []
+    for number, array in enumerate(arrays.values()):
+        weights = np.random.default_rng(number).standard_normal(array.size)
+        found.append(float(np.where(np.isfinite(array.ravel()), array.ravel(), 0.0) @ weights))
+    return np.array(found)
+
+
+def present() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Values to compare with, and digests, decodings and names."""
+    values: dict[str, np.ndarray] = {}
+    told: dict[str, Any] = {"digests": {}, "decodings": {}, "weights": {}}
+    for name, changes in VARIANTS.items():
+        told["weights"][name] = {key: list(t.shape) for key, t in tiny.model(**changes).state_dict().items()}
+        logits, sums = [], []
+        for codes, row, kept in passes(name):
+            logits.append(row)
+            sums.append(projected(kept))
+            told["digests"][f"{name} | {codes}"] = {"logits": digest(row)} | {key: digest(a) for key, a in kept.items()}
+        values[f"logits {name}"], values[f"sums {name}"] = np.stack(logits), np.stack(sums)
+        told["decodings"][name] = {
+            key: [[list(ids), [round(p, 9) for p in log_probs]] for ids, log_probs in found]
+            for key, found in decodings(name)
+        }
+    for key, arrays in analyses():
+        whole = repr([(name, digest(array)) for name, array in arrays.items()]).encode()
+        told["digests"][f"analysis | {key}"] = digest(np.frombuffer(whole, np.uint8))
+        values[f"analysis {key}"] = projected(arrays)
+    return values, told
+
+
+def recorded() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What the file holds."""
+    with np.load(FILE, allow_pickle=False) as stored:
+        values = {key: stored[key] for key in stored.files}
+    return values, json.loads(values.pop("told").tobytes())
+
+
+def main(how: str) -> int:
+    torch.set_num_threads(1)
+    values, told = present()
+    if how == "write":
+        text = np.frombuffer(json.dumps(told, separators=(",", ":")).encode(), np.uint8)
+        np.savez_compressed(FILE, told=text, **values)
+        print(f"{FILE.stat().st_size:,} bytes")
+        return 0
+    before, then = recorded()
+    wrong = [key for key in before if key not in values or not np.array_equal(before[key], values[key], equal_nan=True)]
+    wrong += [key for key in then["digests"] if told["digests"].get(key) != then["digests"][key]]
+    wrong += [part for part in ("weights", "decodings") if told[part] != then[part]]
+    count = sum(len(v) if isinstance(v, dict) else 1 for v in then["digests"].values())
+    print(f"{len(wrong)} differ of {len(before)} groups of values and {count} digests", *wrong[:20], sep="\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

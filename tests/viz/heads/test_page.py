@@ -1,0 +1,99 @@
+"""The Heads page without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
+
+from model.inference.request import Request
+from model.readings.head_maps import MEASURES, measured
+from model.readings.head_metrics import ORDERS
+from model.trace import KINDS, Site
+from viz import cache
+
+SENTENCE = "The dog sleeps under the table."
+
+
+def heads(**link: str) -> Lab:
+    return Lab(HEADS, **({"text": SENTENCE} | link))
+
+
+def analysed(**more):
+    request = Request(SENTENCE, **more)
+    return cache.analyse(request, "auto"), cache.value_norms(request, "auto")
+
+
+def test_all_heads_of_all_sites_are_there():
+    page = heads()
+    analysis, _ = analysed()
+    config = cache.checkpoint("en-fr", "auto").config
+    for grid, kind in zip(page.all_heads["grids"], KINDS, strict=True):
+        site = Site(kind, 0)
+        assert (grid["kind"], grid["layers"], grid["heads"]) == (kind, config.encoder_layers, config.heads)
+        assert grid["keys"] == list(analysis.trace.keys(site))
+    assert any(analysis.translation in text for text in page.html)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_link_names_the_head_and_its_measure(kind, measure):
+    page = heads(kind=kind, layer="2", head="3", measure=measure)
+    analysis, norms = analysed()
+    data = page.all_heads["chosen"]
+    assert (data["kind"], data["layer"], data["head"]) == (kind, 2, 3)
+    np.testing.assert_allclose(data["values"], measured(analysis.trace, norms, Site(kind, 1), 2, measure), atol=0.51e-5)
+
+
+def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
+    page = heads()
+    for order in ORDERS[1:]:
+        assert page.pick("order", order).all_heads["order"] == page.link["order"] == order
+    assert "order" not in page.pick("order", "position").link
+    assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
+
+
+def test_merged_words_hidden_tokens_and_mass_come_from_the_link():
+    plain, other = heads(kind="cross"), heads(kind="cross", words="merged", lines="content", mass="50")
+    data = other.all_heads["chosen"]
+    assert (data["merge"], data["hide"], data["mass"]) == (True, True, 50)
+    assert np.sum(data["kept"]) < np.sum(plain.all_heads["chosen"]["kept"])
+
+
+def test_a_head_that_does_not_exist_is_told_and_another_shown():
+    page = heads(layer="40", head="70")
+    assert len(page.warnings) == 2
+    assert (page.all_heads["chosen"]["layer"], page.all_heads["chosen"]["head"]) == (4, None)
+
+
+@pytest.mark.parametrize("text", ["Hi", "🦉", "<script>alert(1)</script>", "word " * 120])
+def test_short_long_and_odd_sentences(text):
+    page = heads(text=text, split="off")
+    assert not page.faults
+    assert json.dumps(page.all_heads, allow_nan=False)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
+def test_a_sentence_that_cannot_be_read_is_one_sentence(text, expected):
+    page = heads(text=text, split="off")
+    assert len(page.faults) == 1 and expected in page.faults[0]
+    assert page.all_heads is None and page.box == text
+    assert page.type(SENTENCE).all_heads
+
+
+def test_edits_beams_and_padding_show_in_the_heads():
+    assert heads(edits="off_cross.3", mode="again").all_heads != heads().all_heads
+    assert heads(pad="3").all_heads["grids"][0]["keys"][-3:] == ["<pad>"] * 3
+    assert heads(causal="off", mode="again").all_heads
+    assert heads(decode="beam").all_heads
+
+
+def test_the_step_is_marked_and_goes_along_between_the_pages():
+    page = heads(kind="cross", step="4")
+    assert page.all_heads["chosen"]["row"] == 3
+    assert page.go(TRANSLATE).timeline["step"] == 4
+    assert page.go(WHAT_IF).switchboard
+    assert page.go(HEADS).all_heads["chosen"]["row"] == 3
+    assert page.link["kind"] == "cross"

@@ -1,0 +1,194 @@
+"""What the picture of the architecture is given, what is taken from it, and the part of the page that shows it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import tiny
+from viz_helpers import HEADS, Lab
+
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.blueprint import blueprint as plan
+from viz import cache, theme
+from viz.inside import blueprint as component
+from viz.inside import map_part
+from viz.inside.blueprint import links, payload, shares
+from viz.view import PARTS, View
+
+TEXT = "The red fox takes a lamp."
+INSIDE = "viz/inside/page.py"
+
+
+@pytest.fixture
+def drawn(tokenizer):
+    """A checkpoint, its plan on a sentence, and what the browser is given of it."""
+
+    def made(view: View = View(kind="cross", layer=2, step=3), mode="light", rotary=False, **changes):  # noqa: B008
+        checkpoint = tiny.checkpoint(tokenizer, **({"encoder_layers": 3} | changes))
+        trace = analyse(checkpoint, Request(TEXT)).trace
+        blocks = plan(checkpoint, len(trace.source), len(trace.inputs))
+        return checkpoint, blocks, payload(blocks, trace, view, mode, rotary)
+
+    return made
+
+
+def test_every_block_of_the_picture_is_one_of_the_plan(drawn):
+    _, blocks, data = drawn()
+    planned = {block.key: block for block in blocks}
+    shown = {block["key"]: block for block in data["blocks"]}
+    assert len(shown) == len(data["blocks"])
+    assert set(shown) == {key for key, block in planned.items() if block.layer in (None, 1)}
+    for key, block in shown.items():
+        assert block["name"] == planned[key].name
+        assert block["parameters"] == planned[key].parameters
+        assert block["shapes"][-1][2] == ", ".join(map(str, planned[key].shapes[-1].numbers))
+
+
+@pytest.mark.parametrize("layer", [1, 2, 3, 9])
+def test_closed_layers_are_there_with_their_parameters(drawn, layer):
+    checkpoint, _, data = drawn(View(layer=layer))
+    assert data["open"] == {"encoder": min(layer, 3), "decoder": min(layer, 2)}
+    assert data["total"] == checkpoint.model.parameter_count
+    for column, layers in (("encoder", checkpoint.model.encoder), ("decoder", checkpoint.model.decoder)):
+        assert data["layers"][column] == [sum(p.numel() for p in module.parameters()) for module in layers]
+
+
+@pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"joint_vocab": False, "tied_output": False}], ids=str)
+def test_the_shares_add_up(drawn, changes):
+    checkpoint, blocks, _ = drawn(**changes)
+    assert sum(count for _, _, count in shares(blocks)) == checkpoint.model.parameter_count
+
+
+def test_the_pair_of_the_step_is_the_traces(drawn):
+    checkpoint, _, data = drawn(View(step=2))
+    trace = analyse(checkpoint, Request(TEXT)).trace
+    assert (data["inputs"], data["outputs"]) == (list(trace.inputs.labels), list(trace.outputs.labels))
+    assert data["inputs"][1:] == data["outputs"][:-1]
+    assert data["step"] == 1 and data["probability"] == pytest.approx(trace.probabilities[1], abs=1e-5)
+    assert drawn(View(step=500))[2]["step"] == len(trace.outputs) - 1
+
+
+def test_all_of_it_is_json(drawn):
+    for mode in ("light", "dark"):
+        data = drawn(mode=mode)[2]
+        assert json.loads(json.dumps(data, allow_nan=False)) == data
+        assert data["style"].items() >= theme.PALETTES[mode].css_variables().items()
+
+
+def test_links_lead_to_places_that_there_are(drawn):
+    _, blocks, _ = drawn()
+    places = {to for block in blocks for to, _ in links(block, rotary=True)}
+    assert places <= {*PARTS, *map_part._PAGES}
+    for page in map_part._PAGES.values():
+        assert (cache.CHECKPOINTS.parent / page).exists()
+
+
+def test_rotary_attention_leads_to_the_positions(drawn):
+    _, blocks, _ = drawn(positions="rotary")
+    leads = {b.site: "positions" in dict(links(b, rotary=True)) for b in blocks if b.kind == "attention"}
+    assert leads == {"encoder": True, "decoder": True, "cross": False}
+    assert not any("positions" in dict(links(b)) for b in blocks if b.kind == "attention")
+
+
+# -- what the browser tells ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mounted(monkeypatch, drawn):
+    told, report = [], {}
+    monkeypatch.setattr(component, "_mount", lambda **arguments: report.update(arguments))
+    component.blueprint(drawn()[2], lambda *chosen: told.append(chosen), lambda *opened: told.append(opened))
+
+    def browser(name: str, value) -> list:
+        monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+        told.clear()
+        report[f"on_{name}_change"]()
+        return told
+
+    return browser
+
+
+def test_a_layer_and_a_site_are_told(mounted):
+    assert mounted("choose", {"kind": "encoder", "layer": 3}) == [("encoder", 3)]
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        None,
+        "cross",
+        {},
+        {"kind": "cross"},
+        {"kind": [], "layer": 1},
+        {"kind": "cross", "layer": 4},
+        {"kind": "x", "layer": 1},
+    ],
+    ids=str,
+)
+def test_what_names_no_layer_is_ignored(mounted, junk):
+    assert mounted("choose", junk) == []
+
+
+def test_a_way_is_told_with_its_site(mounted):
+    assert mounted("open", {"to": "heads", "key": "decoder.1.cross_attention"}) == [("heads", "cross", 2)]
+    assert mounted("open", {"to": "stages", "key": "decoder.1.feed_forward"}) == [("stages", "cross", 2)]
+    assert mounted("open", {"to": "stages", "key": "encoder.1.feed_forward"}) == [("stages", "encoder", 2)]
+    assert mounted("open", {"to": "positions", "key": "source_embedding.positional"}) == [("positions", None, None)]
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        None,
+        [],
+        {"to": "heads"},
+        {"to": "heads", "key": "softmax"},
+        {"to": [], "key": "softmax"},
+        {"to": "translate", "key": "decoder.0.feed_forward"},
+    ],
+    ids=str,
+)
+def test_a_way_that_no_block_has_is_ignored(mounted, junk):
+    assert mounted("open", junk) == []
+
+
+# -- the page ------------------------------------------------------------------------------------------------------------
+
+
+def shown(page: Lab) -> dict:
+    return page._mounted(".blueprint")
+
+
+def test_the_part_shows_the_checkpoint_that_is_chosen():
+    page = Lab(INSIDE, part="map", text="The dog sleeps.", step="2", kind="cross", layer="2")
+    data = shown(page)
+    model = cache.checkpoint("en-fr", "auto").model
+    assert data["total"] == model.parameter_count
+    assert (data["kind"], data["open"], data["step"]) == ("cross", {"encoder": 2, "decoder": 2}, 1)
+    assert data["source"][-1] == "</s>" and data["inputs"][0] == "<s>"
+    peek = Lab(INSIDE, part="map", text="The dog sleeps.", checkpoint="en-fr-peek")
+    names = [block["name"] for block in shown(peek)["blocks"] if block["site"] == "decoder"]
+    assert names == ["Self-attention"]
+
+
+@pytest.mark.parametrize("text", ["Hi", "🦉", "<script>alert(1)</script>", "word " * 120])
+def test_short_long_and_odd_sentences(text):
+    page = Lab(INSIDE, part="map", text=text, split="off")
+    assert not page.faults
+    assert shown(page)["source"]
+
+
+def test_a_way_to_another_page_takes_the_view_along(monkeypatch):
+    page = Lab(INSIDE, part="map", text="The dog sleeps.")
+    asked = []
+    monkeypatch.setattr(map_part.state, "leave", lambda: asked.append(True))
+    page.run()
+    assert asked  # the page looks whether it shall be left
+    monkeypatch.undo()
+    page.at.session_state["next page"] = HEADS
+    page.at.run()
+    assert not page.at.exception
+    assert page.all_heads["chosen"]
+    assert page.box == "The dog sleeps."

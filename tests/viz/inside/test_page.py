@@ -1,0 +1,131 @@
+"""The part "One head" of the page Inside, without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
+
+from model.inference.request import Request
+from model.trace import KINDS, Site
+from viz import cache
+from viz.inside.stages import payload
+
+SENTENCE = "The dog sleeps under the table."
+
+
+def inside(**link: str) -> Lab:
+    return Lab(INSIDE, **({"text": SENTENCE} | link))
+
+
+def made(site: Site, head: int, query: int, **request):
+    """The payload of a head, all from 0."""
+    asked = Request(SENTENCE, **request)
+    unfolded = cache.unfold(asked, "auto", site, head, query)
+    return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").whole, "light")
+
+
+@pytest.mark.parametrize(
+    ("kind", "link"),
+    [("encoder", {"token": "4"}), ("decoder", {"step": "4"}), ("cross", {"step": "4"})],
+)
+def test_the_link_names_the_head_the_query_and_the_stage(kind, link):
+    page = inside(kind=kind, layer="2", head="3", stage="5", **link)
+    assert page.stages == json.loads(json.dumps(made(Site(kind, 1), 2, 3))) | {"stage": 5}
+    assert not page.warnings and not page.faults
+
+
+def test_heads_layers_and_kinds_can_be_picked_and_stand_in_the_link():
+    page = inside(stage="7")
+    assert (page.stages["kind"], page.stages["layer"], page.stages["head"]) == ("encoder", 3, 2)
+    for kind in KINDS[::-1]:
+        assert page.pick("kind", kind).stages["kind"] == kind
+    assert page.pick("layer", 1).stages["layer"] == 1
+    assert page.pick("one head", 8).stages["head"] == 8
+    assert (page.link["layer"], page.link["head"], page.link["stage"]) == ("1", "8", "7")
+    assert page.stages["stage"] == 7 and not page.warnings
+
+
+@pytest.mark.parametrize(
+    ("link", "shown", "said"),
+    [
+        ({"stage": "99"}, {"stage": 16}, ["There is no stage 99: this head has 16, the last is shown."]),
+        ({"stage": "99", "kind": "decoder"}, {"stage": 11}, ["There is no stage 99: this head has 11, the last is shown."]),
+        ({"layer": "40"}, {"layer": 4}, ["layer 40"]),
+        ({"head": "70"}, {"head": 1}, ["head 70"]),
+        ({"token": "999"}, {"query": 9}, ["There is no token 999: this sentence has 9."]),
+        ({"stage": "0"}, {"stage": 1}, ["stage"]),
+        ({"stage": "one"}, {"stage": 1}, ["stage"]),
+        ({"token": "1000"}, {"query": 1}, ["token"]),
+        ({"token": "-1"}, {"query": 1}, ["token"]),
+        ({"kind": "nobody"}, {"kind": "encoder"}, ["kind"]),
+        ({"part": "nothing"}, {"stage": 1}, ["part"]),
+    ],
+)
+def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, shown, said):
+    page = inside(**link)
+    assert {name: page.stages[name] for name in shown} == shown
+    assert len(page.warnings) == len(said)
+    assert all(text in warning for text, warning in zip(said, page.warnings, strict=True))
+    assert not page.faults
+
+
+def test_a_mean_over_heads_is_told_and_the_first_head_shown():
+    page = inside(head="mean")
+    assert page.stages["head"] == 1
+    assert "Stages are of one head: head 1 is shown." in page.sentences("lab-note")
+    assert page.pick("one head", 4).stages["head"] == 4
+    assert not any("mean over heads" in text for text in page.sentences("lab-note"))
+
+
+@pytest.mark.parametrize("text", ["Hi", "a", "🦉", "<script>alert(1)</script>", "the the the", "word " * 120])
+@pytest.mark.parametrize("kind", KINDS)
+def test_short_long_and_odd_sentences(text, kind):
+    page = inside(text=text, split="off", kind=kind)
+    assert not page.faults
+    assert json.dumps(page.stages, allow_nan=False)
+    analysis = cache.analyse(Request(text.strip()), "auto")
+    assert page.stages["queries"] == list(analysis.trace.queries(Site(kind, 2)))
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
+def test_a_sentence_that_cannot_be_read_is_one_sentence(text, expected):
+    page = inside(text=text, split="off")
+    assert len(page.faults) == 1 and expected in page.faults[0]
+    assert page.stages is None and page.box == text
+    assert page.type(SENTENCE).stages
+
+
+@pytest.mark.parametrize(
+    ("edits", "kind", "stage"),
+    [("off_cross.3.2", "cross", "mix"), ("scaling-off", "encoder", "scale"), ("skip_dec.3.self", "decoder", "residual")],
+)
+def test_edits_show_at_their_stage_and_are_told_on_the_page(edits, kind, stage):
+    page = inside(edits=edits, kind=kind)
+    assert [each["name"] for each in page.stages["stages"] if each["edited"]] == [stage]
+    other = [text for text in page.html if "edit" in text]
+    assert other
+    assert not any(each["edited"] for each in inside(kind=kind).stages["stages"])
+
+
+def test_padding_beams_and_a_future_that_is_seen():
+    assert inside(pad="3").stages["queries"][-3:] == ["<pad>"] * 3
+    assert inside(decode="beam", kind="cross").stages
+    page = inside(causal="off", mode="again", kind="decoder", step="2")
+    (mask,) = next(stage for stage in page.stages["stages"] if stage["name"] == "mask")["tables"]
+    assert all(mask["allowed"])
+
+
+def test_the_place_goes_along_between_the_pages():
+    page = inside(kind="cross", layer="2", head="5", step="4", stage="9")
+    assert page.go(HEADS).all_heads["chosen"]["row"] == 3
+    assert page.go(TRANSLATE).timeline["step"] == 4
+    assert page.go(WHAT_IF).switchboard
+    data = page.go(INSIDE).stages
+    assert (data["kind"], data["layer"], data["head"], data["query"], data["stage"]) == ("cross", 2, 5, 4, 9)
+
+
+def test_a_new_sentence_begins_at_its_first_step():
+    page = inside(kind="cross", step="4", token="3", stage="9").type("Birds sing.")
+    assert (page.stages["query"], page.stages["stage"]) == (1, 9)

@@ -1,0 +1,239 @@
+"""Three parts of the page Inside without a browser: why sqrt(d_k), logit lens, embeddings."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import Lab, numbers
+
+from model import checkpoint as checkpoints
+from model.edits.intervention import Intervention
+from model.inference.request import Request
+from model.trace import KINDS, Site
+from viz import cache
+
+INSIDE = "viz/inside/page.py"
+SENTENCE = "The dog sleeps under the table."
+
+
+def inside(part: str, **link: str) -> Lab:
+    return Lab(INSIDE, **({"text": SENTENCE, "part": part} | link))
+
+
+def plain(page: Lab) -> str:
+    """All text of our own markup."""
+    return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(page.html)))
+
+
+def series(chart, name):
+    (found,) = (trace for trace in chart["data"] if trace.get("name") == name)
+    return numbers(found["y"])
+
+
+# -- why sqrt(d_k)? ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
+    page = inside("scale", kind=kind, layer="2", head="8")
+    own = cache.scaling(Request(SENTENCE), "auto", Site(kind, 1))
+    random = cache.random_scaling(own.keys, 32)
+    assert len(page.charts) == 3
+    for chart, name in zip(page.charts, ("variance", "largest", "gradient"), strict=True):
+        np.testing.assert_allclose(series(chart, "heads, divided"), getattr(own.divided, name))  # head 8 is the last anyway
+        np.testing.assert_allclose(series(chart, "heads, not divided"), getattr(own.undivided, name))
+        np.testing.assert_allclose(series(chart, "random, not divided"), getattr(random.undivided, name))
+    (answer,) = page.sentences("lab-answer")
+    before, after = (f"{n.largest[7]:.2f}" for n in (own.divided, own.undivided))
+    assert f"head 8’s largest weight goes from {before} to {after}" in answer
+    assert f"falls to {own.undivided.gradient[7] / own.divided.gradient[7]:.0%} of what it is" in answer
+
+
+def test_kind_layer_and_head_can_be_picked_and_stand_in_the_link():
+    page = inside("scale")
+    assert page.pick("kind", "cross").link["kind"] == "cross"
+    assert page.pick("layer", 1).link["layer"] == "1"
+    assert page.pick("head", "mean").link["head"] == "mean"
+    own = cache.scaling(Request(SENTENCE), "auto", Site("cross", 0))
+    assert f"the heads’ mean largest weight goes from {own.divided.largest.mean():.2f}" in page.sentences("lab-answer")[0]
+
+
+def test_the_division_can_be_left_out_in_the_whole_model():
+    page = inside("scale").click("scaling off")
+    assert (page.link["edits"], page.link["mode"]) == ("scaling-off", "again")
+    asked = Request(SENTENCE, mode="again", intervention=Intervention(scaling=False))
+    analysis = cache.analyse(asked, "auto")
+    assert analysis.translation in re.sub(r"\s+", " ", plain(page))
+    assert "by the edit above" in plain(page) and "scaling off" not in page.buttons
+    assert "edits" not in page.click("edit scaling-off").link
+
+
+def test_a_sentence_without_two_keys_is_told():
+    page = inside("scale", edits="window-1")
+    assert not page.faults and len(page.charts) == 3
+    assert page.sentences("lab-answer") == ["No query here sees two keys: a softmax over one key is 1, divided or not."]
+
+
+# -- logit lens --------------------------------------------------------------------------------------------------------
+
+
+def test_the_last_row_is_what_the_model_says():
+    page = inside("lens", step="3")
+    analysis = cache.analyse(Request(SENTENCE), "auto")
+    heat, cells, _ = page.charts[0]["data"]
+    values = numbers(heat["z"])
+    assert values.shape == (5, len(analysis.trace.outputs))
+    np.testing.assert_allclose(values[-1], analysis.trace.probabilities, atol=1e-5)
+    last = [re.sub("</?b>", "", html.unescape(text)) for text in cells["text"][-len(analysis.trace.outputs) :]]
+    assert last == list(analysis.trace.outputs.labels)
+    text = re.sub(r"\s+", " ", plain(page))
+    assert f"Step 3, {analysis.trace.inputs.labels[2]} → {analysis.trace.outputs.labels[2]}" in text
+    assert f"{analysis.trace.probabilities[2]:.4f}" in text
+
+
+def test_the_table_has_a_row_a_layer_and_frames_the_emitted_token():
+    page = inside("lens", step="2")
+    (table,) = (text for text in page.html if 'class="lab-lens"' in text)
+    assert table.count('scope="row"') == 5 and table.count('class="token emitted"') >= 1
+    assert len(re.findall(r'class="token(?: emitted)?"', table)) == 25
+
+
+def test_the_sentence_says_from_which_layer_on():
+    from viz.inside.lens_part import settled
+
+    class Lens:
+        rank = np.array([[9, 9, 1, 2, 1, 5], [3, 1, 1, 2, 1, 5], [1, 2, 1, 2, 4, 5], [1, 1, 1, 2, 1, 1]])
+
+    assert settled(Lens, 0, "il") == "“il” is the likeliest token from layer 2 on."
+    assert (
+        settled(Lens, 1, "il")
+        == "“il” is the likeliest token after layer 1 already, is overtaken, and leads again after the last layer."
+    )
+    assert settled(Lens, 2, "il") == "“il” is the likeliest token from the embedding on."
+    assert "it was given, or drawn" in settled(Lens, 3, "il")
+    assert "after the embedding and layer 1 already" in settled(Lens, 4, "il")
+    assert settled(Lens, 5, "il") == "“il” is the likeliest token only after the last layer."
+
+
+def test_the_step_can_be_moved():
+    page = inside("lens")
+    page.at.select_slider(key="what if step").set_value(4)
+    assert page.run().link["step"] == "4"
+    assert page.charts[0]["layout"]["shapes"][0]["x0"] == 2.5
+
+
+@pytest.mark.parametrize(
+    "link", [{"edits": "off_cross.3", "mode": "again"}, {"causal": "off", "mode": "again"}, {"pad": "3"}]
+)
+def test_the_lens_follows_the_edits(link):
+    page = inside("lens", **link)
+    made = Intervention(causal_mask="causal" not in link)
+    made = made.with_edit(link["edits"]) if "edits" in link else made
+    request = Request(SENTENCE, pad=int(link.get("pad", 0)), mode=link.get("mode", "given"), intervention=made)
+    analysis = cache.analyse(request, "auto")
+    np.testing.assert_allclose(numbers(page.charts[0]["data"][0]["z"])[-1], analysis.trace.probabilities, atol=1e-5)
+
+
+# -- embeddings --------------------------------------------------------------------------------------------------------
+
+
+def chosen(page: Lab) -> str:
+    (found,) = re.findall(r'lab-chosen">(.*?)</span>', " ".join(page.html))
+    return html.unescape(found)
+
+
+def labels(chart) -> list[str]:
+    return [html.unescape(text) for text in chart["layout"]["yaxis"]["ticktext"]]
+
+
+def test_without_a_word_it_is_the_token_predicted_at_the_step():
+    page = inside("embeddings", step="2")
+    loaded, trace = cache.checkpoint("en-fr", "auto"), cache.analyse(Request(SENTENCE), "auto").trace
+    assert chosen(page) == loaded.target_tokenizer.piece(trace.outputs.ids[1])
+    assert "predicted at step 2" in plain(page)
+    assert len(page.charts) == 2
+
+
+def test_a_word_its_neighbours_and_the_link():
+    page = inside("embeddings")
+    page.at.text_input(key="near word").set_value(" eat ")
+    assert page.run().link["near"] == "eat" and chosen(page) == "·eat"
+    token = cache.checkpoint("en-fr", "auto").source_tokenizer.encode(" eat")[0]
+    found = cache.neighbours("en-fr", "auto", token, "source")
+    for chart, side in zip(page.charts, ("source", "target"), strict=True):
+        np.testing.assert_allclose(numbers(chart["data"][0]["x"]), [n.cosine for n in found[side]])
+        tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer
+        assert labels(chart) == [tokenizer.piece(n.id) for n in found[side]]
+    page.at.text_input(key="near word").set_value("")
+    assert "near" not in page.run().link
+
+
+def test_a_token_of_the_sentence_can_be_picked_and_let_go():
+    page = inside("embeddings")
+    assert page.pick("near source", "·dog").link["near"] == "·dog"
+    assert chosen(page) == page.at.text_input(key="near word").value == "·dog"
+    assert "near" not in page.pick("near source", None).link
+
+
+def test_a_word_of_several_pieces_offers_them_all():
+    page = inside("embeddings", near="reconnaissants")
+    assert "no token of its own but 2 pieces" in plain(page)
+    first = chosen(page)
+    page.click("piece target 2")
+    assert chosen(page) != first and chosen(page) in "reconnaissants"
+
+
+@pytest.mark.parametrize("near", ["🦉", "</s>", "<script>alert(1)</script>", "***", "zz" * 30])
+def test_odd_words_are_text(near):
+    page = inside("embeddings", near=near)
+    assert not page.faults and len(page.charts) == 2 and chosen(page) != "</s>"
+    assert not any("<script>" in text for text in page.html)
+
+
+def test_a_rare_token_is_told():
+    assert any("too rarely" in text for text in inside("embeddings", near="🦉").warnings)
+    assert not inside("embeddings", near="dog").warnings
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_two_tables_have_a_list_each(home, tokenizer, counted):
+    made, folder = tiny.checkpoint(tokenizer, joint_vocab=False), home.parent / f"two-tables-{counted}"
+    checkpoints.save(made, folder)
+    if not counted:
+        (folder / "counts.json").unlink()
+    page = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.", near="fox")
+    assert not page.faults and "a table for each language" in plain(page)
+    names = [html.unescape(name) for name in re.findall(r'lab-chosen">(.*?)</span>', " ".join(page.html))]
+    assert names == ["·fox", "·fox"] and len(page.charts) == 2
+    assert ("so none is left out" in plain(page)) is not counted
+    one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")
+    assert not one.faults and len(one.charts) == 1
+
+
+@pytest.mark.parametrize("part", ["scale", "lens"])
+def test_other_checkpoints_have_these_parts_too(home, tokenizer, part):
+    made = tiny.checkpoint(tokenizer, encoder_layers=1, decoder_layers=3, final_norm=False, norm_first=False)
+    folder = home.parent / f"uneven-{part}"
+    checkpoints.save(made, folder)
+    page = inside(part, checkpoint=folder.name, text="The red fox takes a lamp.", kind="encoder", layer="3")
+    assert not page.faults and page.charts
+    if part == "scale":
+        assert any("There is no layer 3 here: layer 1 is shown" in told for told in page.warnings)
+
+
+@pytest.mark.parametrize("part", ["scale", "lens", "embeddings"])
+@pytest.mark.parametrize("text", ["Hi", "🦉", "word " * 120])
+def test_short_long_and_odd_sentences(part, text):
+    page = inside(part, text=text, split="off")
+    assert not page.faults and page.charts
+    assert all(element.proto.alt for element in page.at.get("plotly_chart"))
+
+
+@pytest.mark.parametrize("part", ["scale", "lens", "embeddings"])
+def test_the_lower_layers_of_a_link_out_of_range(part):
+    page = inside(part, layer="40", head="70", step="400")
+    assert len(page.warnings) >= 2 and page.charts

@@ -1,0 +1,151 @@
+"""What the view of one head unfolded is given: its numbers and its lines of code; and what is taken from it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import unfold_helpers
+from unfold_helpers import MODELS, asked, shown
+
+from model.readings import source_lines
+from model.trace import KINDS, Site
+from viz import theme
+from viz.inside import stages as component
+
+EACH = pytest.mark.parametrize("name", MODELS)
+
+
+@pytest.fixture(scope="module")
+def make(tokenizer):
+    """Checkpoints of the models by name."""
+    return partial(unfold_helpers.make, tokenizer)
+
+
+def floats(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), "<f4")
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_number_arrives_as_it_is(make, name, kind):
+    u, data = shown(make(name), kind=kind)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert [stage["name"] for stage in data["stages"]] == [stage.name for stage in u.stages]
+    for stage, sent in zip(u.stages, data["stages"], strict=True):
+        assert sent["edited"] is stage.edited is False
+        assert [(s["name"], s["letters"], tuple(s["numbers"])) for s in sent["shapes"]] == [
+            (shape.name, shape.letters, shape.numbers) for shape in stage.shapes
+        ]
+        for table, got in zip(stage.tables, sent["tables"], strict=True):
+            assert (got["rows"], got["columns"]) == (list(table.rows), table.values.shape[1])
+            np.testing.assert_array_equal(floats(got["values"]).reshape(len(got["rows"]), -1), table.values)
+            for key in ("totals", "foot"):
+                expected = getattr(table, key)
+                assert (got[key] is None) == (expected is None)
+                if expected is not None:
+                    np.testing.assert_array_equal(floats(got[key]), expected)
+            names = ("name", "unit", "kind", "marked", "totalName", "footName", "allowed")
+            mine = (table.name, table.unit, table.kind, table.marked, table.total_name, table.foot_name, table.allowed)
+            assert tuple(got[key] for key in names[:-1]) == mine[:-1]
+            assert got["allowed"] == (None if table.allowed is None else [int(cell) for cell in table.allowed])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_who_is_looked_at_and_in_which_colours(make, mode):
+    checkpoint = make("pre-norm")
+    for kind in KINDS:
+        u, data = shown(checkpoint, kind=kind, layer=1, head=0, query=3, mode=mode)
+        assert (data["kind"], data["layer"], data["head"], data["query"], data["asks"]) == (kind, 2, 1, 4, u.asks)
+        assert data["queries"] == list(asked(checkpoint).trace.queries(Site(kind, 1))) and data["queries"][3] == u.asks
+        assert data["style"] == theme.PALETTES[mode].css_variables()
+        assert (data["signed"], data["weights"]) == (list(theme.diverging(mode)), list(theme.scale(kind, mode)))
+
+
+def test_the_stream_goes_on_to_the_next_site_until_there_is_none(make):
+    checkpoint, way = make("pre-norm"), []
+    following = {"kind": "decoder", "layer": 1}
+    while following:
+        way.append((following["kind"], following["layer"]))
+        following = shown(checkpoint, kind=following["kind"], layer=following["layer"] - 1)[1]["next"]
+    assert way == [("decoder", 1), ("cross", 1), ("decoder", 2), ("cross", 2)]
+    assert shown(checkpoint, kind="encoder")[1]["next"] == {"kind": "encoder", "layer": 2}
+    assert shown(checkpoint, kind="encoder", layer=1)[1]["next"] is None
+
+
+# -- lines of code ---------------------------------------------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_stage_shows_the_lines_that_assign_what_it_names(make, name, kind):
+    u, data = shown(make(name), kind=kind)
+    for stage, sent in zip(u.stages, data["stages"], strict=True):
+        found = []
+        for reference in stage.code:
+            lines = source_lines.find(reference)
+            rows = (source_lines.HERE / reference.file).read_text(encoding="utf-8").splitlines()
+            for each in lines:
+                assert re.search(rf"\b{reference.name}\b[^=]*=", each.text), (stage.name, each)
+                assert rows[each.number - 1].strip() == each.text.splitlines()[0]
+            found += lines
+        assert sent["code"] == [{"file": f.file, "function": f.function, "number": f.number, "text": f.text} for f in found]
+
+
+# -- what comes back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reported", "heard"),
+    [
+        ("stage", 3, [("stage", 3)]),
+        ("stage", 2.0, [("stage", 2)]),
+        ("stage", 0, []),
+        ("stage", 12, []),
+        ("stage", "3", []),
+        ("stage", None, []),
+        ("stage", math.nan, []),
+        ("query", 6, [("query", 6)]),
+        ("query", 7, []),
+        ("query", -1, []),
+        ("query", None, []),
+        ("query", [1], []),
+        ("next", True, [("next", "cross", 1)]),
+        ("next", None, []),
+        ("next", False, []),
+    ],
+)
+def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, reported, heard):
+    _, data = shown(make("pre-norm"), kind="decoder")
+    assert (len(data["stages"]), len(data["queries"])) == (11, 6)
+    mounted, calls = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: reported if asked == name else None)
+    component.stages(
+        data | {"stage": 4},
+        on_stage=lambda stage: calls.append(("stage", stage)),
+        on_query=lambda query: calls.append(("query", query)),
+        on_next=lambda kind, layer: calls.append(("next", kind, layer)),
+    )
+    assert mounted["default"] == {"stage": 4} and not calls
+    for each in ("stage", "query", "next"):
+        mounted[f"on_{each}_change"]()
+    assert calls == heard
+
+
+def test_behind_the_last_layer_nothing_goes_on(make, monkeypatch):
+    _, data = shown(make("pre-norm"), kind="cross", layer=1)
+    mounted, calls = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: True)
+    component.stages(data | {"stage": 1}, calls.append, calls.append, lambda *where: calls.append(where))
+    mounted["on_next_change"]()
+    assert calls == []

@@ -1,0 +1,286 @@
+"""The Positions page without a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import WHAT_IF, Lab, numbers, read
+
+from model import checkpoint as checkpoints
+from model.config import SCHEMES
+from model.inference.request import Request
+from model.readings.sentence_positions import FAR, variants
+from viz import cache
+from viz.positions import controls as position_controls
+from viz.positions.controls import strips
+from viz.view import MAX_PE_WIDTH
+
+POSITIONS = "viz/positions/page.py"
+SENTENCE = "The dog sees the dog."
+SIX = 6  # figures of a scheme
+DRAWN = ["WIDTHS", "BASES", "COUNTS"]
+
+
+def page(**link: str) -> Lab:
+    return Lab(POSITIONS, **({"text": SENTENCE} | link))
+
+
+def notes(lab: Lab) -> str:
+    return " ".join(lab.sentences("lab-note"))
+
+
+def said(lab: Lab) -> list[str]:
+    return lab.sentences("lab-variant")
+
+
+@pytest.fixture
+def only(monkeypatch, tokenizer, tmp_path):
+    """A folder with nothing but one tiny checkpoint of a kind of positions."""
+
+    def made(kind: str, **changes) -> str:
+        checkpoint = dataclasses.replace(tiny.checkpoint(tokenizer, positions=kind, **changes), name=kind)
+        checkpoints.save(checkpoint, tmp_path / kind)
+        for function in (checkpoints.names, checkpoints.find, checkpoints.load):
+            *others, _ = function.__defaults__
+            monkeypatch.setattr(function, "__defaults__", (*others, tmp_path))
+        monkeypatch.setattr("model.readings.sentence_positions.learned_checkpoint.__defaults__", (tmp_path,))
+        for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.drawn):
+            kept.cache_clear()
+        return kind
+
+    yield made
+    for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.drawn):
+        kept.cache_clear()
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])
+def test_the_figures_show_what_was_measured(scheme):
+    lab = page(scheme=scheme, pe_d="64", pe_base="100", pe_n="32", pe_k="3", pe_i="5")
+    found = cache.position_numbers(scheme, 32, 64, 100.0, 3)
+    table, curves, distance, similarity, shift, residual = lab.charts[:SIX]
+    np.testing.assert_array_equal(numbers(table["data"][0]["z"]), found.values)
+    np.testing.assert_array_equal(numbers(similarity["data"][0]["z"]), found.similarity)
+    names = [read(a["text"]) for a in curves["layout"]["annotations"]]
+    assert f"i = 5, wavelength {2 * np.pi * 100 ** (10 / 64):.2f}" in names and len(names) == 4
+    line = next(trace for trace in distance["data"] if trace.get("line", {}).get("width") == 2)
+    np.testing.assert_allclose(numbers(line["y"]), found.mean)
+    assert len(shift["data"]) == 5
+    np.testing.assert_allclose(numbers(residual["data"][0]["y"]), np.maximum(found.residual, 1e-9))
+    assert f"at most {found.worst:.1g}" in notes(lab) and "exact but for rounding" in notes(lab)
+    assert not lab.faults and not lab.warnings
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
+    kind = {"source": "encoder", "target": "decoder"}[side]
+    lab = page(scheme="learned", pe_n="32", kind=kind)
+    found = cache.learned_numbers("en-fr-learned", "auto", side, 32, 1)
+    np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
+    assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
+    assert f"Training moved rows 0 to {found.seen - 1};" in notes(lab)
+    assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
+    sliders = {slider.key: slider for slider in lab.at.select_slider}
+    assert sliders["pe width"].disabled and sliders["pe base"].disabled
+    assert "width that it was trained with" in sliders["pe width"].help
+    assert not sliders["pe count"].disabled
+    other = lab.pick("table side", {"source": "target", "target": "source"}[side])
+    assert np.abs(numbers(other.charts[0]["data"][0]["z"]) - found.values).max() > 0.1
+
+
+def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
+    lab = page(scheme="learned", pe_n="256")
+    assert lab.warnings == ["The table ends at position 159: a position beyond is refused."]
+    assert len(numbers(lab.charts[0]["data"][0]["z"])) == 160
+    assert "not moved by training" in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
+    lab = page(scheme="sinusoidal", pe_n="256")
+    assert "never seen position 128" in notes(lab)
+    line = lab.charts[0]["layout"]["shapes"][1]
+    assert (line["y0"], line["line"]["dash"]) == (127.5, "dash")
+
+
+def test_a_shift_larger_than_what_is_drawn_is_told():
+    assert "The shift by 100 leads out of the picture" in notes(page(pe_n="8", pe_k="100"))
+    lab = page(scheme="learned", pe_n="8", pe_k="120")
+    assert "lie 120 apart: choose a smaller shift" in notes(lab)
+    assert not lab.faults
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"pe_d": "2", "pe_n": "2", "pe_k": "0", "pe_i": "500", "pe_base": "2"},
+        {"pe_d": "1024", "pe_n": "512", "pe_k": "128", "pe_i": "511", "pe_base": "1e+06"},
+        {"pe_d": "6", "pe_n": "7", "pe_k": "9", "pe_i": "3", "pe_base": "123.456"},
+    ],
+)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_ends_of_what_a_link_may_ask(scheme, link):
+    lab = page(scheme=scheme, **link)
+    assert not lab.faults
+    assert lab.link == {"text": SENTENCE, **link} | ({} if scheme == "sinusoidal" else {"scheme": scheme})
+
+
+def test_nonsense_in_a_link_is_a_sentence_each():
+    lab = page(scheme="alibi", pe_d="7", pe_base="nan", pe_n="1", pe_k="-1", pe_i="x")
+    assert len(lab.warnings) == 6
+    assert len(lab.charts) == SIX + 3
+
+
+@pytest.mark.parametrize("width", [2, 4, 6, 8, 16, 256, MAX_PE_WIDTH])
+def test_the_pair_that_is_followed_is_among_the_curves(width):
+    for pair in range(width // 2):
+        drawn = strips(pair, width)
+        assert pair in drawn and len(set(drawn)) == len(drawn) <= 4
+        assert all(0 <= i < width // 2 for i in drawn)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "value"), [("pe width", "pe_d", 16), ("pe base", "pe_base", 100.0), ("pe count", "pe_n", 8)]
+)
+def test_a_slider_changes_the_picture_and_the_link(key, name, value):
+    lab = page()
+    before = lab.charts[0]["data"][0]["z"]
+    lab.at.select_slider(key=key).set_value(value)
+    assert lab.run().charts[0]["data"][0]["z"] != before
+    assert lab.link[name] == f"{value:g}"
+
+
+# -- on the sentence --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_sentence_alone_by_position_and_both(side):
+    lab = page().pick("sentence side", side)
+    found = cache.sentence_positions(Request(SENTENCE), "auto", side)
+    for chart, values in zip(lab.charts[SIX:], (found.alone, found.positions, found.both), strict=True):
+        np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
+        assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(found.labels)
+    (i, j) = found.repeated[0]
+    told = f"“{found.labels[i]}” ({i + 1} and {j + 1}): cosine 1.000 alone, {found.both[i, j]:.3f} with positions"
+    assert told in notes(lab)
+
+
+def test_a_sentence_with_a_repeated_word_is_offered():
+    lab = page(text="Nine owls sleep.")
+    assert "No token stands twice here." in notes(lab)
+    (button,) = [b for b in lab.at.button if b.label.startswith("Try")]
+    button.click()
+    assert lab.run().box == SENTENCE
+    assert "Repeated: " in notes(lab)
+
+
+@pytest.mark.parametrize("text", ["Hi", "🦉", "<script>alert(1)</script>", "word " * 120])
+@pytest.mark.parametrize("scheme", ["sinusoidal", "learned"])
+def test_short_long_and_odd_sentences(text, scheme):
+    lab = page(text=text, split="off", scheme=scheme)
+    assert not lab.faults
+    assert len(lab.charts) == SIX + 3
+    assert not any("<script>alert" in markup for markup in lab.html)
+
+
+@pytest.mark.parametrize(("text", "fault"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
+def test_without_a_sentence_the_schemes_are_still_there(text, fault):
+    lab = page(text=text, split="off", scheme="rotary")
+    assert len(lab.faults) == 1 and fault in lab.faults[0]
+    assert len(lab.charts) == SIX
+    assert len(lab.type(SENTENCE).charts) == SIX + 3
+
+
+# -- edits ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_variant_is_translated_and_told():
+    lab = page(pe_k="5")
+    base = cache.analyse(Request(SENTENCE), "auto").translation
+    assert said(lab)[0] == base
+    for edit, text in zip(variants(5), said(lab)[1:], strict=True):
+        request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
+        assert text == " ".join(cache.analyse(request, "auto").translation.split())
+    shown = [signed(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
+    measured = [
+        cache.position_variant(Request(SENTENCE, intervention=tiny.edited(e.code), mode="again"), "auto").change
+        for e in variants(5)
+    ]
+    np.testing.assert_allclose(shown, measured, atol=0.0051)
+
+
+def signed(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def test_changed_words_are_boxed():
+    lab = page(pe_k="5")
+    row = next(text for text in lab.html if "lab-variant" in text and "<mark" in text)
+    assert re.search(r'<mark class="is">\w+', row)
+    assert "<mark" not in next(text for text in lab.html if "lab-variant" in text)
+
+
+def test_a_click_makes_the_edit_on_every_page_and_a_second_takes_it_back():
+    lab = page()
+    lab.click("variant source-positions_off")
+    assert lab.edits == {"source-positions_off": "Source: positions off"}
+    assert (lab.link["edits"], lab.link["mode"]) == ("source-positions_off", "again")
+    lab.click("variant target-positions_shuffled-1")
+    lab.click("variant source-positions_shuffled-1")  # in place of the other on its side
+    assert set(lab.edits) == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
+    assert lab.go(WHAT_IF).switchboard and set(lab.edits) == {"source-positions_shuffled-1", "target-positions_shuffled-1"}
+    lab.go(POSITIONS).click("variant source-positions_shuffled-1")
+    lab.click("variant target-positions_shuffled-1")
+    assert lab.edits == {} and "edits" not in lab.link
+
+
+def test_other_edits_stay_when_a_variant_is_chosen():
+    lab = page(edits="off_cross.3", causal="off")
+    lab.click("variant source-positions_off")
+    assert lab.link["edits"] == "off_cross.3~source-positions_off" and lab.link["causal"] == "off"
+
+
+def test_a_variant_that_the_table_refuses_says_why():
+    lab = page(checkpoint="en-fr-learned")
+    (row,) = [text for text in lab.sentences("lab-note warn") if "source" not in text and "Refused" in text][:1]
+    assert row == f"Refused: Position {FAR + 7} is asked for; this checkpoint has learned positions 0 to 159."
+    assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled
+    assert not lab.at.button(key="variant source-positions_off").disabled
+
+
+def test_a_refused_edit_of_a_link_is_one_sentence_and_can_be_taken_back():
+    lab = page(checkpoint="en-fr-learned", edits=f"source-positions_shifted-{FAR}", mode="again", scheme="learned")
+    assert len(lab.faults) == 1 and "learned positions 0 to 159" in lab.faults[0]
+    assert len(lab.charts) == SIX
+    assert not lab.click(f"edit source-positions_shifted-{FAR}").faults
+
+
+# -- checkpoints of other kinds ---------------------------------------------------------------------------------------
+
+
+def test_a_rotary_checkpoint_shows_what_positions_change(only):
+    lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
+    assert not lab.faults
+    assert "Rotary positions add nothing to the embeddings" in notes(lab)
+    found = cache.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
+    for chart, values in zip(lab.charts[SIX:], (found.alone, found.scores_without, found.scores_with), strict=True):
+        np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
+    assert "differ by" in notes(lab)
+
+
+def test_without_any_learned_checkpoint_the_page_says_what_it_can_show(only):
+    lab = page(checkpoint=only("sinusoidal"), scheme="learned", text="The fox sees a lamp.")
+    assert "No checkpoint here has learned positions" in notes(lab)
+    assert len(lab.charts) == 3
+    assert len(lab.pick("scheme", "rotary").charts) == SIX + 3
+
+
+def test_a_table_without_a_trained_row_is_no_fault(only):
+    lab = page(checkpoint=only("learned", max_positions=140), scheme="learned", text="The fox sees a lamp.")
+    assert not lab.faults
+    assert "Training moved" in notes(lab)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_options_are_in_order_and_hold_the_default(name):
+    options = getattr(position_controls, name)
+    assert list(options) == sorted(options)

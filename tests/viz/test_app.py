@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from viz_helpers import Lab, numbers, read
+
+from model.inference.request import MAX_PAD, PAD_WHEN_UNMASKED
+from viz import theme
+from viz.shared import controls
+from viz.view import FIRST_SENTENCE
+
+SENTENCE = "Seven owls sat on the roof and sang."
+
+
+def z(chart: dict) -> np.ndarray:
+    return numbers(chart["data"][0]["z"])
+
+
+def said(lab: Lab) -> str:
+    """The source tokens in one, without spaces."""
+    return "".join(token["t"] for token in lab.timeline["source"]).replace("·", "").removesuffix("</s>")
+
+
+def labels(chart: dict, axis: str = "xaxis") -> list[str]:
+    return [read(text) for text in chart["layout"][axis]["ticktext"]]
+
+
+def test_the_first_run_translates_and_draws_three_maps():
+    lab = Lab()
+    assert lab.box == FIRST_SENTENCE
+    assert lab.translation.strip()
+    assert (lab.timeline["step"], lab.timeline["before"], lab.timeline["how"]) == (1, None, "greedy")
+    assert len(lab.charts) == 3
+    assert (lab.link, lab.faults, lab.warnings) == ({}, [], [])
+
+
+def test_the_maps_are_those_of_the_sentence():
+    lab = Lab(text=SENTENCE)
+    source = [token["t"] for token in lab.timeline["source"]]
+    outputs = [token["t"] for token in lab.timeline["target"]]
+    inputs = [lab.timeline["start"], *outputs[:-1]]
+    encoder, decoder, cross = lab.charts
+    assert z(encoder).shape == (len(source), len(source))
+    assert z(decoder).shape == (len(outputs), len(outputs))
+    assert z(cross).shape == (len(outputs), len(source))
+    for chart in lab.charts:
+        np.testing.assert_allclose(np.nansum(z(chart), axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(np.isnan(z(decoder)), ~np.tril(np.ones((len(outputs), len(outputs)), bool)))
+    np.testing.assert_allclose(z(cross), np.array(lab.timeline["cross"]), rtol=0, atol=1e-5)
+    short = [all(len(token) <= 10 for token in tokens) for tokens in (source, inputs)]
+    assert labels(encoder) == source or not short[0]
+    assert labels(decoder) == inputs or not short[1]
+    assert labels(cross, "yaxis")[0].startswith("<s> → ")
+
+
+def test_typing_a_sentence_changes_all_that_is_seen_of_it():
+    lab = Lab(step="3", head="3")
+    before, maps = lab.timeline, lab.charts
+    lab.type(SENTENCE)
+    assert lab.timeline["trace"] != before["trace"]
+    assert said(lab) == SENTENCE.replace(" ", "")
+    assert lab.timeline["step"] == 1
+    assert z(lab.charts[0]).shape != z(maps[0]).shape
+    assert lab.link == {"text": SENTENCE, "head": "3"}
+    lab.type(FIRST_SENTENCE)
+    assert lab.timeline == before | {"step": 1}
+    assert lab.link == {"head": "3"}
+
+
+@pytest.mark.parametrize("sentence", [sentence for _, sentence in controls.examples()][::4])
+def test_an_example_fills_the_box_and_is_translated(sentence):
+    lab = Lab(text="Seven.").click(f"example {sentence}")
+    assert lab.box == sentence
+    assert lab.translation.strip()
+    assert said(lab) == sentence.replace(" ", "")
+    assert not lab.warnings
+
+
+def test_every_example_has_a_button():
+    keys = {button.key for button in Lab().at.button}
+    assert {f"example {sentence}" for _, sentence in controls.examples()} <= keys
+    assert len(controls.examples()) == len(dict(controls.examples())) >= 20
+
+
+def test_the_causal_mask_off_shows_what_has_changed_and_on_takes_it_back():
+    lab = Lab()
+    before = lab.timeline
+    lab.switch("causal", False)
+    assert lab.link == {"causal": "off"}
+    assert lab.timeline["segments"] == before["segments"]  # the target is given
+    np.testing.assert_allclose(lab.timeline["before"], before["probability"], atol=1e-4)
+    assert lab.timeline["probability"] != before["probability"]
+    assert np.array(lab.timeline["allowed"]).all()
+    *maps, change = lab.charts
+    assert len(maps) == 3
+    assert not np.isnan(z(maps[1])).any()
+    assert [len(chart["data"]) for chart in maps] == [2, 3, 2]  # the old border stands in the decoder's map alone
+    hollow, filled = (numbers(t["y"]) for t in change["data"] if t["mode"] == "markers")
+    np.testing.assert_allclose(hollow, lab.timeline["before"], atol=1e-5)
+    np.testing.assert_allclose(filled, lab.timeline["probability"], atol=1e-5)
+    lab.switch("causal", True)
+    assert (lab.timeline, lab.link, len(lab.charts)) == (before, {}, 3)
+
+
+def test_decoding_again_shows_both_translations():
+    lab = Lab(causal="off")
+    given = lab.translation
+    assert lab.sentences("lab-both") == []
+    lab.pick("mode", "again")
+    assert lab.link == {"causal": "off", "mode": "again"}
+    both = lab.sentences("lab-both")
+    assert len(both) == 1
+    assert " ".join(both[0].split()) == " ".join(f"Baseline{given}Edited{lab.translation}".split())
+    assert len(lab.charts) == 4
+    assert not np.isnan(z(lab.charts[1])).any()  # the last step's map, which sees all, not the rows of every step
+
+
+def test_the_mode_alone_edits_nothing():
+    lab = Lab()
+    before = lab.timeline
+    lab.pick("mode", "again")
+    assert lab.link == {"mode": "again"}
+    assert lab.timeline["segments"] == before["segments"]
+    assert len(lab.charts) == 3
+
+
+def test_the_mask_can_be_seen_instead_of_the_attention():
+    lab = Lab(text=SENTENCE, pad="2").pick("show", "mask")
+    assert lab.link == {"text": SENTENCE, "show": "mask", "pad": "2"}
+    assert [set(z(chart)[~np.isnan(z(chart))]) for chart in lab.charts] == [{1}, {1}, {1}]
+    encoder, decoder, cross = (np.isnan(z(chart)) for chart in lab.charts)
+    real = [not token["pad"] for token in lab.timeline["source"]]
+    np.testing.assert_array_equal(~encoder, np.tile(real, (len(real), 1)))
+    np.testing.assert_array_equal(~cross, np.tile(real, (len(decoder), 1)))
+    np.testing.assert_array_equal(~decoder, np.tril(np.ones_like(decoder)))
+
+
+@pytest.mark.parametrize("count", [1, MAX_PAD])
+def test_padding_is_added_and_changes_no_word(count):
+    lab = Lab()
+    before = lab.timeline
+    lab.at.number_input(key="pad").set_value(count)
+    lab.run()
+    assert lab.link == {"pad": str(count)}
+    assert [token["t"] for token in lab.timeline["source"]][-count - 1 :] == ["</s>", *["<pad>"] * count]
+    assert lab.timeline["segments"] == before["segments"]
+    np.testing.assert_allclose(lab.timeline["probability"], before["probability"], atol=1e-4)
+    np.testing.assert_array_equal(np.array(lab.timeline["cross"])[:, -count:], 0)
+
+
+def test_the_padding_mask_off_adds_padding_where_there_was_none():
+    lab = Lab(pad="0").switch("padmask", False)
+    assert lab.link == {"padmask": "off"}
+    assert sum(token["pad"] for token in lab.timeline["source"]) == PAD_WHEN_UNMASKED
+    assert np.array(lab.timeline["cross"])[:, -PAD_WHEN_UNMASKED:].any()
+    assert len(lab.timeline["before"]) == len(lab.timeline["target"])
+    assert len(lab.charts) == 4
+
+
+def test_layer_and_head_choose_the_maps_and_the_rows():
+    lab = Lab()
+    seen = [lab.charts]
+    for key, value, where in (
+        ("layer", 1, "layer 1, head 2"),
+        ("head", "mean", "layer 1, mean over heads"),
+        ("head", "2", "layer 1, head 2"),
+    ):
+        lab.pick(key, value)
+        assert lab.timeline["where"] == where
+        np.testing.assert_allclose(np.array(lab.timeline["cross"]), z(lab.charts[2]), rtol=0, atol=1e-5)
+        seen.append(lab.charts)
+    assert lab.link == {"layer": "1"}
+    for one, two in itertools.pairwise(seen):
+        assert all(np.abs(np.nan_to_num(z(a) - z(b))).max() > 1e-3 for a, b in zip(one, two, strict=True))
+    assert [z(chart).tobytes() for chart in seen[1]] == [z(chart).tobytes() for chart in seen[3]]
+
+
+def test_the_step_of_a_link_is_shown_and_one_beyond_the_end_is_the_last():
+    assert Lab(step="4").timeline["step"] == 4
+    lab = Lab(step="900")
+    assert lab.timeline["step"] == len(lab.timeline["target"])
+
+
+def test_a_given_target_is_read_instead_of_a_translation():
+    lab = Lab(text="Seven owls.", target="Sept hiboux.")
+    assert lab.translation == "Sept hiboux."
+    assert lab.timeline["how"] == "given target"
+    assert "target" not in lab.type("Nine owls.").link
+
+
+def test_what_the_camera_saves_can_be_chosen():
+    lab = Lab(layer="2", head="4")
+    for kind in ("PNG", "SVG"):
+        lab.pick("format", kind)
+        options = [json.loads(c.proto.config)["toImageButtonOptions"] for c in lab.at.get("plotly_chart")]
+        assert {o["format"] for o in options} == {kind.lower()}
+        assert {o["filename"] for o in options} == {
+            f"{kind}-layer2-head4-attention" for kind in ("encoder", "decoder", "cross")
+        }
+
+
+def test_every_map_is_told_in_words_too():
+    for link in ({}, {"show": "mask"}, {"causal": "off"}):
+        charts = Lab(**link).at.get("plotly_chart")
+        assert all(len(chart.proto.alt) > 20 for chart in charts), link
+
+
+def test_both_visitors_have_their_own_view():
+    one, two = Lab(text=SENTENCE, causal="off"), Lab()
+    one.run()
+    two.switch("padmask", False)
+    assert one.run().link == {"text": SENTENCE, "causal": "off"}
+    assert two.run().link == {"padmask": "off"}
+    assert one.timeline["trace"] != two.timeline["trace"]
+
+
+def test_the_page_brings_its_own_colours():
+    lab = Lab()
+    (sheet,) = [text for text in lab.html if text.startswith("<style>")]
+    assert sheet == theme.stylesheet("light")
+    assert lab.timeline["style"] == theme.PALETTES["light"].css_variables()

@@ -1,0 +1,232 @@
+"""What a visitor, a link or a damaged checkpoint can do to the page: always one sentence, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from viz_helpers import TIMEOUT, Lab
+
+from model.config import MAX_TOKENS
+
+ODD = [
+    "😀 I like owls 🦉.",
+    "مرحبا بالعالم",
+    "\u202eowls\u202c \u200f\u200b\u2060",
+    "a\x00b\x07c\x1bd\x7f",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</s> <pad> <s>",
+    "&lt;b&gt; &quot;owls&quot; \"'\\",
+    "**bold** $x^2$ :owl: [a](b) `c`",
+    "%{z} {0} %s",
+    "e\u0301\u0301\u0301",
+    "日本語",
+    ".",
+    "\u200b",
+]
+LONG = "zq" * 20 + " owls" * MAX_TOKENS
+
+
+@pytest.fixture(scope="module")
+def visitor() -> Lab:
+    return Lab()
+
+
+@pytest.mark.parametrize("text", ODD, ids=ascii)
+def test_an_odd_sentence_gets_one_answer_and_stays_in_the_box(visitor, text):
+    visitor.type(text)
+    assert visitor.box == text
+    assert visitor.faults == []
+    assert visitor.timeline["source"][-1]["t"] == "</s>"
+    assert [token["t"] for token in visitor.timeline["source"]].count("</s>") == 1
+    assert not any(token["pad"] for token in visitor.timeline["source"])
+    assert len(visitor.charts) == 3
+    assert visitor.link == {"text": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [("<script>alert(1)</script>", "<script"), ("<img src=x onerror=alert(1)>", "<img"), ("</p><b>owls</b>", "<b>owls")],
+)
+def test_no_markup_is_made_of_what_is_typed(text, tag):
+    links = [{"text": text}, {"text": text, "target": text, "causal": "off", "padmask": "off", "mode": "again"}]
+    links += [{"checkpoint": text}, {"text": f"{text} " * 60}, {"step": text}]
+    for link in links:
+        pieces = Lab(**link).html
+        assert pieces
+        assert [piece for piece in pieces if tag in piece] == [], link
+
+
+def texts_with_markup() -> None:
+    import numpy as np
+
+    from model.edits.intervention import BASELINE
+    from model.experiments.effects import Effect
+    from viz.shared import controls, texts
+    from viz.view import View
+
+    typed = "<script>1</script>"
+    effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
+    controls.mask_switches(View(), {"causal_mask": effect, "padding_mask": effect})
+    texts.fault(f"There is no {typed}.")
+    texts.note(f"The link's step is {typed}.", warn=True)
+    texts.label(typed)
+    texts.write(f"<p>{texts.marked([typed, typed, 'owl'], (False, True, True), 'is')}</p>")
+
+
+def test_every_kind_of_text_is_escaped():
+    at = AppTest.from_function(texts_with_markup, default_timeout=TIMEOUT).run()
+    assert not at.exception
+    pieces = [element.proto.body for element in at.get("html")]
+    shown = [piece.count("&lt;script&gt;1&lt;/script&gt;") for piece in pieces]
+    assert [count for count in shown if count] == [1, 1, 1, 1, 1, 2]
+    assert not any("<script" in piece for piece in pieces)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\t"])
+def test_a_blank_sentence_gets_one_sentence_and_keeps_the_box(text):
+    lab = Lab().type(text)
+    assert lab.box == text
+    assert len(lab.faults) == 1
+    assert "empty" in lab.faults[0]
+    assert (lab.timeline, lab.charts) == (None, [])  # nothing of the sentence before is left
+    assert lab.run().faults == Lab(text=text).faults
+    lab.type("Nine owls.")
+    assert (lab.faults, len(lab.charts)) == ([], 3)
+
+
+def test_a_sentence_that_is_too_long_is_counted_and_stays_in_the_box():
+    lab = Lab(causal="off").type(LONG)
+    assert lab.box == LONG
+    assert len(lab.faults) == 1
+    count, limit = map(int, re.findall(r"\d+", lab.faults[0])[:2])
+    assert count > limit == MAX_TOKENS == 128
+    assert (lab.timeline, lab.charts) == (None, [])
+    lab.type("Nine owls.")
+    assert lab.faults == []
+    assert lab.link == {"text": "Nine owls.", "causal": "off"}
+
+
+def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():
+    lab = Lab().type("owl " * 5000)
+    assert len(lab.faults) == 1
+    assert lab.box == "owl " * 5000
+    again = Lab(**lab.link)
+    assert len(again.faults) + len(again.warnings) <= 1
+
+
+def test_a_target_that_is_too_long_is_named():
+    lab = Lab(target=LONG)
+    assert len(lab.faults) == 1
+    assert "target" in lab.faults[0]
+    assert "128" in lab.faults[0]
+
+
+def test_nonsense_in_a_link_gets_a_sentence_each_and_the_page_is_whole():
+    bad = {"step": "-1", "layer": "abc", "head": "²", "pad": "99", "causal": "maybe", "show": "x", "device": "tpu"}
+    bad |= {"checkpoint": "../../etc", "text": "x" * 10_000}
+    lab = Lab(**bad, mode="again", utm="mail")
+    assert lab.faults == []
+    assert len(lab.warnings) == len(bad)
+    for name in bad:
+        assert sum(f"link's {name} " in sentence for sentence in lab.warnings) == 1
+    assert len(lab.charts) == 3
+    assert lab.link == {"mode": "again"}
+    assert lab.pick("show", "mask").warnings == []
+
+
+def test_a_layer_and_a_head_beyond_the_model_are_named():
+    lab = Lab(layer="99", head="99")
+    assert [re.findall(r"(?:layer|head) 99", sentence) for sentence in lab.warnings] == [["layer 99"], ["head 99"]]
+    assert "mean over heads" in lab.timeline["where"]
+    assert lab.charts
+
+
+def test_a_fault_of_the_link_is_told_though_the_sentence_has_one_too():
+    lab = Lab(step="-1", text=" ")
+    assert len(lab.faults) == 1
+    assert any("step" in sentence for sentence in lab.warnings)
+
+
+def test_a_checkpoint_that_is_not_there_gets_one_sentence_with_those_that_are():
+    lab = Lab(checkpoint="nothere")
+    assert len(lab.faults) == 1
+    assert "'nothere'" in lab.faults[0]
+    assert "en-fr" in lab.faults[0]
+    assert (lab.timeline, lab.charts) == (None, [])
+
+
+def test_there_is_a_way_back_from_a_checkpoint_that_is_not_there():
+    lab = Lab(checkpoint="nothere", text="Nine owls.")
+    lab.at.selectbox(key="checkpoint").set_value("en-fr")
+    assert lab.run().faults == []
+    assert lab.link == {"text": "Nine owls."}
+    assert len(lab.charts) == 3
+
+
+def test_a_device_that_is_not_there_gets_one_sentence_and_a_way_back(monkeypatch):
+    monkeypatch.setattr("model.device.available", lambda: ("cpu",))
+    lab = Lab(device="mps")
+    assert len(lab.faults) == 1
+    assert "mps" in lab.faults[0]
+    assert lab.faults[0][0].isupper()
+    assert lab.faults[0].endswith(".")
+    lab.at.selectbox(key="device").set_value("cpu")
+    assert lab.run().faults == []
+    assert len(lab.charts) == 3
+
+
+def test_a_checkpoint_of_other_sizes_is_as_good(home):
+    lab = Lab(checkpoint=home.name, text="The red fox.", causal="off")
+    assert lab.faults == []
+    assert [sentence for sentence in lab.warnings if "link" in sentence] == []
+    assert len(lab.charts) == 4
+    assert lab.at.button_group(key="layer").options == ["1", "2"]
+    assert lab.at.button_group(key="head").options == ["mean", "1", "2"]
+
+
+def test_another_checkpoint_can_be_chosen(home):
+    shutil.copytree(home, home.parent / "twin")
+    lab = Lab(checkpoint=home.name)
+    box = lab.at.selectbox(key="checkpoint")
+    assert box.options == sorted([home.name, "twin"])
+    box.set_value("twin")
+    assert lab.run().link["checkpoint"] == "twin"
+    assert lab.faults == []
+    assert any("<b>twin</b>" in text for text in lab.html)
+
+
+def _json(name: str, **changes):
+    def damage(folder: Path) -> None:
+        path = folder / name
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
+
+    return damage
+
+
+DAMAGES = {
+    "another schema": (_json("config.json", schema=99), "'schema' is 99"),
+    "no JSON": (lambda folder: (folder / "config.json").write_text("{"), "config.json is no valid JSON"),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
+    "cut weights": (lambda folder: (folder / "model.safetensors").write_bytes(b"\0" * 99), "model.safetensors"),
+    "no vocabulary": (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer.json is missing"),
+    "wrong counts": (_json("counts.json", source=[1]), "counts.json: 'source'"),
+    "no metrics": (lambda folder: (folder / "metrics.json").write_text("[1"), "metrics.json is no valid JSON"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_gets_one_sentence_that_names_the_file(home, damage, tmp_path):
+    folder = home.rename(home.parent / f"damaged-{list(DAMAGES).index(damage)}")
+    spoil, named = DAMAGES[damage]
+    spoil(folder)
+    lab = Lab(checkpoint=folder.name, text="The red fox.")
+    assert len(lab.faults) == 1
+    assert named in lab.faults[0]
+    assert "\n" not in lab.faults[0]
+    assert (lab.box, lab.timeline, lab.charts) == ("The red fox.", None, [])

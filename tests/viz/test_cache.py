@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from model.checkpoint import CheckpointError
+from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
+from model.experiments import effects
+from model.inference import analyse as inference
+from model.inference.request import Request, RequestError
+from viz import cache
+
+MANY = 8
+
+
+@pytest.fixture(autouse=True)
+def empty():
+    """No answer from another test, none left for the next."""
+    for kept in (cache.analyse, cache.mask_effects):
+        kept.cache_clear()
+    yield
+    for kept in (cache.analyse, cache.mask_effects):
+        kept.cache_clear()
+
+
+class Network:
+    """Stands for the network: counts what it is asked, and takes its time."""
+
+    def __init__(self, nbytes: int = 8, seconds: float = 0.05, fault: Exception | None = None) -> None:
+        self.asked: list[Request] = []
+        self.nbytes, self.seconds, self.fault = nbytes, seconds, fault
+
+    def __call__(self, checkpoint: object, request: Request) -> SimpleNamespace:
+        self.asked.append(request)
+        time.sleep(self.seconds)
+        if self.fault:
+            raise self.fault
+        return SimpleNamespace(nbytes=self.nbytes, request=request)
+
+
+@pytest.fixture
+def network(monkeypatch):
+    def made(**options) -> Network:
+        stub = Network(**options)
+        monkeypatch.setattr(inference, "analyse", stub)
+        for name in ("mask_effects", "head_effects"):
+            monkeypatch.setattr(effects, name, stub)
+        monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
+        return stub
+
+    return made
+
+
+def together(ask, count: int = MANY) -> list:
+    """What each of many threads gets that ask at the same time; an error counts as an answer."""
+    start = threading.Barrier(count)
+
+    def visitor(number: int):
+        start.wait(10)
+        try:
+            return ask(number)
+        except Exception as fault:
+            return fault
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(visitor, range(count), timeout=30))
+
+
+@pytest.mark.parametrize("name", ["analyse", "mask_effects"])
+def test_who_asks_the_same_at_once_shares_one_computation(network, name):
+    stub = network()
+    answers = together(lambda number: getattr(cache, name)(Request("Nine owls."), "cpu"))
+    assert len(stub.asked) == 1
+    assert all(answer is answers[0] for answer in answers)
+    assert getattr(cache, name)(Request("Nine owls."), "cpu") is answers[0]
+    assert len(stub.asked) == 1
+
+
+def test_who_asks_something_else_does_not_wait(monkeypatch, network):
+    network()
+    meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
+
+    def compute(checkpoint, request):
+        meeting.wait(10)
+        return SimpleNamespace(nbytes=1, request=request)
+
+    monkeypatch.setattr(inference, "analyse", compute)
+    answers = together(lambda number: cache.analyse(Request(f"Owl {number}."), "cpu"))
+    assert [answer.request.source for answer in answers] == [f"Owl {number}." for number in range(MANY)]
+
+
+PLAIN = Request("Nine owls.")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": "Ten owls."},
+        {"checkpoint": "other"},
+        {"target": "Neuf hiboux."},
+        {"prefix": "Neuf"},
+        {"pad": 1},
+        {"mode": "again"},
+        {"decoding": Decoding(limit=5)},
+        {"intervention": Intervention(causal_mask=False)},
+    ],
+    ids=str,
+)
+def test_every_part_of_a_request_is_part_of_the_key(network, change):
+    stub = network()
+    plain = cache.analyse(PLAIN, "cpu")
+    assert cache.analyse(dataclasses.replace(PLAIN, **change), "cpu") is not plain
+    assert cache.analyse(dataclasses.replace(PLAIN), "cpu") is plain
+    assert len(stub.asked) == 2
+
+
+def test_the_device_is_part_of_the_key(network):
+    network()
+    assert cache.analyse(PLAIN, "cpu") is not cache.analyse(PLAIN, "cuda")
+
+
+def test_answers_are_kept_up_to_a_number_of_bytes_and_the_oldest_goes_first(network):
+    stub = network(nbytes=cache.MAX_BYTES // 4 + 1, seconds=0)
+    requests = [Request(f"Owl {number}.") for number in range(8)]
+    for request in requests:
+        cache.analyse(request, "cpu")
+        assert cache.analyse.cache.currsize <= cache.MAX_BYTES
+    assert len(cache.analyse.cache) == 3
+    cache.analyse(requests[-1], "cpu")
+    assert len(stub.asked) == 8
+    cache.analyse(requests[0], "cpu")
+    assert len(stub.asked) == 9
+
+
+def test_an_answer_larger_than_all_room_is_given_and_not_kept(network):
+    stub = network(nbytes=cache.MAX_BYTES + 1, seconds=0)
+    assert cache.analyse(PLAIN, "cpu").request is cache.analyse(PLAIN, "cpu").request is PLAIN
+    assert len(stub.asked) == 2
+    assert cache.analyse.cache.currsize == 0
+
+
+@pytest.mark.parametrize("name", ["analyse", "mask_effects"])
+def test_an_error_is_raised_again_and_not_kept(network, name):
+    stub = network(fault=RequestError("The sentence has 130 tokens."), seconds=0)
+    for _ in range(2):
+        with pytest.raises(RequestError, match=r"^The sentence has 130 tokens\.$"):
+            getattr(cache, name)(PLAIN, "cpu")
+    assert len(stub.asked) == 2
+    stub.fault = None
+    assert getattr(cache, name)(PLAIN, "cpu").request is PLAIN
+
+
+def test_an_error_reaches_all_who_wait_and_holds_nobody_up(network):
+    network(fault=RequestError("No."), seconds=0.01)
+    answers = together(lambda number: cache.analyse(PLAIN, "cpu"), 4)
+    assert [(type(answer), str(answer)) for answer in answers] == [(RequestError, "No.")] * 4
+
+
+def test_a_checkpoint_is_loaded_once_for_all():
+    answers = together(lambda number: cache.checkpoint("en-fr", "cpu"), 4)
+    assert all(answer is answers[0] for answer in answers)
+    assert answers[0].name == "en-fr"
+
+
+def test_a_checkpoint_that_is_not_there_is_looked_for_each_time():
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match="There is no checkpoint 'nothere'"):
+            cache.checkpoint("nothere", "cpu")
+
+
+def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    request = Request("The red fox.", pad=2, intervention=Intervention(causal_mask=False), decoding=Decoding(limit=4))
+    analysis = cache.analyse(request, "cpu")
+    effects = cache.mask_effects(request, "cpu").values()
+    arrays = [array for effect in effects for array in (effect.before, effect.after)]
+    for trace in (analysis.trace, analysis.baseline.trace):
+        arrays += [trace.log_probs, trace.token_log_probs]
+        arrays += [a for group in (trace.patterns, trace.scores, trace.masks) for a in group.values()]
+    assert len(arrays) == 4 + 2 * (2 + 3 * 6)
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = np.zeros_like(array)
+
+
+def test_changed_files_of_a_checkpoint_are_noticed_and_unchanged_ones_keep_what_is_known(monkeypatch, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    monkeypatch.setattr(cache, "CHECKPOINTS", tmp_path)
+    drawn = [cache.drawn("a picture", object)]
+    for content in (None, None, '{"schema": 1}', None):
+        if content:
+            (tmp_path / "mine" / "config.json").write_text(content)
+        cache.refresh("mine")
+        drawn.append(cache.drawn("a picture", object))
+    assert drawn[0] is drawn[1] is drawn[2]
+    assert drawn[3] is drawn[4] is not drawn[2]

@@ -1,0 +1,203 @@
+"""Edits made one after the other: undone, redone, cleared, refused; and when the answer of an experiment is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+import tiny
+from streamlit.testing.v1 import AppTest
+from viz_helpers import TIMEOUT, address
+
+from model.edits.intervention import BASELINE, Intervention
+from viz.view import View
+
+
+def page() -> None:
+    """A page with nothing on it but the view, and things to do with it."""
+    import streamlit as st
+
+    from model.edits.intervention import BASELINE
+    from model.inference.request import Request
+    from viz import state
+
+    view, faults = state.open_view()
+    st.session_state["seen"], st.session_state["told"] = view, faults
+    codes = ("off_cross.3.5", "off_cross.3", "mean_cross.3.5", "block_enc_9-2", "block_enc_9-all", "row_enc_9-2")
+    for code in (*codes, "scaling-off", "causal-off", "window-3", "window-5", "nonsense", "window-0", "mean_cross.3"):
+        st.button(code, on_click=state.toggle_edit, args=(code,))
+    for name in ("undo", "redo"):
+        st.button(name, disabled=not state.can_step(name), on_click=state.step_back, args=(name,))
+    st.button("clear", on_click=state.clear_edits)
+    asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
+    st.button("ask", on_click=state.show_request, args=(asked, "order"))
+    fields = {"source": "Ten owls.", "target": "Neuf.", "pad": 9, "mode": "given", "checkpoint": "other", "device": "cpu"}
+    fields["sentence"] = 2
+    looks = {"step": 2, "layer": 1, "head": None, "show": "mask", "kind": "cross", "scope": "head"}
+    for field, value in {**fields, **looks}.items():
+        st.button(field, on_click=state.change, kwargs={field: value})
+    state.settle(view)
+
+
+class Visitor:
+    """Clicks on that page."""
+
+    def __init__(self, **link: str) -> None:
+        self.at = AppTest.from_function(page, default_timeout=TIMEOUT)
+        for name, text in link.items():
+            self.at.query_params[name] = text
+        self.run()
+
+    def run(self) -> Visitor:
+        self.at.run()
+        assert not self.at.exception
+        return self
+
+    def click(self, *labels: str) -> Visitor:
+        for label in labels:
+            button = self.button(label)
+            assert not button.disabled, label
+            button.click()
+            self.run()
+        return self
+
+    def button(self, label: str):
+        return next(button for button in self.at.button if button.label == label)
+
+    @property
+    def view(self) -> View:
+        return self.at.session_state["seen"]
+
+    @property
+    def made(self) -> Intervention:
+        return self.view.intervention
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return self.at.session_state["told"]
+
+    @property
+    def steps(self) -> tuple[bool, bool]:
+        """Whether there is anything to undo, and to redo."""
+        return not self.button("undo").disabled, not self.button("redo").disabled
+
+
+def test_edits_are_undone_and_redone_in_order():
+    visitor = Visitor()
+    codes = ("off_cross.3.5", "causal-off", "window-3", "block_enc_9-2")
+    made = [tiny.edited(*codes[:n]) for n in range(len(codes) + 1)]
+    assert visitor.steps == (False, False)
+    for code, expected in zip(codes, made[1:], strict=True):
+        assert visitor.click(code).made == expected
+    for expected in made[-2::-1]:
+        assert visitor.click("undo").made == expected
+    assert visitor.steps == (False, True)
+    assert set(address(visitor.at)) <= {"kind", "layer", "head"}
+    for expected in made[1:]:
+        assert visitor.click("redo").made == expected
+    assert visitor.steps == (True, False)
+    assert address(visitor.at) == {
+        "causal": "off",
+        "edits": "window-3~block_enc_9-2~off_cross.3.5",
+        "head": "5",  # what is shown follows what is edited: the head, and then the matrix of the encoder, its default
+    }
+
+
+@pytest.mark.parametrize("code", ["off_cross.3.5", "scaling-off", "causal-off", "window-3", "block_enc_9-2"])
+def test_the_same_click_twice_takes_the_edit_back(code):
+    visitor = Visitor(edits="mean_cross.1")
+    assert visitor.click(code).made == tiny.edited("mean_cross.1", code)
+    assert visitor.click(code).made == tiny.edited("mean_cross.1")
+    assert visitor.click("undo").made == tiny.edited("mean_cross.1", code)  # both are steps
+
+
+def test_a_new_edit_after_undo_forgets_what_could_be_redone():
+    visitor = Visitor().click("scaling-off", "window-3", "undo")
+    assert visitor.steps == (True, True)
+    assert visitor.click("causal-off").steps == (True, False)
+    assert visitor.made == tiny.edited("scaling-off", "causal-off")
+    assert visitor.click("undo").made == tiny.edited("scaling-off")
+    assert visitor.click("undo").made == BASELINE
+
+
+def test_clearing_takes_all_back_in_one_step():
+    visitor = Visitor(edits="off_cross.3.5~window-3", causal="off", padmask="off")
+    before = visitor.made
+    assert visitor.click("clear").made == BASELINE
+    assert address(visitor.at) == {}
+    assert visitor.steps == (True, False)
+    assert visitor.click("undo").made == before
+    assert visitor.click("clear", "clear", "undo").made == before  # clearing nothing is no step
+
+
+def test_another_width_of_the_window_takes_the_place_of_the_first():
+    visitor = Visitor().click("window-3", "window-5")
+    assert visitor.made == tiny.edited("window-5")
+    assert visitor.click("undo").made == tiny.edited("window-3")
+
+
+@pytest.mark.parametrize(
+    ("there", "code", "word"),
+    [
+        ("mean_cross.3.5", "off_cross.3.5", "contradict each other"),
+        ("off_cross.3.5", "mean_cross.3", "contradict"),
+        ("row_enc_9-2", "block_enc_9-all", "contradict"),
+        ("block_enc_9-2", "row_enc_9-2", "contradict"),
+        ("off_cross.3", "off_cross.3.5", "larger edit (cross-attention, layer 3: off)"),
+        ("block_enc_9-all", "block_enc_9-2", "larger edit (encoder, all layers: token 9 sees nothing)"),
+        ("scaling-off", "nonsense", "“nonsense” is no edit"),
+        ("scaling-off", "window-0", "window's width is 0"),
+    ],
+)
+def test_an_edit_that_cannot_be_made_is_told_and_changes_nothing(there, code, word):
+    visitor = Visitor(layer="2").click(there, "causal-off", "undo")
+    before = visitor.view, visitor.steps, address(visitor.at)
+    visitor.click(code)
+    assert (visitor.view, visitor.steps, address(visitor.at)) == before
+    assert len(visitor.told) == 1
+    assert word in visitor.told[0]
+    assert visitor.run().told  # the sentence stays until something is done
+    assert visitor.click("redo").made == tiny.edited(there, "causal-off")
+    assert visitor.told == ()
+
+
+def test_a_smaller_edit_becomes_part_of_a_larger_one_and_can_be_taken_back_before_it():
+    visitor = Visitor().click("off_cross.3.5", "off_cross.3")
+    assert visitor.made == tiny.edited("off_cross.3.5", "off_cross.3")
+    assert visitor.click("off_cross.3.5").made == tiny.edited("off_cross.3")
+
+
+def test_an_experiment_shows_its_request_and_is_one_step():
+    visitor = Visitor(target="Dix.", step="4", edits="scaling-off", layer="1").click("ask")
+    edits = tiny.edited("off_cross.3")
+    assert visitor.view == View(source="Nine owls.", pad=3, mode="again", edits=edits, experiment="order", layer=1)
+    assert address(visitor.at)["try"] == "order"
+    assert visitor.click("undo").made == tiny.edited("scaling-off")
+
+
+@pytest.mark.parametrize("done", ["source", "pad", "checkpoint", "scaling-off", "clear", "undo", "causal-off"])
+def test_an_experiments_answer_is_forgotten_when_what_it_was_measured_on_changes(done):
+    visitor = Visitor().click("ask")
+    assert visitor.view.experiment == "order"
+    assert visitor.click(done).view.experiment is None
+    assert "try" not in address(visitor.at)
+
+
+@pytest.mark.parametrize("done", ["target", "mode", "step", "layer", "head", "show", "kind", "scope", "device"])
+def test_an_experiments_answer_stays_while_one_looks_around(done):
+    visitor = Visitor().click("ask")
+    before = visitor.view
+    assert visitor.click(done).view.experiment == "order"
+    assert visitor.view != before
+
+
+def test_the_edits_of_a_link_are_no_step_of_the_history():
+    visitor = Visitor(edits="off_cross.3.5")
+    assert visitor.steps == (False, False)
+    assert visitor.click("off_cross.3.5").made == BASELINE
+    assert visitor.click("undo").made == tiny.edited("off_cross.3.5")
+
+
+def test_an_undone_target_is_that_of_its_sentence():
+    visitor = Visitor(text="One owl. Two owls.", target="Un hibou.").click("sentence")
+    assert (visitor.view.sentence, visitor.view.target) == (2, None)
+    visitor.click("undo")
+    assert (visitor.view.sentence, visitor.view.target) == (1, "Un hibou.")

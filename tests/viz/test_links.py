@@ -1,0 +1,243 @@
+"""What a link says of decoding: strategies with their controls, branches, paths, sentences, how the timeline is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+
+from model.config import END, MAX_TOKENS, SCHEMES
+from model.decoding.sampling import MIN_TEMPERATURE
+from model.decoding.strategy import MAX_ALPHA, MAX_SEED
+from model.inference.request import MAX_SENTENCES
+from model.readings.head_maps import MEASURES
+from model.readings.head_metrics import ORDERS
+from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, MAX_WORD, READERS, SEPARATOR, link, parse
+from viz.view import (
+    MAX_PE_BASE,
+    MAX_PE_COUNT,
+    MAX_PE_SHIFT,
+    MAX_PE_WIDTH,
+    MAX_TEMPERATURE,
+    MAX_WIDTH,
+    PARTS,
+    STRATEGIES,
+    View,
+)
+
+# parameter of the link: field of the view, values that it may have, the least and the largest among them
+FIELDS = {
+    "decode": ("strategy", STRATEGIES),
+    "width": ("width", (1, 3, MAX_WIDTH)),
+    "alpha": ("alpha", (0.0, 0.6, 0.125, MAX_ALPHA)),
+    "temperature": ("temperature", (0.0, MIN_TEMPERATURE, 0.05, 0.7, MAX_TEMPERATURE)),
+    "top_k": ("top_k", (0, 1, 40, 99_999)),
+    "top_p": ("top_p", (0.01, 1e-09, 0.95, 1.0)),
+    "seed": ("seed", (0, 7, MAX_SEED)),
+    "drawn": ("drawn", ((0.0, 0, 1.0), (0.7, 40, 0.9), (MAX_TEMPERATURE, 99_999, 0.01))),
+    "branch": (
+        "branches",
+        (((5,),), ((END,),), ((5, 6, END), (5, 7), (7999,)), tuple((n,) for n in range(3, 3 + MAX_BRANCHES))),
+    ),
+    "path": ("path", ((5,), (END,), (5, 6, 7, END), tuple(range(3, 3 + MAX_TOKENS)))),
+    "sentence": ("sentence", (1, 2, MAX_SENTENCES)),
+    "split": ("split", (True, False)),
+    "rows": ("rows", ("steps", "shifted", "training")),
+    "guess": ("guess", (True, False)),
+    "order": ("order", ORDERS),
+    "measure": ("measure", MEASURES),
+    "words": ("merge", (True, False)),
+    "lines": ("hide", (True, False)),
+    "mass": ("mass", (1, 50, 75, 100)),
+    "sites": ("together", (True, False)),
+    "average": ("average", (True, False)),
+    "colour": ("by_row", (True, False)),
+    "part": ("part", PARTS),
+    "stage": ("stage", (1, 4, 99)),
+    "token": ("token", (1, 128)),
+    "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
+    "scheme": ("scheme", SCHEMES),
+    "pe_d": ("pe_width", (2, 64, MAX_PE_WIDTH)),
+    "pe_base": ("pe_base", (2.0, 10000.0, 123.456, MAX_PE_BASE)),
+    "pe_n": ("pe_count", (2, 64, MAX_PE_COUNT)),
+    "pe_k": ("pe_shift", (0, 1, MAX_PE_SHIFT)),
+    "pe_i": ("pe_pair", (0, 1, MAX_PE_WIDTH // 2 - 1)),
+}
+GOOD = {
+    "decode": "sample",
+    "width": "2",
+    "alpha": "0.6",
+    "temperature": "0.7",
+    "top_k": "40",
+    "top_p": "0.9",
+    "seed": "7",
+    "drawn": "0.5_3_0.8",
+    "branch": "5-6~5-7-2",
+    "path": "5-7",
+    "sentence": "3",
+    "split": "off",
+    "rows": "shifted",
+    "guess": "first",
+    "order": "entropy",
+    "measure": "rollout",
+    "words": "merged",
+    "lines": "content",
+    "mass": "90",
+    "sites": "all",
+    "average": "layers",
+    "colour": "row",
+    "part": "map",
+    "stage": "4",
+    "token": "3",
+    "near": "owl",
+    "scheme": "learned",
+    "pe_d": "64",
+    "pe_base": "500",
+    "pe_n": "128",
+    "pe_k": "7",
+    "pe_i": "5",
+}
+IDS_OF = {"long": "-".join(["9"] * (MAX_TOKENS + 1)), "full": "-".join(["9"] * MAX_TOKENS)}
+NONSENSE = [
+    *(("decode", text) for text in ("Beam", "", "best", "__class__")),
+    *(("order", text) for text in ("size", "", "Entropy")),
+    *(("measure", text) for text in ("gradient", "")),
+    *(("words", text) for text in ("on", "")),
+    *(("lines", text) for text in ("on", "")),
+    *(("mass", text) for text in ("0", "101", "-5", "all", "7.5")),
+    *(("sites", text) for text in ("on", "", "three")),
+    *(("average", text) for text in ("on", "", "heads")),
+    *(("colour", text) for text in ("on", "", "rows")),
+    *(("part", text) for text in ("Map", "", "heads")),
+    *(("stage", text) for text in ("0", "100", "-1", "q", "")),
+    *(("token", text) for text in ("0", "1000", "-1", "le", "")),
+    ("near", "x" * (MAX_WORD + 1)),
+    *(("scheme", text) for text in ("alibi", "", "Rotary")),
+    *(("pe_d", text) for text in ("0", "1", "7", "1026", "-2", "64.0", "")),
+    *(("pe_base", text) for text in ("1", "0", "-1", "1000001", "nan", "inf", "e", "")),
+    *(("pe_n", text) for text in ("1", "513", "-1", "")),
+    *(("pe_k", text) for text in ("129", "-1", "1.5", "")),
+    *(("pe_i", text) for text in ("512", "-1", "0.5", "")),
+    *(("width", text) for text in ("0", "9", "1000", "abc", "-1", "", "2.5", " 4", "+4", "٤", "9" * 5000)),
+    *(("alpha", text) for text in ("nan", "-1", "-0.01", "5.01", "inf", "-inf", "abc", "", "1e9", "1,5", "0" * 5000)),
+    *(("temperature", text) for text in ("nan", "-1", "inf", "2.01", "hot", "", "1e400")),
+    *(("top_k", text) for text in ("-1", "-3", "1.5", "100000", "all", "", "nan")),
+    *(("top_p", text) for text in ("0", "0.0", "1.5", "1.0001", "nan", "-0.5", "inf", "", "half")),
+    *(("seed", text) for text in ("abc", "-1", str(MAX_SEED + 1), "1.5", "", "1e3")),
+    *(("drawn", text) for text in ("", "1", "1_0", "1_0_1_1", "nan_0_1", "1_-1_1", "1_0_0", "3_0_1", "__", "1~0~1")),
+    *(("branch", text) for text in ("5-2-7", "2-5", "5-6~2-2", "0", "1-5", "", "a", "5--6", "-5", "5-", "5~", "5 6", "²")),
+    *(("branch", text) for text in ("1000000", "9" * 5000, SEPARATOR.join("3456789") + "~10~11", *IDS_OF.values())),
+    *(("path", text) for text in ("5-2-7", "2-2", "0", "1", "", "a", "5--6", "5~6", "-5", "1000000", "9" * 5000)),
+    ("path", IDS_OF["long"]),
+    *(("sentence", text) for text in ("0", str(MAX_SENTENCES + 1), "-1", "abc", "")),
+    *(("split", text) for text in ("True", "no", "", "OFF")),
+    *(("rows", text) for text in ("Steps", "", "row")),
+    *(("guess", text) for text in ("on", "", "off", "last")),
+]
+
+
+def over_the_wire(params: dict[str, str]) -> dict[str, str]:
+    """What arrives when the parameters have stood in an address."""
+    return dict(parse_qsl(urlencode(params), keep_blank_values=True, strict_parsing=bool(params)))
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [(name, field, value) for name, (field, values) in FIELDS.items() for value in values],
+    ids=lambda value: str(value)[:40],
+)
+def test_every_value_comes_back_through_its_own_parameter(name, field, value):
+    view = dataclasses.replace(View(), **{field: value})
+    assert set(link(view)) == ({name} if value != getattr(View(), field) else set())
+    assert parse(over_the_wire(link(view))) == (view, ())
+
+
+def test_any_view_comes_back_through_its_link():
+    chance = random.Random(7)
+    for _ in range(400):
+        fields = {field: chance.choice(values) for field, values in FIELDS.values() if chance.random() < 0.5}
+        fields |= {"alpha": round(chance.uniform(0, MAX_ALPHA), 3), "top_p": round(chance.uniform(0.01, 1), 2)}
+        fields |= {"temperature": round(chance.uniform(0, MAX_TEMPERATURE), 2), "seed": chance.randint(0, MAX_SEED)}
+        branches = (
+            tuple(chance.sample(range(3, 8000), chance.randint(1, 9))) for _ in range(chance.randint(0, MAX_BRANCHES))
+        )
+        view = View(**(fields | {"branches": tuple(branches)}))
+        assert parse(over_the_wire(link(view))) == (view, ()), view
+
+
+@pytest.mark.parametrize("name", ["alpha", "temperature", "top_p"])
+def test_a_number_of_many_digits_is_written_as_it_was_read(name):
+    view, faults = parse({name: "0.7654321"})
+    assert (getattr(view, name), faults) == (0.7654321, ())
+    assert parse(over_the_wire(link(view))) == (view, ())
+
+
+def test_the_whole_of_decoding_fits_into_one_link():
+    view, faults = parse(over_the_wire(GOOD))
+    assert faults == ()
+    assert (view.strategy, view.drawn, view.branches) == ("sample", (0.5, 3, 0.8), ((5, 6), (5, 7, END)))
+    assert (view.path, view.sentence, view.split, view.rows, view.guess) == ((5, 7), 3, False, "shifted", True)
+    assert (view.width, view.alpha, view.temperature) == (2, 0.6, 0.7)
+    assert (view.top_k, view.top_p, view.seed) == (40, 0.9, 7)
+    assert link(view) == GOOD
+
+
+@pytest.mark.parametrize(("name", "text"), NONSENSE, ids=lambda text: ascii(text)[:30])
+def test_nonsense_gets_one_sentence_and_the_default_and_the_rest_of_the_link_holds(name, text):
+    view, faults = parse(over_the_wire(GOOD | {name: text}))
+    field = FIELDS[name][0]
+    assert view == dataclasses.replace(parse(GOOD)[0], **{field: getattr(View(), field)})
+    assert len(faults) == 1
+    assert faults[0].startswith(f"The link's {name} is “{text[:40]}")
+    assert "; expected " in faults[0]
+    assert faults[0].endswith(". The default is shown.")
+    assert len(faults[0]) < 250
+    assert "\n" not in faults[0]
+
+
+def test_every_parameter_of_decoding_has_nonsense_of_its_own():
+    assert {name for name, _ in NONSENSE} == set(FIELDS) == set(GOOD)
+    assert set(READERS) <= set(FIELDS)
+
+
+def test_each_fault_has_its_own_sentence():
+    bad = dict(reversed(NONSENSE))
+    view, faults = parse(bad)
+    assert view == View()
+    assert [sum(f"link's {name} " in fault for fault in faults) for name in bad] == [1] * len(bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("width", "9", f"from 1 to {MAX_WIDTH}"),
+        ("alpha", "nan", f"from 0 to {MAX_ALPHA}"),
+        ("temperature", "-1", f"0, or a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}"),
+        ("top_k", "-1", "from 0 to 99999"),
+        ("top_p", "0", "above 0, up to 1"),
+        ("seed", "abc", f"from 0 to {MAX_SEED}"),
+        ("drawn", "1", "temperature, top-k and top-p"),
+        ("branch", SEPARATOR.join("3456789") + "~10~11", f"at most {MAX_BRANCHES} branches"),
+        ("branch", IDS_OF["full"], f"fewer than {MAX_TOKENS} tokens"),
+        ("branch", "5-2-7", "</s> at the end alone"),
+        ("path", IDS_OF["long"], f"up to {MAX_TOKENS} numbers"),
+        ("sentence", "0", f"from 1 to {MAX_SENTENCES}"),
+        ("rows", "x", "steps or shifted or training"),
+        ("decode", "x", "greedy or beam or sample or yours"),
+    ],
+)
+def test_the_sentence_says_what_would_do(name, text, expected):
+    assert expected in parse({name: text})[1][0]
+
+
+def test_the_same_branch_twice_is_one():
+    assert parse({"branch": "5-6~7~5-6"}) == (View(branches=((5, 6), (7,))), ())
+
+
+def test_as_many_branches_as_there_may_be_fit_into_a_link():
+    branches = tuple((*range(7000, 7000 + MAX_TOKENS - 2), 7900 + n) for n in range(MAX_BRANCHES))
+    view = View(branches=branches)
+    assert len(link(view)["branch"]) <= MAX_LINK_TEXT
+    assert parse(over_the_wire(link(view))) == (view, ())

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from viz_helpers import ROOT
+
+from viz import theme
+
+MODES = pytest.mark.parametrize("mode", ["light", "dark"])
+KINDS = pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+INKS = ("ink", "ink2", "ink3", "encoder_ink", "decoder_ink", "cross_ink", "loss_ink", "gain_ink")
+STREAMLIT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, two: str) -> float:
+    """Contrast ratio (WCAG 2.2), 1 to 21."""
+    low, high = sorted((luminance(one), luminance(two)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_is_measured_as_defined():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@MODES
+def test_every_colour_is_six_hex_digits(mode):
+    for name, colour in asdict(theme.PALETTES[mode]).items():
+        assert re.fullmatch("#[0-9a-f]{6}", colour), name
+
+
+@MODES
+@pytest.mark.parametrize("ink", INKS)
+def test_text_can_be_read(mode, ink):
+    palette = theme.PALETTES[mode]
+    sidebar = STREAMLIT["theme"][mode]["sidebar"]["backgroundColor"]
+    for background in (palette.page, palette.field, sidebar):
+        assert contrast(getattr(palette, ink), background) >= 4.5, background
+
+
+@MODES
+def test_what_is_greyed_out_and_what_is_a_border_can_be_seen(mode):
+    palette = theme.PALETTES[mode]
+    assert contrast(palette.ink2, palette.mute) >= 4.5  # the text over a greyed area
+    assert contrast(palette.border, palette.page) >= 3  # WCAG 1.4.11
+    assert contrast(palette.bar, palette.page) >= 3
+
+
+@MODES
+def test_the_pages_theme_is_streamlits_theme(mode):
+    palette, settings = theme.PALETTES[mode], STREAMLIT["theme"][mode]
+    assert (settings["backgroundColor"], settings["textColor"]) == (palette.page, palette.ink)
+    assert (settings["secondaryBackgroundColor"], settings["borderColor"]) == (palette.field, palette.border)
+
+
+@MODES
+@KINDS
+def test_a_scale_begins_at_the_page_and_leaves_it_steadily(kind, mode):
+    page = theme.PALETTES[mode].page
+    colours = theme.scale(kind, mode)
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+    assert colours[0] == page
+    away = [contrast(page, colour) for colour in colours]
+    assert all(a < b for a, b in itertools.pairwise(away))
+
+
+@MODES
+@KINDS
+def test_a_text_in_ink_can_be_read_over_every_tint(kind, mode):
+    tints, scale = theme.tints(kind, mode), theme.scale(kind, mode)
+    assert tints[0] == scale[0] and len(tints) == len(scale)
+    assert all(contrast(theme.PALETTES[mode].ink, tint) >= 4.5 for tint in tints)
+    away = [contrast(tints[0], tint) for tint in tints]
+    assert away == sorted(away) and away[-1] > 1.7  # a large weight is told from none
+
+
+@KINDS
+def test_the_light_scale_ends_at_the_hue(kind):
+    assert theme.scale(kind, "light")[-1] == theme.HUES[kind]
+
+
+@KINDS
+def test_the_dark_scale_reaches_the_hue_early_and_goes_on_to_a_tint(kind):
+    colours = theme.scale(kind, "dark", 11)
+    assert colours[6] == theme.HUES[kind]
+    assert theme.HUES[kind] not in colours[:6] + colours[7:]
+    assert contrast(colours[-1], theme.PALETTES["dark"].page) > 1.5 * contrast(colours[6], theme.PALETTES["dark"].page)
+
+
+@MODES
+@KINDS
+def test_plotlys_scale_is_the_same_at_equal_distances(kind, mode):
+    places, colours = zip(*theme.plotly_scale(kind, mode), strict=True)
+    assert colours == theme.scale(kind, mode)
+    assert (places[0], places[-1]) == (0, 1)
+    assert {round(b - a, 9) for a, b in itertools.pairwise(places)} == {round(1 / (len(places) - 1), 9)}
+
+
+@MODES
+def test_differences_run_from_the_hue_of_a_loss_through_the_page_to_that_of_a_gain(mode):
+    palette, colours = theme.PALETTES[mode], theme.diverging(mode)
+    middle = len(colours) // 2
+    assert len(colours) == 2 * middle + 1
+    assert (colours[0], colours[middle], colours[-1]) == (palette.loss, palette.page, palette.gain)
+    assert (palette.loss, palette.gain) == ("#cc79a7", "#0072b2")
+    page, share = theme._oklab(palette.page), np.arange(1, middle + 1) / middle
+    for side in (colours[middle + 1 :], colours[middle - 1 :: -1]):  # from 0 outwards, either way as far as the value says
+        away = np.linalg.norm([theme._oklab(colour) - page for colour in side], axis=1)
+        np.testing.assert_allclose(away / away[-1], share, atol=0.02)
+
+
+@MODES
+def test_plotlys_scale_of_differences_has_the_page_at_the_middle(mode):
+    found = theme.plotly_scale("difference", mode)
+    assert [colour for _, colour in found] == list(theme.diverging(mode))
+    assert dict(map(tuple, found))[0.5] == theme.PALETTES[mode].page
+    np.testing.assert_allclose([place for place, _ in found], np.linspace(0, 1, len(found)))
+
+
+def test_each_kind_of_site_has_its_own_hue_in_both_themes():
+    assert set(theme.HUES) == set(theme.SITE_NAMES) == {"encoder", "decoder", "cross"}
+    for palette in theme.PALETTES.values():
+        assert {kind: getattr(palette, kind) for kind in theme.HUES} == theme.HUES
+    assert len(set(theme.HUES.values())) == 3
+
+
+@MODES
+def test_the_stylesheet_holds_every_variable(mode):
+    sheet = theme.stylesheet(mode)
+    for name, colour in asdict(theme.PALETTES[mode]).items():
+        assert f"--lab-{name.replace('_', '-')}:{colour}" in sheet
+    assert sheet.startswith("<style>")
+    assert sheet.count("</style>") == 1
+
+
+def test_no_rule_asks_for_a_variable_that_is_not_there():
+    there = set(theme.PALETTES["light"].css_variables())
+    assert there == set(theme.PALETTES["dark"].css_variables())
+    files = (ROOT / "viz").rglob("*.[cj]s*")
+    asked = {path.name: set(re.findall(r"var\((--lab-[a-z0-9-]+)\)", path.read_text(encoding="utf-8"))) for path in files}
+    assert {name: names - there for name, names in asked.items() if names - there} == {}
+    assert sum(map(len, asked.values())) > 20

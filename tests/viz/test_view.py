@@ -1,0 +1,199 @@
+"""The edits of a link, and what a view makes of them, of the mask matrix, and of how tokens are chosen."""
+
+from __future__ import annotations
+
+import dataclasses
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+import tiny
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Place
+from model.inference.request import RequestError
+from viz.links import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, link, parse
+from viz.view import View, with_intervention
+
+CODES = (
+    *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
+    *("row_cross.3.5_4-uniform", "row_dec.1_4-2", "off_cross.3.5", "off_enc", "skip_dec.2.ff", "skip_enc.1.self"),
+    *("source-positions_off", "target-positions_shuffled-7"),
+)
+MASKS = ("causal-off", "padding-off")
+
+
+def edits_of(*codes: str) -> tuple[Intervention, tuple[str, ...]]:
+    """The edits that a link with these codes makes, and what is said of it."""
+    view, faults = parse(dict(parse_qsl(urlencode({"edits": SEPARATOR.join(codes)}), keep_blank_values=True)))
+    assert dataclasses.replace(view, edits=BASELINE, causal_mask=True, padding_mask=True) == View()
+    return view.intervention, faults
+
+
+def test_many_edits_come_back_through_a_link():
+    view = View(edits=tiny.edited(*CODES))
+    assert len(view.edits.parts()) == len(CODES)
+    written = link(view)
+    assert set(written) == {"edits"}
+    assert sorted(written["edits"].split(SEPARATOR)) == sorted(CODES)
+    assert parse(dict(parse_qsl(urlencode(written)))) == (view, ())
+
+
+def test_the_order_of_a_links_edits_does_not_matter_nor_does_one_twice():
+    assert edits_of(*CODES) == edits_of(*reversed(CODES), *CODES[:3]) == (tiny.edited(*CODES), ())
+
+
+@pytest.mark.parametrize("place", [0, 1, len(CODES)])
+@pytest.mark.parametrize(
+    "bad",
+    ["nonsense", "off_enc.0", "window-0", "window-999", "block_enc_all-all", "skip_enc.1.cross", "<b>x</b>", " ", "off"],
+)
+def test_one_bad_edit_gets_one_sentence_and_the_others_hold(bad, place):
+    codes = [code for code in CODES if not code.startswith("window")]
+    made, faults = edits_of(*codes[:place], bad, *codes[place:])
+    assert made == tiny.edited(*codes)
+    assert len(faults) == 1
+    assert faults[0].endswith(f" The link's “{bad}” is left out.")
+    assert len(faults[0]) < 250
+
+
+def test_of_several_bad_edits_each_is_named():
+    made, faults = edits_of("one", "off_enc", "two", "off_cross.3", "window-3", "window-5")
+    assert made == tiny.edited("off_enc", "off_cross.3", "window-3")
+    assert [name in fault for name, fault in zip(("“one”", "“two”", "“window-5”"), faults, strict=True)] == [True] * 3
+
+
+def test_an_endless_edit_is_cut_in_its_sentence():
+    made, (fault,) = edits_of("off_enc", "x" * 9000)
+    assert made == tiny.edited("off_enc")
+    assert "x" * 40 in fault
+    assert len(fault) < 250
+
+
+def test_no_edit_at_all_between_the_commas_is_told():
+    made, faults = edits_of("")
+    assert (made, len(faults)) == (BASELINE, 1)
+    assert "is no edit" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("off_cross.3.5", "mean_cross.3.5"),
+        ("mean_enc.1", "off_enc.1.2"),
+        ("source-positions_off", "source-positions_shifted-2"),
+        ("block_enc_4-all", "row_enc_4-2"),
+        ("row_cross.1.1_1-1", "row_cross.1.1_1-uniform"),
+    ],
+)
+def test_of_edits_that_contradict_each_other_the_first_holds(one, two):
+    for first, second in ((one, two), (two, one)):
+        made, (fault,) = edits_of(first, second, "scaling-off")
+        assert made == tiny.edited(first, "scaling-off")
+        assert "contradict each other" in fault
+        assert fault.endswith(f" The link's “{second}” is left out.")
+
+
+@pytest.mark.parametrize(("count", "told"), [(MAX_EDITS, 0), (5 * MAX_EDITS, 1)])
+def test_more_edits_than_a_link_carries_are_left_out_in_one_sentence(count, told):
+    codes = [f"block_enc_{row}-{key}" for row in range(1, 101) for key in range(1, 11)][:count]
+    made, faults = edits_of(*codes)
+    assert made == tiny.edited(*codes[:MAX_EDITS])
+    assert len(faults) == told
+    assert all(f"at most {MAX_EDITS} edits" in fault for fault in faults)
+
+
+def test_as_many_edits_as_a_link_may_carry_fit_into_it():
+    longest = View(edits=tiny.edited(*(f"block_cross.12.16_{row}-128" for row in range(1, 129)), *CODES[:2]))
+    assert len(link(longest)["edits"]) <= MAX_LINK_TEXT
+    assert parse(link(longest)) == (longest, ())
+
+
+@pytest.mark.parametrize("codes", [MASKS[:1], MASKS[1:], (*MASKS, *CODES)])
+def test_a_mask_among_the_edits_is_off_and_is_written_as_its_switch(codes):
+    made, faults = edits_of(*codes)
+    assert (made, faults) == (tiny.edited(*codes), ())
+    view, _ = parse({"edits": SEPARATOR.join(codes)})
+    assert (view.causal_mask, view.padding_mask) == ("causal-off" not in codes, "padding-off" not in codes)
+    assert parse(link(view)) == (view, ())
+    assert not set(MASKS) & set(link(view).get("edits", "").split(SEPARATOR))
+    assert parse({"edits": codes[0], "causal": "off", "padmask": "off"})[0].intervention == tiny.edited(*MASKS, codes[0])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize("head", [5, None])
+def test_a_click_edits_all_layers_one_layer_or_one_head(kind, head):
+    view = View(kind=kind, layer=3, head=head)
+    assert dataclasses.replace(view, scope="all").place == Place(kind)
+    assert dataclasses.replace(view, scope="layer").place == Place(kind, 2)
+    assert dataclasses.replace(view, scope="head").place == Place(kind, 2, None if head is None else 4)  # no head: its layer
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("padding", [True, False])
+@pytest.mark.parametrize("codes", [(), CODES])
+def test_a_views_edits_and_switches_are_one_intervention_and_it_makes_the_view_again(causal, padding, codes):
+    view = View(causal_mask=causal, padding_mask=padding, edits=tiny.edited(*codes))
+    whole = tiny.edited(*codes, *(() if causal else MASKS[:1]), *(() if padding else MASKS[1:]))
+    assert view.intervention == whole
+    assert view.request().intervention == whole
+    assert bool(whole) is not (causal and padding and not codes)
+    assert with_intervention(whole) == {"causal_mask": causal, "padding_mask": padding, "edits": view.edits}
+    assert dataclasses.replace(View(), **with_intervention(whole)) == view
+
+
+@pytest.mark.parametrize(
+    ("strategy", "decoding"),
+    [
+        ("greedy", Decoding()),
+        ("yours", Decoding()),
+        ("beam", Decoding("beam", width=3, alpha=0.5)),
+        ("sample", Decoding("sample", temperature=0.7, top_k=4, top_p=0.9, seed=6)),
+    ],
+)
+def test_what_a_strategy_does_not_use_is_no_part_of_its_request(strategy, decoding):
+    view = View(strategy=strategy, width=3, alpha=0.5, temperature=0.7, top_k=4, top_p=0.9, seed=6)
+    assert view.request().decoding == decoding
+
+
+def test_what_was_drawn_with_other_controls_stays_as_it_is_and_the_next_draw_is_told():
+    view = View(strategy="sample", temperature=0.7, top_k=4, seed=6, drawn=(1.5, 0, 0.8))
+    assert view.decoding == Decoding("sample", temperature=1.5, top_p=0.8, seed=6)
+    assert view.controls == Decoding("sample", temperature=0.7, top_k=4)
+    assert dataclasses.replace(view, target="Deux.").controls is None
+    assert dataclasses.replace(view, strategy="beam").controls is None
+
+
+@pytest.mark.parametrize(("sentence", "chosen"), [(1, 0), (2, 1), (3, 2), (16, 2)])
+def test_the_chosen_sentence_is_asked_and_the_others_stand_beside_it_in_their_order(sentence, chosen):
+    texts = ("One owl.", "Two owls!", "Three?")
+    view = View(source="  One owl. Two owls!\nThree? ", sentence=sentence)
+    request = view.request()
+    assert view.sentences == texts
+    assert request.source == texts[chosen]
+    assert request.beside == tuple(text for text in texts if text != texts[chosen])
+    whole = dataclasses.replace(view, split=False)
+    assert (whole.request().source, whole.request().beside) == (view.source.strip(), ())
+
+
+def test_a_text_of_more_sentences_than_a_batch_may_have_is_no_request_unless_it_is_read_as_one():
+    view = View(source="Owl. " * 17)
+    with pytest.raises(RequestError, match="17 sentences; expected at most 16"):
+        view.request()
+    assert dataclasses.replace(view, split=False).request().beside == ()
+
+
+@pytest.mark.parametrize("where", ["branches", "path"])
+@pytest.mark.parametrize("size", [320, 8000])
+def test_tokens_beyond_the_vocabulary_are_named_and_what_holds_them_goes(where, size):
+    for token, faulty in ((size - 1, False), (size, True), (999_999, True)):
+        held = {"branches": ((5, 6), (5, token))} if where == "branches" else {"path": (5, token, 6)}
+        view = View(layer=1, **held)
+        found, faults = view.fit(4, 8, size)
+        if not faulty:
+            assert (found, faults) == (view, ())
+            continue
+        assert found == View(layer=1)
+        assert len(faults) == 1
+        assert f"the token {token};" in faults[0]
+        assert f"up to {size - 1}." in faults[0]

@@ -1,0 +1,236 @@
+"""What the tree is given, and what is taken from it. Clicking is tested in a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from model.config import END
+from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.strategy import Decoding
+from model.inference.analyse import Analysis, analyse
+from model.inference.request import Request
+from viz import theme
+from viz.translate import beam_tree as component
+from viz.translate.beam_tree import payload
+
+TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
+BEAM = Decoding("beam", limit=8, width=4)
+WAYS = [
+    Decoding(limit=8),
+    BEAM,
+    Decoding("beam", limit=8, width=2, alpha=0.0),
+    Decoding("beam", limit=3, width=8, alpha=2.5),
+    Decoding("sample", limit=8, seed=7),
+]
+DECODINGS = pytest.mark.parametrize("decoding", WAYS, ids=lambda d: f"{d.strategy} {d.width} {d.alpha}")
+LONG = Hypothesis((5, 6, 7, END), (-0.5, -1.0, -0.25, -1.25))  # -3 over 1.5
+SHORT = Hypothesis((5, END), (-0.5, -1.25))  # -1.75 over 7/6
+LIMIT = Hypothesis((5, 8, 9, 9), (-0.5, -2.0, -2.0, -1.5))
+GIVEN_UP = Hypothesis((8, 9), (-3.0, -0.5))
+TREE = Tree((SHORT, LONG, LIMIT), (GIVEN_UP,))
+
+
+def given(checkpoint, text: str = TEXTS[0], decoding: Decoding = BEAM, mode="light", **more) -> tuple[Analysis, dict]:
+    """An analysis and what the browser gets of it."""
+    found = analyse(checkpoint, Request(text, decoding=decoding, **more))
+    alpha = decoding.alpha if decoding.strategy == "beam" else None
+    return found, payload(found.tree, found.hypothesis.ids, checkpoint.target_tokenizer, alpha, mode)
+
+
+def way(nodes: list[dict], number: int) -> list[int]:
+    """The numbers of the nodes from the root to one of them."""
+    found = [number]
+    while (parent := nodes[found[-1]]["p"]) is not None:
+        found.append(parent)
+    return found[::-1]
+
+
+def test_nodes_by_hand(tokenizer):
+    data = payload(TREE, LONG.ids, tokenizer, 1.0, "light")
+    found = [(n["p"], n["s"], n["sc"], n["st"], n["no"]) for n in data["nodes"]]
+    assert found == [
+        (None, 1, -0.5, "grown", None),
+        (0, 2, -1.75, "finished", -1.5),  # over (5 + 2) / 6
+        (0, 2, -1.5, "grown", None),
+        (2, 3, -1.75, "grown", None),
+        (3, 4, -3.0, "finished", -2.0),  # over (5 + 4) / 6
+        (0, 2, -2.5, "grown", None),
+        (5, 3, -4.5, "grown", None),
+        (6, 4, -6.0, "limit", -4.0),
+        (None, 1, -3.0, "grown", None),
+        (8, 2, -3.5, "pruned", None),
+    ]
+    assert data["path"] == [0, 2, 3, 4]
+    assert data["ended"] == [1, 4, 7]
+    assert data["leaves"] == 4
+    pieces = [tokenizer.piece(i).removeprefix("·") for i in (5, END, 6, 7, END, 8, 9, 9, 8, 9)]
+    assert [n["t"] for n in data["nodes"]] == pieces
+    assert [data["nodes"][n]["x"] for n in data["ended"]] == [tokenizer.decode(h.ids) for h in TREE]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@DECODINGS
+def test_there_is_one_node_for_every_beginning_of_a_path(tiny_checkpoint, text, decoding):
+    analysis, data = given(tiny_checkpoint, text, decoding)
+    tokenizer, nodes = tiny_checkpoint.target_tokenizer, data["nodes"]
+    ended = {h.ids for h in analysis.tree}
+    paths = [*analysis.tree, *analysis.tree.pruned]
+    beginnings = {each.ids[:n]: each for each in paths for n in range(1, len(each.ids) + 1)}
+    numbers = {node.path: number for number, node in enumerate(analysis.tree.nodes)}
+    assert numbers.keys() == beginnings.keys()
+    assert len(nodes) == len(beginnings)
+    for ids, each in beginnings.items():
+        node = nodes[numbers[ids]]
+        goes_on = any(other[: len(ids)] == ids for other in beginnings if len(other) > len(ids))
+        ends = ("finished" if ids[-1] == END else "limit") if ids in ended else "pruned"
+        assert node["p"] == numbers.get(ids[:-1])
+        assert node["s"] == len(ids)
+        assert node["sc"] == pytest.approx(sum(each.log_probs[: len(ids)]), abs=0.51e-4)
+        assert node["st"] == ("grown" if goes_on else ends)
+        assert node["x"] == tokenizer.decode(ids)
+        assert node["t"] == (tokenizer.piece(ids[-1]).removeprefix("·") or "·")
+        assert [nodes[n]["s"] for n in way(nodes, numbers[ids])] == list(range(1, len(ids) + 1))
+    assert data["leaves"] == len(nodes) - len({node["p"] for node in nodes} - {None})
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@DECODINGS
+def test_ended_are_the_hypotheses_the_best_first(tiny_checkpoint, text, decoding):
+    analysis, data = given(tiny_checkpoint, text, decoding)
+    nodes = [data["nodes"][number] for number in data["ended"]]
+    assert [node["x"] for node in nodes] == [tiny_checkpoint.target_tokenizer.decode(h.ids) for h in analysis.tree]
+    assert len(nodes) == (decoding.width if decoding.strategy == "beam" else 1)
+    assert {node["st"] for node in nodes} <= {"finished", "limit"}
+    if decoding.strategy == "beam":
+        ranks = [node["no"] for node in nodes]
+        assert ranks == sorted(ranks, reverse=True)
+        assert ranks == [pytest.approx(n["sc"] / ((5 + n["s"]) / 6) ** decoding.alpha, abs=1.1e-4) for n in nodes]
+
+
+@pytest.mark.parametrize("decoding", [Decoding(limit=8), BEAM], ids=lambda d: d.strategy)
+def test_with_branches_too_the_best_is_first(tiny_checkpoint, decoding):
+    outranked = 0
+    for text in TEXTS:
+        plain = analyse(tiny_checkpoint, Request(text, decoding=decoding))
+        best = analyse(tiny_checkpoint, Request(text, decoding=Decoding("beam", limit=8, width=16))).tree[0]
+        _, data = given(tiny_checkpoint, text, decoding, branches=(best.ids[:7],))
+        scores = [data["nodes"][number]["sc"] for number in data["ended"]]
+        assert len(scores) >= len(plain.tree)
+        outranked += max(scores) > plain.tree[0].score + 1e-3
+        assert scores == sorted(scores, reverse=True)  # all of one length
+    assert outranked
+
+
+def test_the_length_penalty_may_rank_a_longer_one_first(tokenizer):
+    data = payload(Tree((LONG, SHORT)), LONG.ids, tokenizer, 3.0, "light")
+    first, second = (data["nodes"][number] for number in data["ended"])
+    assert first["sc"] < second["sc"]
+    assert first["no"] == pytest.approx(-3.0 / 1.5**3, abs=0.51e-4)
+    assert first["no"] > second["no"] == pytest.approx(-1.75 / (7 / 6) ** 3, abs=0.51e-4)
+
+
+def test_only_what_has_ended_has_a_rank_and_only_where_the_penalty_ranks(tokenizer):
+    for alpha, ranked in ((1.0, 3), (0.0, 3), (None, 0)):
+        nodes = payload(TREE, SHORT.ids, tokenizer, alpha, "light")["nodes"]
+        assert sum(node["no"] is not None for node in nodes) == ranked
+        assert all(node["no"] in (None, node["sc"]) for node in nodes) == (alpha != 1.0)
+
+
+def test_hypotheses_share_the_nodes_of_their_common_beginning(tiny_checkpoint):
+    analysis, data = given(tiny_checkpoint)
+    ways = [way(data["nodes"], number) for number in data["ended"]]
+    shared = 0
+    for one, first in zip(analysis.tree, ways, strict=True):
+        for other, second in zip(analysis.tree, ways, strict=True):
+            same = [a == b for a, b in zip(one.ids, other.ids, strict=True)]
+            common = same.index(False) if False in same else len(same)
+            assert first[:common] == second[:common]
+            assert not set(first[common:]) & set(second[common:])
+            shared += 0 < common < len(same)
+    assert shared
+    assert len(data["nodes"]) < sum(len(h.ids) for h in (*analysis.tree, *analysis.tree.pruned))
+
+
+def test_path_are_the_nodes_of_the_hypothesis_that_is_looked_at(tiny_checkpoint):
+    plain, _ = given(tiny_checkpoint)
+    for wanted in (*plain.tree, *plain.tree.pruned):
+        analysis, data = given(tiny_checkpoint, path=wanted.ids)
+        assert analysis.hypothesis.ids == wanted.ids
+        assert data["path"] == way(data["nodes"], data["path"][-1])
+        assert [data["nodes"][n]["x"] for n in data["path"]] == [
+            tiny_checkpoint.target_tokenizer.decode(wanted.ids[:n]) for n in range(1, len(wanted.ids) + 1)
+        ]
+        assert (data["path"][-1] in data["ended"]) == (wanted in plain.tree.hypotheses)
+
+
+def test_a_branch_is_a_path_of_the_tree(tiny_checkpoint):
+    plain, before = given(tiny_checkpoint, decoding=WAYS[0])
+    start = plain.hypothesis.ids[:2]
+    other = next(i for i in range(5, 20) if i != plain.hypothesis.ids[2])
+    analysis, data = given(tiny_checkpoint, decoding=WAYS[0], branches=((*start, other),))
+    assert analysis.hypothesis.ids[:3] == (*start, other)
+    assert len(data["ended"]) == 2
+    one, two = (way(data["nodes"], number) for number in data["ended"])
+    assert one[:2] == two[:2] == data["path"][:2]
+    assert one[2] != two[2]
+    assert len(data["nodes"]) == 2 * len(before["nodes"]) - 2
+
+
+def test_a_path_that_the_tree_lacks_is_shown_as_far_as_it_goes(tokenizer):
+    assert payload(TREE, (5, 6, 200), tokenizer, None, "light")["path"] == [0, 2]
+    assert payload(TREE, (200,), tokenizer, None, "light")["path"] == []
+
+
+def test_a_token_that_is_a_space_alone_is_seen(tokenizer):
+    space = tokenizer.encode("a  b")[1]
+    assert tokenizer.piece(space) == "·"
+    (node,) = payload(Tree((Hypothesis((space,), (-1.0,)),)), (space,), tokenizer, None, "light")["nodes"]
+    assert node["t"] == "·"
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_all_of_it_is_json_and_the_theme_travels_with_it(tiny_checkpoint, mode):
+    _, data = given(tiny_checkpoint, mode=mode)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["style"] == theme.PALETTES[mode].css_variables()
+
+
+def test_what_looks_like_markup_comes_through_as_text_alone(tokenizer):
+    typed = "<img src=x onerror=alert(1)>&lt;"
+    ids = (*tokenizer.encode(typed), END)
+    nodes = payload(Tree((Hypothesis(ids, (-1.0,) * len(ids)),)), ids, tokenizer, None, "light")["nodes"]
+    assert nodes[-1]["x"] == typed
+    assert nodes[-1]["t"] == "</s>"
+    assert "".join(node["t"] for node in nodes[:-1]).replace("·", "") == typed.replace(" ", "")
+
+
+# -- what the browser reports ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "whole"), [("path", False), ("whole", True)])
+@pytest.mark.parametrize(
+    ("reported", "told"),
+    [
+        (0, [0]),
+        (9, [9]),
+        (3.0, [3]),
+        (10, []),
+        (-1, []),
+        (None, []),
+        ("2", []),
+        ([2], []),
+        ({"path": 2}, []),
+        (float("nan"), []),
+    ],
+)
+def test_only_a_node_of_this_tree_is_taken_from_the_browser(tokenizer, monkeypatch, name, whole, reported, told):
+    mounted, heard = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: reported if asked == name else None)
+    data = payload(TREE, LONG.ids, tokenizer, None, "light")
+    component.beam_tree(data, lambda number, whole: heard.append((number, whole)))
+    assert mounted["data"] is data
+    mounted[f"on_{name}_change"]()
+    assert heard == [(number, whole) for number in told]

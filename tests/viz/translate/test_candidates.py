@@ -1,0 +1,251 @@
+"""What the candidates are given, and what is taken from them. Clicking is tested in a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.config import PAD, START
+from model.decoding.sampling import MIN_TEMPERATURE, choices
+from model.decoding.strategy import Decoding
+from model.inference.analyse import Analysis, analyse
+from model.inference.request import Request
+from viz import theme
+from viz.translate import candidates as component
+from viz.translate.candidates import SHOWN, payload
+
+TEXT = "The red fox takes a lamp."
+SHORT = Decoding(limit=8)
+DRAWN = Decoding("sample", limit=8, seed=7)
+UNLIKELY = "Né à l'été 🦉."
+CONTROLS = [
+    {},
+    {"temperature": 0.6},
+    {"temperature": 2.5},
+    {"top_k": 5},
+    {"top_k": 40},
+    {"top_p": 0.4},
+    {"top_p": 0.05},
+    {"temperature": 1.7, "top_k": 12, "top_p": 0.7},
+    {"temperature": 0.0},
+    {"temperature": 0.0, "top_k": 3, "top_p": 0.5},
+]
+DRAWING = pytest.mark.parametrize("controls", CONTROLS, ids=str)
+
+
+def asked(checkpoint, text: str = TEXT, **more) -> Analysis:
+    return analyse(checkpoint, Request(text, **({"decoding": SHORT} | more)))
+
+
+def given(checkpoint, analysis: Analysis, mode="light", **controls):
+    """What the browser gets; without controls nothing is sampled."""
+    made = Decoding("sample", **controls) if controls else None
+    return payload(analysis, checkpoint.target_tokenizer, made, "a name", mode)
+
+
+def sampled(checkpoint, analysis: Analysis, controls):
+    return given(checkpoint, analysis, **({"temperature": 1.0} | controls))
+
+
+def logits_of(checkpoint, analysis: Analysis) -> np.ndarray:
+    """What the network itself says, one step a row."""
+    found = analysis.trace
+    source, inputs = torch.tensor([found.source.ids]), torch.tensor([found.inputs.ids])
+    return tiny.logits(checkpoint.model, source, inputs)[0].double().numpy()
+
+
+def by_hand(logits: np.ndarray, temperature=1.0, top_k=0, top_p=1.0) -> dict[int, tuple[float, str]]:
+    """Probability of being drawn and reason of the cut, for every token that may be chosen, likeliest first."""
+    order = sorted(set(range(len(logits))) - {PAD, START}, key=lambda i: -logits[i])
+    if temperature == 0:
+        return {i: (1.0, "") if i == order[0] else (0.0, "t") for i in order}
+    weight = {i: np.exp((logits[i] - logits[order[0]]) / temperature) for i in order}
+    most = order[: top_k or None]
+    whole, before, kept = sum(weight[i] for i in most), 0.0, []
+    for i in most:
+        if before >= top_p * whole:
+            break
+        kept.append(i)
+        before += weight[i]
+    reasons = {i: "" if i in kept else "p" if i in most else "k" for i in order}
+    return {i: (weight[i] / before if i in kept else 0.0, reasons[i]) for i in order}
+
+
+@DRAWING
+def test_rows_while_sampling_by_hand(tiny_checkpoint, controls):
+    analysis = asked(tiny_checkpoint, decoding=DRAWN)
+    data, logits = sampled(tiny_checkpoint, analysis, controls), logits_of(tiny_checkpoint, analysis)
+    temperature = controls.get("temperature", 1.0)
+    for step, rows in enumerate(data["rows"]):
+        expected = by_hand(logits[step], **controls)
+        assert [row[1] for row in rows] == list(expected)[:SHOWN]
+        for piece, token, logit, scaled, probability, reason in [*rows, data["chosen"][step]]:
+            assert piece == tiny_checkpoint.target_tokenizer.piece(token)
+            assert logit == pytest.approx(logits[step, token], abs=0.52e-3)
+            assert scaled == (pytest.approx(logits[step, token] / temperature, abs=0.55e-3) if temperature else None)
+            assert (pytest.approx(probability, abs=1e-5), reason) == expected[token]
+        assert data["kept"][step] == sum(not reason for _, reason in expected.values())
+
+
+@DRAWING
+def test_rows_are_those_that_sampling_uses(tiny_checkpoint, controls):
+    analysis = asked(tiny_checkpoint, decoding=DRAWN)
+    data = sampled(tiny_checkpoint, analysis, controls)
+    for step, rows in enumerate(data["rows"]):
+        made = choices(analysis.trace.log_probs[step], **controls)
+        assert [row[1] for row in rows] == made.ids[:SHOWN].tolist()
+        assert [not row[5] for row in rows] == made.kept[:SHOWN].tolist()
+        np.testing.assert_allclose([row[4] for row in rows], made.probability[:SHOWN], rtol=0, atol=0.51e-5)
+        assert data["kept"][step] == made.kept.sum()
+
+
+def test_every_reason_of_a_cut_is_met_here(tiny_checkpoint):
+    analysis = asked(tiny_checkpoint, decoding=DRAWN)
+    for controls, reasons in (({"top_k": 5}, "k"), ({"top_p": 0.05}, "p"), ({"temperature": 0.0}, "t")):
+        data = sampled(tiny_checkpoint, analysis, controls)
+        assert {row[5] for rows in data["rows"] for row in rows} == {"", reasons}
+    both = sampled(tiny_checkpoint, analysis, {"top_k": 12, "top_p": 0.7})
+    assert {row[5] for rows in both["rows"] for row in rows} == {"", "k", "p"}
+
+
+@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}, {"pad": 2}], ids=str)
+def test_where_nothing_is_sampled_probabilities_are_the_softmax_and_nothing_is_cut(tiny_checkpoint, more):
+    analysis = asked(tiny_checkpoint, **more)
+    data, logits = given(tiny_checkpoint, analysis), logits_of(tiny_checkpoint, analysis)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    shares_of_all = 0
+    for step, rows in enumerate(data["rows"]):
+        assert len(rows) == SHOWN
+        for _, token, logit, scaled, probability, reason in [*rows, data["chosen"][step]]:
+            assert probability == pytest.approx(shares[step, token], abs=1e-5)
+            assert logit == scaled == pytest.approx(logits[step, token], abs=0.52e-3)
+            assert reason == ""
+        assert [row[4] for row in rows] == sorted((row[4] for row in rows), reverse=True)
+        assert not {PAD, START} & {row[1] for row in rows}
+        shares_of_all += shares[step, [PAD, START]].sum() > 1e-3
+    assert shares_of_all  # what may never be chosen has a share that is not dealt out to the others
+    assert data["sampling"] is False
+
+
+@pytest.mark.parametrize("controls", [{}, {"temperature": 1.3}, {"top_k": 3}, {"temperature": 0.0}], ids=str)
+@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}], ids=str)
+def test_the_chosen_token_has_its_row_also_where_it_is_not_among_the_shown(tiny_checkpoint, more, controls):
+    analysis = asked(tiny_checkpoint, **more)
+    data = given(tiny_checkpoint, analysis, **controls)
+    assert [row[1] for row in data["chosen"]] == list(analysis.trace.outputs.ids)
+    shown = [[row for row in rows if row[1] == own[1]] for rows, own in zip(data["rows"], data["chosen"], strict=True)]
+    assert all(rows in ([], [own]) for rows, own in zip(shown, data["chosen"], strict=True))
+    assert all(shown) == (not more)  # what the model chose itself is always among them
+
+
+def test_a_chosen_token_may_be_cut_by_controls_that_have_moved(tiny_checkpoint):
+    analysis = asked(tiny_checkpoint, decoding=DRAWN)
+    data = sampled(tiny_checkpoint, analysis, {"top_k": 5})
+    far = [own for rows, own in zip(data["rows"], data["chosen"], strict=True) if own not in rows]
+    assert len(far) > 2
+    assert {(own[4], own[5]) for own in far} == {(0.0, "k")}
+
+
+def with_one_likely(analysis: Analysis, logit: float) -> Analysis:
+    """The same steps, with a token that is ahead of all others by a logit."""
+    logits = np.zeros_like(analysis.trace.log_probs)
+    logits[:, 9] = logit
+    totals = np.logaddexp.reduce(logits, axis=1)
+    trace = dataclasses.replace(analysis.trace, log_probs=logits - totals[:, None], log_totals=totals)
+    return dataclasses.replace(analysis, trace=trace)
+
+
+def test_where_nothing_is_sampled_nothing_is_cut_however_sure_the_model_is(tiny_checkpoint):
+    data = given(tiny_checkpoint, with_one_likely(asked(tiny_checkpoint), 40.0))
+    assert {row[5] for row in [*data["rows"][0], data["chosen"][0]]} == {""}
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.3, 1.0])
+def test_a_top_p_of_one_cuts_nothing(tiny_checkpoint, temperature):
+    data = given(tiny_checkpoint, with_one_likely(asked(tiny_checkpoint), 4.0), temperature=temperature)
+    assert {row[5] for row in data["rows"][0]} == {""}
+    assert data["kept"][0] == tiny_checkpoint.target_tokenizer.size - 2
+
+
+@pytest.mark.parametrize("temperature", [0.0, MIN_TEMPERATURE, 0.65, 10.0])
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_all_of_it_is_json(tiny_checkpoint, mode, temperature):
+    analysis = asked(tiny_checkpoint, decoding=DRAWN)
+    data = given(tiny_checkpoint, analysis, mode, temperature=temperature)
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["style"] == theme.PALETTES[mode].css_variables()
+    assert data["temperature"] == f"{temperature:g}"
+    assert data["sampling"] is True
+    assert data["trace"] == "a name"
+    assert data["size"] == tiny_checkpoint.target_tokenizer.size
+    assert data["reads"] == ["<s>", *analysis.trace.outputs.labels[:-1]]
+    assert {len(data[name]) for name in ("rows", "chosen", "kept", "reads")} == {len(analysis.trace.outputs)}
+
+
+# -- what the browser reports ------------------------------------------------------------------------------------------
+
+
+def reported(monkeypatch, name: str, value):
+    """What is heard of a value that the browser reports under a name, with two steps and a hundred tokens."""
+    mounted, heard = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+    data = {"rows": [[], []], "size": 100, "guess": False}
+    hear = {each: lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")}
+    component.candidates(data, hear["branch"], hear["word"], hear["guess"])
+    assert mounted["data"] is data
+    assert heard == []
+    mounted[f"on_{name}_change"]()
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"step": 2, "token": 99}, [(2, 99)]),
+        ({"step": 1.0, "token": 5.0}, [(1, 5)]),
+        ({"step": 3, "token": 5}, []),
+        ({"step": 0, "token": 5}, []),
+        ({"step": 1, "token": 100}, []),
+        ({"step": 1, "token": -1}, []),
+        ({"step": 1, "token": float("nan")}, []),
+        ({"step": float("inf"), "token": 5}, []),
+        ({"step": "1", "token": 5}, []),
+        ({"step": 1, "token": "5"}, []),
+        ({"step": 1}, []),
+        ({"token": 5}, []),
+        ([1, 5], []),
+        (None, []),
+    ],
+    ids=str,
+)
+def test_only_a_token_of_the_vocabulary_at_a_step_of_this_trace_is_a_branch(monkeypatch, value, told):
+    assert reported(monkeypatch, "branch", value) == [("branch", *each) for each in told]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"step": 2, "text": "<b>"}, [(2, "<b>")]),
+        ({"step": 1, "text": ""}, [(1, "")]),
+        ({"step": 3, "text": "a"}, []),
+        ({"step": 1, "text": 5}, []),
+        ({"step": 1}, []),
+        ({"text": "a"}, []),
+        ("a", []),
+        (None, []),
+    ],
+    ids=str,
+)
+def test_only_a_text_at_a_step_of_this_trace_is_a_word(monkeypatch, value, told):
+    assert reported(monkeypatch, "word", value) == [("word", *each) for each in told]
+
+
+@pytest.mark.parametrize(("value", "told"), [(True, True), (False, False), (None, False)])
+def test_guessing_is_on_or_off(monkeypatch, value, told):
+    assert reported(monkeypatch, "guess", value) == [("guess", told)]

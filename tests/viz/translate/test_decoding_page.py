@@ -1,0 +1,278 @@
+"""The Decoding segment of Translate without a browser: strategies with their controls, sampling, branches and paths."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from viz_helpers import TRANSLATE, WHAT_IF, Lab, unescaped
+
+from model.config import END
+from model.decoding.strategy import Decoding
+from model.inference.request import Request
+from viz import cache
+from viz.links import MAX_BRANCHES, SEPARATOR
+
+SENTENCE = "Seven owls sat on the roof."
+
+
+def lab(**link: str) -> Lab:
+    return Lab(**({"text": SENTENCE, "show": "decoding"} | link))
+
+
+def analysed(source: str = SENTENCE, **asked):
+    return cache.analyse(Request(source, **asked), "auto")
+
+
+def joined(*paths: tuple[int, ...]) -> str:
+    return SEPARATOR.join("-".join(map(str, path)) for path in paths)
+
+
+def tree(page: Lab) -> dict | None:
+    return page._mounted("beam_tree")
+
+
+def shown(page: Lab) -> tuple[int, ...]:
+    """The tokens under the timeline, by the candidates that were chosen."""
+    return tuple(row[1] for row in page._mounted("candidates")["chosen"])
+
+
+def field(page: Lab, name: str, typed: str | None = None):
+    """What stands in a field, after it was typed into where `typed` says so."""
+    if typed is not None:
+        page.at.text_input(key=name).set_value(typed)
+        page.run()
+    return page.at.text_input(key=name).value
+
+
+def moved(page: Lab, key: str, value: float) -> Lab:
+    page.at.slider(key=key).set_value(value)
+    return page.run()
+
+
+def branches(page: Lab) -> list[str]:
+    return [key for key in page.buttons if (key or "").startswith("branch ")]
+
+
+# -- strategies and their controls ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "decoding", "fields"),
+    [
+        ({}, Decoding(), []),
+        ({"decode": "beam", "width": "3", "alpha": "0.5"}, Decoding("beam", width=3, alpha=0.5), ["width", "alpha"]),
+        (
+            {"decode": "sample", "temperature": "0.7", "top_k": "9", "top_p": "0.9", "seed": "5"},
+            Decoding("sample", temperature=0.7, top_k=9, top_p=0.9, seed=5),
+            ["top_k", "seed"],
+        ),
+    ],
+)
+def test_a_strategy_shows_its_controls_its_tree_and_its_translation(link, decoding, fields):
+    page, found = lab(**link), analysed(decoding=decoding)
+    assert (page.faults, page.warnings, page.link) == ([], [], {"text": SENTENCE, "show": "decoding"} | link)
+    assert shown(page) == found.hypothesis.ids
+    assert page.timeline["how"] == found.how
+    assert len(tree(page)["nodes"]) == len(found.tree.nodes)
+    assert len(tree(page)["ended"]) == len(found.tree)
+    assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]] == list(range(1, len(shown(page)) + 1))
+    assert (tree(page)["nodes"][0]["no"], page.charts) == (None, [])
+    assert (tree(page)["nodes"][tree(page)["ended"][0]]["no"] is None) is (decoding.strategy != "beam")
+    keys = [box.key for box in page.at.text_input if box.key.startswith("field ")]
+    assert keys == [f"field {name}" for name in fields]
+    assert [field(page, key) for key in keys] == [link[name] for name in fields]
+    assert [slider.value for slider in page.at.slider] == [float(link[n]) for n in ("temperature", "top_p") if n in link]
+
+
+def test_the_strategy_is_chosen_and_left_again():
+    page = lab()
+    greedy = page.timeline
+    for name in ("beam", "sample", "greedy"):
+        page.pick("strategy", name)
+        assert page.link.get("decode", "greedy") == name
+    assert page.timeline == greedy
+
+
+BAD = [  # strategy, control, what is typed, what the sentence calls it
+    *(("beam", "width", typed, "beam's width") for typed in ("1000", "0", "abc", "-1", "2.5", "", "<b>9</b>")),
+    *(("beam", "alpha", typed, "length penalty's alpha") for typed in ("nan", "-1", "inf", "6", "x" * 500)),
+    *(("sample", "top_k", typed, "top-k") for typed in ("-3", "abc", "1.5", "  ")),
+    *(("sample", "seed", typed, "seed") for typed in ("abc", "-1", "1000000")),
+]
+FIXED = {"width": "2", "alpha": "0,5", "top_k": "3", "seed": "4"}
+
+
+@pytest.mark.parametrize(("strategy", "name", "typed", "called"), BAD, ids=lambda value: value[:12])
+def test_what_cannot_be_used_stays_in_its_field_with_one_sentence_and_the_picture_stays(strategy, name, typed, called):
+    page = lab(decode=strategy)
+    before, link, found = page.timeline, page.link, tree(page)
+    assert field(page, f"field {name}", typed) == typed
+    assert (page.timeline, page.link, tree(page), page.faults) == (before, link, found, [])
+    (sentence,) = page.warnings
+    told = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
+    assert sentence.startswith(f"The {called} is {told}; expected a")
+    assert sentence.endswith(".")
+    assert [piece for piece in page.html if "<b>9</b>" in piece] == []
+    assert (page.run().warnings, field(page, f"field {name}")) == ([sentence], typed)
+    field(page, f"field {name}", FIXED[name])
+    assert page.warnings == []
+    drawn = {"drawn": "1_0_1"} if name == "top_k" else {}  # what was drawn stays
+    assert page.link == link | {name: FIXED[name].replace(",", ".")} | drawn
+    assert (page.timeline["trace"] == before["trace"]) is bool(drawn)
+
+
+def test_the_value_that_was_there_before_takes_the_sentence_away_too():
+    page = lab(decode="beam")
+    field(page, "field width", "1000")
+    assert (field(page, "field width", "4"), page.warnings) == ("4", [])
+
+
+def test_two_faulty_fields_have_a_sentence_each():
+    page = lab(decode="beam")
+    field(page, "field width", "0")
+    field(page, "field alpha", "nan")
+    assert [text.split(" is ")[0] for text in page.warnings] == ["The beam's width", "The length penalty's alpha"]
+    assert (field(page, "field alpha", "1"), len(page.warnings), field(page, "field width")) == ("1", 1, "0")
+
+
+def test_a_link_that_wins_is_shown_in_the_fields():
+    page = lab(decode="beam")
+    field(page, "field width", "1000")
+    page.at.query_params["width"] = "2"
+    page.run()
+    assert (page.timeline["how"], field(page, "field width"), page.warnings) == ("beam of 2", "2", [])
+
+
+# -- sampling ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_and_link_repeat_the_same_text_and_another_seed_does_not():
+    link = {"decode": "sample", "temperature": "1.5", "seed": "7"}
+    page = lab(**link)
+    assert shown(page) == shown(lab(**page.link)) == shown(page.run())
+    others = {shown(lab(**link | {"seed": str(seed)})) for seed in (8, 9)}
+    assert len(others | {shown(page)}) == 3
+
+
+@pytest.mark.parametrize(("key", "value"), [("temperature", 0.5), ("top_p", 0.6), ("field top_k", "3")])
+def test_a_moved_control_leaves_what_was_drawn_until_it_is_drawn_again(key, value):
+    page = lab(decode="sample", temperature="1.5", seed="999999")
+    before, rows, name = page.timeline, page._mounted("candidates")["rows"], key.removeprefix("field ")
+    field(page, key, value) if key.startswith("field ") else moved(page, key, value)
+    assert (page.timeline, page.warnings) == (before, [])
+    assert (page.link[name], page.link["drawn"]) == (str(value), "1.5_0_1")
+    told = "The text was drawn at temperature 1.5, top-k 0, top-p 1; draw again for the new ones."
+    assert told in page.sentences("lab-note")
+    now = page._mounted("candidates")["rows"]  # the candidates are already those of the next draw
+    assert [[row[1] for row in step] for step in now] == [[row[1] for row in step] for step in rows]
+    assert now != rows
+    assert lab(**page.link).timeline == before  # the link has both: what was drawn, and what would be
+    page.click("draw")
+    assert ("drawn" in page.link, page.link["seed"], page.link[name]) == (False, "0", str(value))
+    assert told not in page.sentences("lab-note")
+    asked = Decoding("sample", seed=0, **({"temperature": 1.5} | {name: float(value) if name != "top_k" else int(value)}))
+    assert shown(page) == analysed(decoding=asked).hypothesis.ids
+
+
+def test_a_control_that_is_put_back_has_changed_nothing():
+    page = lab(decode="sample")
+    before = page.timeline, page.link
+    moved(moved(page, "temperature", 0.5), "temperature", 1.0)
+    assert (page.timeline, page.link) == before
+    assert not any("was drawn at" in text for text in page.sentences("lab-note"))
+
+
+def test_the_slider_of_top_p_ends_above_nothing():
+    page = lab(decode="sample", top_p="0.01")
+    assert page.at.slider(key="top_p").min == 0.01
+    assert page.warnings == [] and page.link["top_p"] == "0.01"
+
+
+# -- branches and paths -----------------------------------------------------------------------------------------------------
+
+
+def forks() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two beginnings that greedy decoding does not take: at the first step, and at the third."""
+    ids = analysed().hypothesis.ids
+    return tuple((*ids[:n], next(t for t in (300, 301) if t != ids[n])) for n in (0, 2))
+
+
+@pytest.mark.parametrize("decode", ["greedy", "beam", "sample"])
+def test_branches_of_a_link_are_shown_and_can_be_taken_back(decode):
+    one, two = forks()
+    original = shown(lab(decode=decode))
+    page = lab(decode=decode, branch=joined(one, two))
+    assert branches(page) == [f"branch {one}", f"branch {two}"]
+    assert all(unescaped(page.at.button(key=key).label).endswith("×") for key in branches(page))
+    assert shown(page)[: len(two)] == two
+    assert page.timeline["how"].endswith(", branched off")
+    page.click(f"branch {two}")
+    assert (branches(page), shown(page)[:1], page.link["branch"]) == ([f"branch {one}"], one, joined(one))
+    page.click(f"branch {one}")
+    assert (branches(page), shown(page), "branch" in page.link) == ([], original, False)
+    page = lab(decode=decode, branch=joined(one, two), path=joined(one)).click("unbranch")
+    assert (branches(page), shown(page), {"branch", "path"} & set(page.link)) == ([], original, set())
+
+
+def test_a_path_of_a_link_is_shown_and_one_that_is_not_there_falls_back_to_the_best():
+    asked = analysed(decoding=Decoding("beam"))
+    second = asked.tree[1].ids
+    page = lab(decode="beam", path=joined(second))
+    assert (shown(page), page.timeline["how"]) == (second, "beam of 4, number 2")
+    assert [tree(page)["nodes"][n]["s"] for n in tree(page)["path"]][-1] == len(second)
+    given_up = asked.tree.pruned[0].ids
+    page = lab(decode="beam", path=joined(given_up))
+    assert (shown(page), len(page.warnings)) == (given_up, 1)
+    assert "given up" in page.warnings[0]
+    page = lab(decode="beam", path="300-301-302")
+    assert (shown(page), page.faults) == (asked.tree[0].ids, [])
+    assert page.warnings == ["The path that was chosen is not in this tree: the best one is shown."]
+    assert "path" not in page.link
+
+
+def test_the_beginning_of_a_living_path_was_not_given_up():
+    page = lab(path=joined(analysed().hypothesis.ids[:2]))
+    assert shown(page) == analysed().hypothesis.ids
+    assert not any("given up" in text for text in (page.timeline["how"], *page.warnings))
+
+
+def test_a_path_goes_with_the_controls_that_it_was_found_under():
+    page = lab(decode="beam", path=joined(analysed(decoding=Decoding("beam")).tree[1].ids))
+    field(page, "field width", "3")
+    assert "path" not in page.link
+    assert shown(page) == analysed(decoding=Decoding("beam", width=3)).hypothesis.ids
+
+
+def test_a_new_sentence_drops_branches_and_path():
+    one, two = forks()
+    page = lab(branch=joined(one, two), path=joined(one), step="3").type("Nine owls.")
+    assert page.link == {"text": "Nine owls.", "show": "decoding"}
+    assert (branches(page), page.timeline["how"]) == ([], "greedy")
+
+
+def test_a_new_checkpoint_drops_branches_and_path(home):
+    shutil.copytree(home, home.parent / "twin")
+    page = lab(checkpoint=home.name, branch="30-31~32", path="30-31")
+    assert len(branches(page)) == 2
+    page.at.selectbox(key="checkpoint").set_value("twin")
+    page.run()
+    assert page.link == {"text": SENTENCE, "show": "decoding", "checkpoint": "twin", "layer": "2"}
+    assert (branches(page), page.faults) == ([], [])
+
+
+@pytest.mark.parametrize("link", [{"branch": "30~30-320"}, {"path": "30-999999"}, {"branch": "320", "path": "999999"}])
+@pytest.mark.parametrize("at", [TRANSLATE, WHAT_IF])
+def test_tokens_that_the_checkpoint_has_not_get_one_sentence_and_the_page_is_whole(home, link, at):
+    plain = Lab(at, text=SENTENCE, show="decoding", checkpoint=home.name)
+    page = Lab(at, text=SENTENCE, show="decoding", checkpoint=home.name, **link)
+    (sentence,) = [text for text in page.warnings if "token" in text and "link" in text]
+    assert "up to 319." in sentence
+    assert (page.faults, page.link, page.timeline) == ([], plain.link, plain.timeline)
+
+
+def test_a_branch_that_ends_at_once_and_as_many_as_there_may_be_are_shown():
+    page = lab(branch=joined((END,), *((300 + n,) for n in range(MAX_BRANCHES - 1))))
+    assert (len(branches(page)), page.faults) == (MAX_BRANCHES, [])
+    assert unescaped(page.at.button(key=f"branch {(END,)}").label) == "→ </s> ×"
+    assert shown(page)[0] == 300 + MAX_BRANCHES - 2

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import re
+
+import numpy as np
+import pytest
+from viz_helpers import ROOT
+
+from model.config import PAD
+from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
+from model.inference.analyse import Analysis, analyse
+from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.trace import Site
+from viz import theme
+from viz.translate import timeline as component
+from viz.translate.timeline import ROWS, payload
+
+TEXT = "The red fox takes a lamp."
+SHORT = Decoding(limit=8)
+UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
+TRANSLATE = ROOT / "viz" / "translate"
+
+
+@pytest.fixture
+def ask(tiny_checkpoint):
+    """What a request leads to: the analysis and the payload of one of its views."""
+
+    def asked(text: str = TEXT, layer: int = 1, head: int | None = None, step: int = 1, theme_mode="light", **more):
+        analysis = analyse(tiny_checkpoint, Request(text, **({"decoding": SHORT} | more)))
+        return analysis, payload(analysis, tiny_checkpoint, layer, head, step, theme_mode)
+
+    return asked
+
+
+@pytest.fixture
+def parted(ask) -> tuple[Analysis, dict]:
+    """An answer, decoded again under an edit, that leaves the baseline's after its first step."""
+    texts = (f"The {a} {b} {c} a lamp." for a in ("red", "old") for b in ("fox", "boat", "king") for c in ("sees", "takes"))
+    for text in texts:
+        for edit in (UNCAUSAL, UNPADDED):
+            analysis, data = ask(text, mode="again", intervention=edit, pad=4)
+            if 1 < analysis.comparable < len(analysis.trace.outputs):
+                return analysis, data
+    raise AssertionError("no sentence parts from its baseline; the made-up checkpoint must be changed")
+
+
+def close(one, two) -> None:
+    np.testing.assert_allclose(np.array(one), two, rtol=0, atol=0.500001e-5)
+
+
+@pytest.mark.parametrize("head", [None, 0, 1])
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("more", [{}, {"pad": 3}, {"target": "Lo varun roji prenda una lumel."}], ids=str)
+def test_rows_are_the_traces_rows_to_five_decimals(ask, layer, head, more):
+    analysis, data = ask(layer=layer, head=head, **more)
+    trace = analysis.trace
+    close(data["cross"], trace.view(Site("cross", layer), head).values)
+    close(data["decoder"], trace.view(Site("decoder", layer), head).values)
+    close(data["probability"], trace.probabilities)
+    np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[Site("decoder", layer)])
+    assert [token["t"] for token in data["source"]] == list(trace.source.labels)
+    assert [token["w"] for token in data["source"]] == list(trace.source.words)
+    assert [(token["t"], token["w"]) for token in data["target"]] == list(
+        zip(trace.outputs.labels, trace.outputs.words, strict=True)
+    )
+    assert data["start"] == "<s>"
+    assert float(data["score"].replace("−", "-")) == pytest.approx(trace.token_log_probs.sum(), abs=0.00501)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"pad": 2}, {"intervention": UNCAUSAL}, {"intervention": UNPADDED}, {"intervention": UNCAUSAL, "mode": "again"}],
+    ids=str,
+)
+def test_every_step_has_all_that_is_drawn_of_it(ask, more):
+    analysis, data = ask(**more)
+    steps, sources = len(analysis.trace.outputs), len(analysis.trace.source)
+    for name in ("target", "segments", "cross", "decoder", "allowed", "probability"):
+        assert len(data[name]) == steps, name
+    assert {len(row) for row in data["cross"]} == {len(data["source"])} == {sources}
+    assert {len(row) for name in ("decoder", "allowed") for row in data[name]} == {steps}
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+
+
+@pytest.mark.parametrize("text", ["Né à l'été.", "🦉", "a🦉🦊b", "e\u0301", "日本", "", " ", "</s>", "x\u202e\u200d\x00"])
+def test_segments_joined_give_the_text(tokenizer, text):
+    ids = tokenizer.encode(text)
+    parts = tokenizer.segments([*ids, 2])
+    assert len(parts) == len(ids) + 1
+    assert "".join(parts) == tokenizer.decode(ids)
+    assert parts[-1] == ""
+
+
+def test_a_token_that_ends_inside_a_character_adds_nothing_and_the_last_adds_it_all(tokenizer):
+    ids = tokenizer.encode("🦉")
+    assert len(ids) == 4  # the four bytes of the owl, none of which was ever seen beside another
+    assert tokenizer.segments(ids) == ["", "", "", "🦉"]
+
+
+def test_segments_give_the_translation_for_any_tokens(tokenizer):
+    draws = random.Random(0)
+    for _ in range(200):
+        ids = [draws.randrange(tokenizer.size) for _ in range(draws.randrange(1, 12))]
+        assert "".join(tokenizer.segments(ids)) == tokenizer.decode(ids)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"target": "C'est l'étoile 🦉."}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str
+)
+def test_the_timeline_says_the_translation(ask, more):
+    analysis, data = ask(**more)
+    assert analysis.translation
+    assert "".join(data["segments"]) == analysis.translation
+
+
+def test_without_edits_there_is_no_before(ask):
+    assert ask()[1]["before"] is None
+
+
+@pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
+def test_with_a_given_target_every_token_has_its_probability_before(ask, edit):
+    analysis, data = ask(intervention=edit)
+    assert len(data["before"]) == len(data["target"])
+    close(data["before"], analysis.baseline.trace.probabilities)
+    close(data["probability"], analysis.trace.probabilities)
+    assert data["before"] != data["probability"]
+
+
+def test_decoded_again_before_stops_where_the_tokens_part(parted):
+    analysis, data = parted
+    own, other = analysis.trace.outputs.ids, analysis.baseline.trace.outputs.ids
+    same = len(data["before"])
+    assert 0 < same < len(data["target"])
+    assert own[:same] == other[:same]
+    assert own[same] != other[same]
+    close(data["before"], analysis.baseline.trace.probabilities[:same])
+
+
+@pytest.mark.parametrize(("asked", "shown"), [(1, 1), (3, 3), (999, None)])
+def test_a_step_beyond_the_end_is_brought_to_the_last(ask, asked, shown):
+    analysis, data = ask(step=asked)
+    assert data["step"] == (shown or len(analysis.trace.outputs))
+
+
+def test_the_trace_has_one_name_for_all_its_views_and_another_for_another_request(ask):
+    names = [ask(layer=0, head=1, step=2, theme_mode="dark")[1]["trace"], ask()[1]["trace"]]
+    assert len(set(names)) == 1
+    changed = [{"text": "The old king."}, {"pad": 1}, {"intervention": UNCAUSAL}, {"target": "Lo roda."}]
+    names += [ask(**more)[1]["trace"] for more in changed]
+    assert len(set(names)) == 1 + len(changed)
+
+
+def test_the_header_tells_where_the_weights_and_the_target_come_from(ask):
+    assert ask(layer=1, head=0)[1]["where"] == "layer 2, head 1"
+    assert ask(layer=0)[1]["where"] == "layer 1, mean over heads"
+    assert ask()[1]["how"] == "greedy"
+    assert ask(target="Lo roda.")[1]["how"] == "given target"
+
+
+def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
+    ids = tiny_checkpoint.source_tokenizer.encode(TEXT)
+    counts = tuple(0 if i == ids[1] else 1000 for i in range(tiny_checkpoint.source_tokenizer.size))
+    checkpoint = dataclasses.replace(tiny_checkpoint, counts={"source": counts})
+    analysis = analyse(checkpoint, Request(TEXT, intervention=UNPADDED, decoding=SHORT))
+    source = payload(analysis, checkpoint, 0, None, 1, "light")["source"]
+    assert [token["pad"] for token in source] == [i == PAD for i in analysis.trace.source.ids]
+    assert sum(token["pad"] for token in source) == PAD_WHEN_UNMASKED
+    assert [token["rare"] for token in source] == [i == ids[1] for i in analysis.trace.source.ids]
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</s><pad>&lt;"])
+def test_what_is_typed_comes_through_as_text_alone(ask, text):
+    _, data = ask(text, target=text)
+    for side in ("source", "target"):
+        *typed, end = [token["t"] for token in data[side]]
+        assert end == "</s>"
+        assert "".join(typed).replace("·", "") == text.replace(" ", "")
+        assert "<pad>" not in typed
+    assert "".join(data["segments"]) == text
+    assert not any(token["pad"] for token in data["source"])
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_theme_travels_with_the_data(ask, mode):
+    _, data = ask(theme_mode=mode)
+    assert data["style"] == theme.PALETTES[mode].css_variables()
+    assert data["crossTints"] == list(theme.tints("cross", mode))
+
+
+def mounted(monkeypatch, data, name: str, value) -> tuple[dict, list]:
+    """What the component is given, and what is heard of a value that the browser reports under a name."""
+    arguments, heard = {}, []
+    monkeypatch.setattr(component, "_mount", lambda **given: arguments.update(given))
+    monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+    component.timeline(data, lambda step: heard.append(("step", step)), lambda rows: heard.append(("rows", rows)))
+    assert heard == []
+    for each in ("step", "rows"):
+        arguments[f"on_{each}_change"]()
+    return arguments, heard
+
+
+@pytest.mark.parametrize(
+    ("reported", "told"), [(1, [1]), (3, [3]), (2.0, [2]), (0, []), (-1, []), (99, []), (None, []), ("2", []), ([2], [])]
+)
+def test_only_a_step_of_this_trace_is_taken_from_the_browser(ask, monkeypatch, reported, told):
+    data = ask(step=2)[1] | {"rows": "shifted", "guess": False}
+    arguments, heard = mounted(monkeypatch, data, "step", reported)
+    assert arguments["data"] is data
+    assert arguments["default"] == {"step": 2, "rows": "shifted"}
+    assert heard == [("step", step) for step in told]
+
+
+@pytest.mark.parametrize("reported", [*ROWS, "", "Steps", "<b>", None, 1, True])
+def test_only_an_arrangement_of_the_rows_is_taken_from_the_browser(ask, monkeypatch, reported):
+    _, heard = mounted(monkeypatch, ask()[1] | {"rows": "steps", "guess": False}, "rows", reported)
+    assert heard == ([("rows", reported)] if reported in ("steps", "shifted", "training") else [])
+
+
+def test_the_browser_knows_the_same_arrangements():
+    script = (TRANSLATE / "timeline.js").read_text(encoding="utf-8")
+    table = script[script.index("const ROWS = {") : script.index("};", script.index("const ROWS = {"))]
+    assert tuple(re.findall(r"^  (\w+): \[", table, re.MULTILINE)) == ROWS

@@ -1,0 +1,309 @@
+"""What if without a browser: edits in words, both translations, the ranking, the leak test, the ready experiments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
+
+from model.experiments.ready import EXPERIMENTS
+from model.inference.predictions import changed_words, kl_divergence, moves
+from model.inference.request import Request
+from model.trace import Site
+from viz import cache
+from viz.what_if.controls import SHOWN, head_name
+from viz.what_if.switchboard import NAMES
+
+SENTENCE = "The dog bites the man."
+EDITS = (
+    "window-3",
+    "scaling-off",
+    "off_cross.3.5",
+    "block_enc_2-3",
+    "row_cross.1_1-uniform",
+    "skip_dec.2.ff",
+    "source-positions_off",
+)
+
+
+def what_if(**link: str) -> Lab:
+    return Lab(WHAT_IF, **({"text": SENTENCE} | link))
+
+
+def analysed(*codes: str, **more):
+    return cache.analyse(Request(SENTENCE, intervention=tiny.edited(*codes), **more), "auto")
+
+
+def effects():
+    """Every head, the one that matters most first."""
+    return sorted(cache.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
+
+
+def signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def values(chart: dict) -> np.ndarray:
+    return numbers(chart["data"][0]["z"])
+
+
+def test_the_page_opens_whole_and_nothing_is_edited():
+    lab = Lab(WHAT_IF)
+    assert (lab.faults, lab.warnings, lab.link, lab.edits) == ([], [], {}, {})
+    assert lab.switchboard["place"] == "enc"
+    assert lab.sentences("lab-verdict") == ["Nothing is edited"]
+    assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
+    assert {key: lab.at.button(key=key).disabled for key in ("undo", "redo", "clear")} == dict.fromkeys(
+        ("undo", "redo", "clear"), True
+    )
+    before, after, difference, chart = lab.charts
+    np.testing.assert_array_equal(values(before), values(after))
+    assert not np.nan_to_num(values(difference)).any()
+    assert len(chart["layout"]["xaxis"]["ticktext"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
+
+
+def test_edits_of_a_link_stand_there_in_words_and_each_can_be_taken_back():
+    lab = what_if(edits="~".join(EDITS), causal="off", pad="2", padmask="off")
+    left = dict(
+        tiny.edited(*EDITS, "causal-off", "padding-off").parts(analysed(*EDITS, "causal-off", "padding-off", pad=2).labels)
+    )
+    assert len(left) == len(EDITS) + 2
+    for code in list(left):
+        assert lab.edits == {code: text[0].upper() + text[1:] for code, text in left.items()}
+        assert {code for code in left if code not in ("causal-off", "padding-off")} == set(
+            lab.link.get("edits", "").split("~")
+        ) - {""}
+        lab.click(f"edit {code}")
+        del left[code]
+    assert (lab.edits, lab.link, lab.faults, lab.warnings) == ({}, {"text": SENTENCE, "pad": "2"}, [], [])
+    assert lab.sentences("lab-verdict") == ["Nothing is edited"]
+
+
+@pytest.mark.parametrize("kind", list(NAMES))
+@pytest.mark.parametrize("head", ["2", "mean"])
+def test_the_three_maps_are_before_after_and_their_difference(kind, head):
+    lab = what_if(edits="block_enc_2-3~off_enc.1.1~block_dec_3-1~block_cross_2-4", kind=kind, layer="2", head=head)
+    found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
+    site, number = Site(kind, 1), None if head == "mean" else 1
+    before, after = found.baseline.trace.view(site, number), found.whole.view(site, number)
+    maps = lab.charts[:3]
+    for chart, seen in zip(maps, (before, after, after - before), strict=True):
+        allowed = seen.allowed if chart is not maps[2] else before.allowed | after.allowed
+        np.testing.assert_allclose(np.nan_to_num(values(chart)), np.where(allowed, seen.values, 0), atol=1e-6)
+        assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(seen.keys)
+        assert [read(text) for text in chart["layout"]["yaxis"]["ticktext"]] == list(seen.queries)
+    assert np.abs(np.nan_to_num(values(maps[2]))).max() > 1e-3
+    assert lab.switchboard["place"] == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
+    assert np.sum(lab.switchboard["blocked"]) == 1
+
+
+def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
+    lab = what_if(layer="2", head="3")
+    lab.pick("kind", "cross")
+    for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
+        lab.at.selectbox(key="scope").set_value(scope)
+        assert lab.run().switchboard["place"] == place
+    lab.at.selectbox(key="scope").set_value("head")
+    lab.run().pick("head", "mean")
+    assert lab.switchboard["place"] == "cross.2"  # without one head there is none to edit
+    assert lab.at.selectbox(key="scope").options == ["all layers", "layer 2"]
+
+
+# -- both translations ----------------------------------------------------------------------------------------------------
+
+
+def test_a_given_target_is_believed_less_or_more():
+    lab = what_if(edits="off_cross.1", causal="off")
+    found = analysed("off_cross.1", "causal-off")
+    before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
+    assert lab.sentences("lab-verdict") == [f"Summed log-probability {before} → {after}"]
+    fed = "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+    assert fed in lab.sentences("lab-note")
+    (both,) = lab.sentences("lab-both")
+    assert both == f"Baseline{found.baseline.translation}Editedthe same tokens, given: their probabilities are below"
+    hollow, filled = (numbers(t["y"]) for t in lab.charts[-1]["data"] if t["mode"] == "markers")
+    np.testing.assert_allclose(hollow, found.baseline.trace.probabilities, atol=1e-6)
+    np.testing.assert_allclose(filled, found.trace.probabilities, atol=1e-6)
+    lab.click("edit causal-off")
+    assert "The baseline’s tokens are fed in: how much less does it believe them?" in lab.sentences("lab-note")
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_decoded_again_the_translation_itself_answers(kind):
+    lab = what_if(edits="off_cross", kind=kind).pick("mode", "again")
+    found = analysed("off_cross", mode="again")
+    base = found.baseline
+    assert found.translation != base.translation  # it has not seen the sentence
+    gone, new = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
+    assert new > gone > 0
+    more = f", {new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
+    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}"]
+    assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
+    (both,) = lab.sentences("lab-both")
+    assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
+    assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"} | (
+        {} if kind == "encoder" else {"kind": kind}
+    )
+    differ = "The tokens differ: nothing to subtract."
+    assert (len(lab.charts), differ in lab.sentences("lab-note")) == ((4, False) if kind == "encoder" else (3, True))
+
+
+def test_the_chart_holds_the_same_token_before_and_after():
+    """At the step where the translations part the edited run has chosen another token: its probability has no place here."""
+    lab = what_if(edits="off_cross", mode="again")
+    found = analysed("off_cross", mode="again")
+    base, steps = found.baseline.trace, found.comparable
+    assert base.outputs.ids[steps - 1] != found.trace.outputs.ids[steps - 1]
+    ids = list(base.outputs.ids[:steps])
+    after = np.exp(found.trace.log_probs[np.arange(steps), ids])
+    texts = [
+        trace["hovertext"] for chart in lab.charts for trace in chart["data"] if isinstance(trace.get("hovertext"), list)
+    ]
+    told = [float(text.rpartition("after ")[2]) for text in next(t for t in texts if "after " in t[0])]
+    np.testing.assert_allclose(told, after, atol=2e-6)
+
+
+def test_a_step_tells_what_gains_and_what_loses():
+    lab = what_if(edits="off_cross.1~off_cross.2")
+    found = analysed("off_cross.1", "off_cross.2")
+    lab.at.select_slider(key="what if step").set_value(3)
+    assert lab.run().link["step"] == "3"
+    before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
+    kl = float(kl_divergence(before[None], after[None])[0])
+    (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
+    labels = found.baseline.trace
+    assert title.startswith(
+        f"Step 3, {labels.inputs.labels[2]} → {labels.outputs.labels[2]} KL(baseline || edited) {kl:.3f} nats"
+    )
+    for name, rows in zip(("Gains", "Losses"), moves(before, after), strict=True):
+        piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
+        told = "".join(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" for m in rows)
+        assert rows
+        assert name + told in title
+    bold = [text.startswith("<b>") for text in lab.charts[-1]["layout"]["xaxis"]["ticktext"]]
+    assert [i for i, on in enumerate(bold) if on] == [2]
+    assert lab.click("clear").sentences("lab-note").count("Without an edit nothing gains and nothing loses.") == 1
+
+
+# -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
+
+
+def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_on():
+    lab, ranked = what_if(), effects()
+    keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
+    assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
+    assert [lab.at.button(key=key).label for key in keys] == [head_name(e) for e in ranked[:SHOWN]]
+    assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
+    table = lab.at.dataframe[0].value
+    assert list(table["head"]) == [head_name(e) for e in ranked]
+    assert list(table["change in nats"]) == [round(e.change, 3) for e in ranked]
+    first = ranked[0]
+
+    def off() -> bool:
+        return lab.switchboard["grids"][list(NAMES).index(first.site.kind)]["off"][first.site.layer][first.head]
+
+    assert not off()
+    lab.click(keys[0])
+    assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code])
+    assert off()
+    found = analysed(first.edit.code)
+    change = float(found.trace.token_log_probs.sum() - found.baseline.trace.token_log_probs.sum())
+    assert change == pytest.approx(first.change, abs=1e-3)
+    assert [key for key in lab.buttons if (key or "").startswith("rank ")] == keys  # the ranking is of the unedited model
+    lab.click(keys[0])
+    assert not off()
+    assert "edits" not in lab.link
+    where = (lab.link.get("kind", "encoder"), lab.link.get("layer", "3"), lab.link.get("head", "2"))
+    assert where == (first.site.kind, str(first.site.layer + 1), str(first.head + 1))  # the maps follow the edit
+
+
+def test_a_head_that_is_off_with_its_layer_is_not_switched_on_by_itself():
+    first = effects()[0]
+    layer = first.edit.code.rpartition(".")[0]
+    lab = what_if(edits=layer).click(f"rank {first.edit.code}")
+    assert lab.link["edits"] == layer
+    (said,) = lab.warnings
+    assert "larger edit" in said
+
+
+def test_the_edits_are_undone_redone_and_cleared():
+    lab, codes = what_if(), [e.edit.code for e in effects()[:2]]
+    for code in codes:
+        lab.click(f"rank {code}")
+    assert set(lab.edits) == set(codes)
+    assert set(lab.click("undo").edits) == set(codes[:1])
+    assert set(lab.click("redo").edits) == set(codes)
+    assert lab.at.button(key="redo").disabled
+    assert set(lab.click("clear").link) <= {"text", "kind", "layer", "head"}
+    assert lab.at.button(key="clear").disabled
+    assert set(lab.click("undo").edits) == set(codes)
+
+
+def leaks(lab: Lab) -> list[str]:
+    return [text for kind in ("lab-note", "lab-note warn") for text in lab.sentences(kind) if "eak: " in text]
+
+
+def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_off():
+    lab = what_if()
+    assert leaks(lab) == []
+    lab.switch("leak test", True)
+    assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
+    assert not any('class="bad"' in text for text in lab.html)
+    assert lab.link == {"text": SENTENCE}
+
+
+@pytest.mark.parametrize(("code", "which"), [("causal-off", 0), ("padding-off", 1)])
+def test_the_leak_test_warns_where_a_mask_is_off(code, which):
+    lab = what_if(edits=code).switch("leak test", True)
+    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited(code)), "auto")
+    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
+    assert len(leaks(lab)) == 2
+    if which == 0:
+        layer, j, i = min(report.leaks)
+        assert f"Leak: {len(report.leaks)} times" in warned
+        assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
+        assert f"at decoder layer {layer + 1}" in warned
+        (table,) = [text for text in lab.html if "<table>" in text]
+        assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
+    else:
+        stack, layer, _ = report.padding_leaks[0]
+        places = len({(name, i) for name, _, i in report.padding_leaks})
+        assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
+
+
+def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
+    lab = what_if().click("try scaling")
+    (known,) = [e for e in EXPERIMENTS if e.name == "scaling"]
+    expected = cache.experiment("scaling", Request(SENTENCE), "auto").text
+    assert lab.sentences("lab-answer") == [f"{known.question} {expected}"]
+    assert lab.link == {"text": SENTENCE, "edits": "scaling-off", "mode": "again", "try": "scaling"}
+    assert what_if(**lab.link).sentences("lab-answer") == lab.sentences("lab-answer")
+    lab.click("edit scaling-off")
+    assert lab.sentences("lab-answer") == []
+    assert lab.link == {"text": SENTENCE, "mode": "again"}
+    assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
+
+
+def test_edits_hold_on_the_other_page_and_come_back_from_it():
+    lab = what_if(edits="off_cross.3.5").click(f"rank {effects()[0].edit.code}")
+    made, there = lab.link, lab.edits
+    lab.go(TRANSLATE)
+    assert (lab.link, lab.edits) == (made, there)
+    assert len(lab.charts) == 4  # the chart of what changed
+    lab.switch("causal", False).click("edit off_cross.3.5").go(WHAT_IF)
+    assert lab.link == made | {"edits": effects()[0].edit.code, "causal": "off"}
+    assert set(lab.edits) == {"causal-off", effects()[0].edit.code}
+    assert set(lab.click("undo").edits) == {"causal-off", *there}
+    assert set(lab.click("undo").edits) == set(there)
+    assert lab.go(TRANSLATE).at.toggle(key="causal").value is True
+
+
+def test_every_widget_of_both_pages_shows_the_view_after_the_page_is_changed():
+    lab = what_if(layer="2", head="5", mode="again")
+    for page, layer in ((TRANSLATE, 2), (WHAT_IF, 3)):
+        lab.go(page)
+        assert lab.box == SENTENCE
+        shown = {key: lab.at.button_group(key=key).value for key in ("layer", "head", "mode")}
+        assert shown == {"layer": layer, "head": "5", "mode": "again"}
+        assert lab.pick("layer", 3).link == {"text": SENTENCE, "head": "5", "mode": "again"}

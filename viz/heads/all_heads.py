@@ -1,0 +1,218 @@
+"""All heads as thumbnails, and one of them large: lines from token to token, its map, its numbers beside all others.
+
+Hovering previews a head and sends nothing; a click chooses it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
+from model.readings.head_metrics import NUMBERS, head_numbers, order
+from model.trace import KINDS, Site, Trace
+from viz import state, theme
+
+if TYPE_CHECKING:
+    from viz.view import View
+
+_HERE = Path(__file__).parent
+LEVELS = 255
+MANY = 300_000  # bytes
+
+
+def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
+    """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
+    `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each;
+    their numbers, in the order of `NUMBERS`."""
+    made = []
+    for kind in KINDS:
+        sites = sorted(site for site in trace.patterns if site.kind == kind)
+        if not sites:
+            continue
+        patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
+        heads = len(trace.patterns[sites[0]])
+        ranked = order(patterns, by)
+        real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
+        allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
+        numbers = head_numbers(patterns, trace.keys(sites[0]), real)
+        made.append(
+            {
+                "kind": kind,
+                "name": theme.SITE_NAMES[kind],
+                "layers": len(sites),
+                "heads": heads,
+                "shape": list(patterns.shape[1:]),
+                **_packed(_levels(patterns[ranked][:, allowed])),
+                "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
+                "places": [[sites[n // heads].layer + 1, n % heads + 1] for n in ranked],
+                "numbers": [np.round(numbers[name][ranked], 5).tolist() for name in NUMBERS],
+                "queries": list(trace.queries(sites[0])),
+                "keys": list(trace.keys(sites[0])),
+                "scale": list(theme.scale(kind, mode)),
+            }
+        )
+    return made
+
+
+def _packed(raw: bytes) -> dict[str, Any]:
+    """Few bytes as they are, for that is quicker; many deflated."""
+    deflated = len(raw) > MANY
+    return {"deflated": deflated, "bytes": base64.b64encode(zlib.compress(raw, 1) if deflated else raw).decode()}
+
+
+def _levels(weights: np.ndarray) -> bytes:
+    return (weights * LEVELS).round().astype(np.uint8).tobytes()
+
+
+def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
+    return trace.source.labels if kind == "encoder" else trace.inputs.labels
+
+
+def _map(
+    trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str
+) -> tuple[Detail, dict[str, np.ndarray], int, dict[str, float]]:
+    """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
+    the measures agree."""
+    sites = sorted(site for site in trace.patterns if site.kind == kind)
+    site = sites[min(view.layer, len(sites)) - 1]
+    if view.average:
+        maps = {measure: averaged(trace, norms, kind, measure) for measure in MEASURES}
+        allowed = np.any([trace.masks[each] for each in sites], axis=0)
+    else:
+        head = None if view.head is None else view.head - 1
+        maps = {measure: measured(trace, norms, site, head, measure) for measure in MEASURES}
+        allowed = trace.mask(site, head)
+    how = (allowed, view.merge, view.hide, view.mass / 100)
+    wanted = MEASURES if view.merge else (view.measure,)
+    drawn = {measure: detail(trace, kind, maps[measure], *how) for measure in wanted}
+    readings = {measure: (drawn[measure].values if view.merge else maps[measure]) for measure in MEASURES}
+    return drawn[view.measure], readings, site.layer + 1, agreement(maps, allowed)
+
+
+def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
+    """The head that is chosen, or a mean, as it is to be drawn; values to five decimals. Without a layer it is the mean over
+    all of the site."""
+    drawn, readings, layer, agreed = _map(trace, norms, view, view.kind)
+    return {
+        "kind": view.kind,
+        "layer": None if view.average else layer,
+        "head": None if view.average else view.head,
+        "measure": view.measure,
+        **_drawn(drawn),
+        "queries": list(drawn.queries),
+        "keys": list(drawn.keys),
+        "row": None if view.kind == "encoder" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
+        "readings": {measure: np.round(each.astype(float), 2).tolist() for measure, each in readings.items()},
+        "mass": view.mass,
+        "merge": view.merge,
+        "hide": view.hide,
+        "byRow": view.by_row,
+    }
+
+
+def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
+    """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
+    source tokens on the left, target rows on the right."""
+    kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
+    drawn = {kind: _map(trace, norms, view, kind)[0] for kind in kinds}
+    maps = {kind: _drawn(each) for kind, each in drawn.items()}
+    source = drawn["encoder"].keys if "encoder" in drawn else ()
+    target = drawn.get("decoder")
+    row = target.rows[min(view.step, len(target.rows)) - 1] if target else None
+    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row}
+
+
+def _drawn(drawn: Detail) -> dict[str, Any]:
+    return {
+        "values": np.round(drawn.values.astype(float), 5).tolist(),
+        "allowed": drawn.allowed.astype(int).tolist(),
+        "kept": drawn.kept.astype(int).tolist(),
+    }
+
+
+def thumbnails(trace: Trace, by: str, mode: theme.Mode) -> dict[str, Any]:
+    """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
+    is sent once: an unchanged element travels as a hash."""
+    made = grids(trace, by, mode)
+    name = hashlib.blake2b(repr((by, mode)).encode(), digest_size=12)
+    for grid in made:
+        name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"])).encode())
+        name.update(grid["bytes"].encode())
+    return {"id": name.hexdigest(), "grids": made}
+
+
+def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
+    """What the browser needs beside the thumbnails, as JSON values."""
+    return {
+        "order": view.order,
+        "chosen": chosen(trace, norms, view),
+        "together": together(trace, norms, view) if view.together else None,
+        "style": theme.PALETTES[mode].css_variables(),
+    }
+
+
+def _within(number: Any, last: int) -> bool:
+    return isinstance(number, int | float) and 1 <= number <= last
+
+
+_SCRIPTS = ("../shared/dom.js", "all_heads_parts.js", "all_heads_maps.js", "all_heads.js")
+_mount = st.components.v2.component(
+    "attention_lab.heads",
+    html='<div class="all-heads"></div>',
+    css=(_HERE / "all_heads.css").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+)
+_store = st.components.v2.component(
+    "attention_lab.thumbnails", html="<span hidden></span>", js=(_HERE / "thumbnails.js").read_text(encoding="utf-8")
+)
+_FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
+
+
+def heads(
+    shown: dict[str, Any],
+    data: dict[str, Any],
+    on_choose: Callable[[str, int, int | None], None],
+    on_set: Callable[[str, int], None],
+    on_unfold: Callable[[], None],
+    key: str = "heads",
+) -> None:
+    """Mounts the component with its thumbnails (`shown`) and what is chosen.
+
+    Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
+    thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
+    that is chosen shall be taken apart.
+    """
+    shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
+
+    def clicked() -> None:
+        told = state.component_value(key, "choose")
+        if not isinstance(told, dict) or told.get("kind") not in shapes:
+            return
+        layers, count = shapes[told["kind"]]
+        layer, head = told.get("layer"), told.get("head")
+        if _within(layer, layers) and (head is None or _within(head, count)):
+            on_choose(told["kind"], int(layer), None if head is None else int(head))
+
+    def switched() -> None:
+        told = state.component_value(key, "set")
+        if isinstance(told, dict):
+            for name, kind in _FIELDS.items():
+                if isinstance(told.get(name), bool | int | float) and 0 <= told[name] <= 100:
+                    on_set(name, kind(told[name]))
+
+    def unfolded() -> None:
+        if state.component_value(key, "unfold"):
+            on_unfold()
+
+    _store(key=f"{key} thumbnails", data=shown, height=1)
+    reports = {"on_choose_change": clicked, "on_set_change": switched, "on_unfold_change": unfolded}
+    _mount(key=key, data=data | {"grids": shown["id"]}, **reports)

@@ -1,0 +1,149 @@
+"""The architecture of a checkpoint as a picture, and one of its blocks in words and numbers.
+
+Pointing at a block shows it and sends nothing; a click keeps it. Only another site or layer, and a way to another place in
+the lab, are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz import state, theme
+
+if TYPE_CHECKING:
+    from model.readings.blueprint import Block
+    from model.trace import Trace
+    from viz.view import View
+
+_HERE = Path(__file__).parent
+_LINKS = {
+    "tokens": (("translate", "Watch the decoding, on Translate"),),
+    "embedding": (("embeddings", "Nearest neighbours of a token"),),
+    "positions": (("positions", "Positions: the vectors that are added"), ("what-if", "Switch them off, in What if")),
+    "attention": (
+        ("stages", "Unfold it, stage by stage"),
+        ("heads", "Its heads on this sentence"),
+        ("what-if", "Edit its mask and heads, in What if"),
+    ),
+    "feed_forward": (("stages", "Unfold this layer, stage by stage"),),
+    "projection": (
+        ("lens", "What each layer would say: logit lens"),
+        ("translate", "Candidates at this step, on Translate"),
+    ),
+    "softmax": (("translate", "Candidates at this step, on Translate"),),
+}
+
+
+def links(block: Block, rotary: bool = False) -> tuple[tuple[str, str], ...]:
+    """Where a block leads to in the lab: the place and the words of the link."""
+    if block.kind == "tokens" and block.column == "encoder":
+        return ()
+    turned = rotary and block.kind == "attention" and block.site != "cross"
+    return _LINKS.get(block.kind, ()) + ((("positions", "Positions: how rotary ones turn"),) if turned else ())
+
+
+_SHARES = {
+    ("embedding", None): "Embeddings",
+    ("positions", None): "Positions",
+    ("attention", "encoder"): "Encoder self-attention",
+    ("attention", "decoder"): "Decoder self-attention",
+    ("attention", "cross"): "Cross-attention",
+    ("feed_forward", None): "Feed-forward",
+    ("norm", None): "Norms",
+    ("projection", None): "Output projection",
+}
+
+
+def shares(blocks: tuple[Block, ...]) -> list[tuple[str, str | None, int]]:
+    """Name, kind of attention and parameters of each kind of block that has any; they add up to those of all blocks."""
+    counts = {kind: sum(b.parameters for b in blocks if (b.kind, b.site) == kind) for kind in _SHARES}
+    return [(_SHARES[kind], kind[1], count) for kind, count in counts.items() if count]
+
+
+def _shown(block: Block, rotary: bool) -> dict[str, Any]:
+    return {
+        "key": block.key,
+        "kind": block.kind,
+        "column": block.column,
+        "site": block.site,
+        "layer": None if block.layer is None else block.layer + 1,
+        "sublayer": block.sublayer,
+        "name": block.name,
+        "sentence": block.sentence,
+        "shapes": [[s.name, ",".join(s.letters), ", ".join(map(str, s.numbers))] for s in block.shapes],
+        "parameters": block.parameters,
+        "terms": [[t.name, " + ".join("×".join(map(str, shape)) for shape in t.shapes), t.count] for t in block.terms],
+        "shared": block.shared,
+        "code": list(block.code),
+        "path": block.path,
+        "links": [list(link) for link in links(block, rotary)],
+    }
+
+
+def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mode, rotary: bool = False) -> dict[str, Any]:
+    """What the browser needs, as JSON values: all blocks outside the layers and those of the layer that is chosen (the
+    last one, in a stack that has fewer); of the other layers their parameters alone."""
+    stacks, open_layers = {}, {}
+    for column in ("encoder", "decoder"):
+        layers = sorted({b.layer for b in blocks if b.column == column and b.layer is not None})
+        stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
+        open_layers[column] = min(view.layer, len(layers))
+    shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
+    step = min(view.step, len(trace.outputs)) - 1
+    return {
+        "blocks": [_shown(block, rotary) for block in shown],
+        "layers": stacks,
+        "open": open_layers,
+        "kind": view.kind,
+        "shares": [list(share) for share in shares(blocks)],
+        "total": sum(b.parameters for b in blocks),
+        "source": list(trace.source.labels),
+        "inputs": list(trace.inputs.labels),
+        "outputs": list(trace.outputs.labels),
+        "step": step,
+        "probability": round(float(trace.probabilities[step]), 5),
+        "style": theme.PALETTES[mode].css_variables()
+        | {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
+    }
+
+
+_mount = st.components.v2.component(
+    "attention_lab.blueprint",
+    html='<div class="blueprint"></div>',
+    css=(_HERE / "blueprint.css").read_text(encoding="utf-8"),
+    js="".join(
+        (_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "blueprint_parts.js", "blueprint.js")
+    ),
+)
+
+
+def blueprint(
+    data: dict[str, Any],
+    on_choose: Callable[[str, int], None],
+    on_open: Callable[[str, str | None, int | None], None],
+    key: str = "blueprint",
+) -> None:
+    """Mounts the component. Before the next run `on_choose` is called with the kind of attention and the layer (from 1) that
+    were chosen, `on_open` with a place of the lab and the kind of attention and layer of the block that leads there, None
+    where it has none."""
+    most = max(len(layers) for layers in data["layers"].values())
+    blocks = {block["key"]: block for block in data["blocks"]}
+    kinds = [block["site"] for block in data["blocks"] if block["site"]]
+
+    def chosen() -> None:
+        told = state.component_value(key, "choose")
+        if isinstance(told, dict) and told.get("kind") in kinds and told.get("layer") in range(1, most + 1):
+            on_choose(told["kind"], int(told["layer"]))
+
+    def opened() -> None:
+        told = state.component_value(key, "open")
+        block = blocks.get(str(told.get("key"))) if isinstance(told, dict) else None
+        if block and told.get("to") in [to for to, _ in block["links"]]:
+            after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
+            on_open(told["to"], block["site"] or after, block["layer"])
+
+    _mount(key=key, data=data, on_choose_change=chosen, on_open_change=opened)

@@ -1,0 +1,223 @@
+"""Inside, embeddings: which tokens lie near one in the table?"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from model.config import CONTROL_TOKENS
+from model.inference.predictions import RARE
+from viz import cache, state, theme
+from viz.inside.neighbours_figure import neighbours_chart
+from viz.links import MAX_WORD
+from viz.shared import controls, texts
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.readings.neighbours import Neighbour, Side
+    from model.text.tokenizer import Tokenizer
+
+HUES = {"source": "encoder", "target": "decoder", "unknown": "cross"}
+SIDES: tuple[Side, Side] = ("source", "target")
+
+
+def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+    """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
+    loaded, trace = look.loaded, look.analysis.trace
+    texts.note(
+        "Bars are cosines of two rows of the embedding table, before any position or layer: what is alike to the model "
+        "from the start. Click a bar to go on from there."
+    )
+    sentence = {"source": trace.source.ids, "target": trace.outputs.ids}
+    for side in SIDES:
+        _tokens(view, loaded, side, sentence[side])
+    _word_box(view)
+    joint = loaded.config.joint_vocab
+    if joint:
+        sentence = dict.fromkeys(SIDES, sentence["source"] + sentence["target"])
+    shown = ("target",) if joint or not view.near else SIDES
+    for side in shown:
+        try:
+            token = _chosen(view, loaded, side, sentence[side], trace.outputs.ids[view.step - 1])
+        except ValueError as fault:
+            texts.fault(str(fault))
+            return
+        _lists(view, loaded, token, side, sentence[side], mode)
+    if not joint:
+        texts.note(
+            "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
+            "within its own."
+        )
+
+
+def _tokens(view: View, loaded: Checkpoint, side: Side, ids: Sequence[int]) -> None:
+    """The tokens of one side of the sentence, to pick from."""
+    tokenizer, name = _tokenizer(loaded, side), loaded.languages[side == "target"]
+    labels = list(dict.fromkeys(tokenizer.piece(i) for i in ids if i >= len(CONTROL_TOKENS)))
+    with st.container(key=f"near_{side}", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label(name)
+        st.pills(
+            f"Tokens, {name}",
+            labels,
+            format_func=controls.plain_label,
+            label_visibility="collapsed",
+            **state.bind(f"near {side}", "near", view.near if view.near in labels else None, lambda label: label or ""),
+        )
+
+
+def _word_box(view: View) -> None:
+    with st.container(key="near_word", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("or a word")
+        st.text_input(
+            "Word",
+            placeholder="empty: the token predicted at this step",
+            label_visibility="collapsed",
+            max_chars=MAX_WORD,
+            **state.bind("near word", "near", view.near, str.strip),
+        )
+
+
+def _tokenizer(loaded: Checkpoint, side: Side) -> Tokenizer:
+    return loaded.source_tokenizer if side == "source" else loaded.target_tokenizer
+
+
+def _counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
+    """How often each token of a side's vocabulary was seen, on both sides where it is joint."""
+    if not loaded.counts:
+        return None
+    sides = SIDES if loaded.config.joint_vocab else (side,)
+    return [sum(each) for each in zip(*(loaded.counts[s] for s in sides), strict=True)]
+
+
+def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int], predicted: int) -> int:
+    """The token that is looked up, with what must be said of how it was found."""
+    from model.readings.neighbours import name_of, pieces_of
+
+    if not view.near:
+        texts.note(f"No word is chosen: this is the token predicted at step {view.step}.")
+        return predicted
+    tokenizer, counts = _tokenizer(loaded, side), _counts(loaded, side)
+    pieces = pieces_of(tokenizer, view.near, sentence, counts)
+    if len(pieces) > 1:
+        with st.container(key=f"near_pieces_{side}", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.label(f"“{view.near}” has no token of its own but {len(pieces)} pieces. The first is shown; the others:")
+            for n, piece in enumerate(pieces[1:9], 2):
+                name = name_of(tokenizer, piece, sentence, counts)
+                label = controls.plain_label(tokenizer.piece(piece))
+                st.button(label, key=f"piece {side} {n}", type="tertiary", on_click=state.change, kwargs={"near": name})
+    return pieces[0]
+
+
+def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Sequence[int], mode: theme.Mode) -> None:
+    """The nearest tokens of each language, as bars."""
+    tokenizer = _tokenizer(loaded, side)
+    found = cache.neighbours(view.checkpoint, view.device, token, side)
+    texts.write(
+        f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
+        f"<small>{html.escape(seen(loaded, token, side))}</small></h2>"
+    )
+    counts = _counts(loaded, side)
+    if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
+        texts.note("That is too rarely for its use to have placed it: these neighbours tell little.", warn=True)
+    letters = max((len(tokenizer.piece(n.id)) for near in found.values() for n in near), default=1)
+    with st.container(key=f"near_lists_{side}"):
+        for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
+            with column:
+                _list(view, loaded, (token, side), language, near, sentence, letters, mode)
+    for sentence_ in apart(view, loaded, side):
+        texts.note(sentence_)
+
+
+def _list(
+    view: View,
+    loaded: Checkpoint,
+    of: tuple[int, Side],
+    language: str,
+    near: tuple[Neighbour, ...],
+    sentence: Sequence[int],
+    letters: int,
+    mode: theme.Mode,
+) -> None:
+    from model.readings.neighbours import name_of
+
+    token, side = of
+    tokenizer, counts = _tokenizer(loaded, side), _counts(loaded, side)
+    name = "All tokens" if language == "unknown" else loaded.languages[language == "target"]
+    texts.site_title(HUES[language], html.escape(name))
+    if not near:
+        texts.note(f"No other token was seen {RARE} times here.")
+        return
+    labels = [tokenizer.piece(n.id) for n in near]
+    key, drawn = f"near-{side}-{language}", ("near", view.checkpoint, view.device, token, side, language, mode)
+    cosines = np.array([n.cosine for n in near])
+    figure = cache.drawn(
+        drawn, lambda: neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
+    )
+
+    def clicked() -> None:
+        picked = state.component_value(key, "selection")
+        points = picked.get("points") if picked else None
+        row = points[0].get("y") if points else None
+        if isinstance(row, int | float) and 0 <= row < len(near):
+            state.change(near=name_of(tokenizer, near[int(row)].id, sentence, counts))
+
+    st.plotly_chart(
+        figure,
+        theme=None,
+        key=key,
+        on_select=clicked,
+        selection_mode="points",
+        config=controls.picture(f"neighbours-{name}"),
+        alt=f"{name}, nearest to {tokenizer.piece(token)}: "
+        + ", ".join(f"{label} {n.cosine:.2f}" for label, n in zip(labels, near, strict=True)),
+    )
+
+
+def told(near: Neighbour, language: str) -> str:
+    """What is known of a neighbour beside its cosine."""
+    if near.count is None:
+        return ""
+    return f"seen {_times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}"
+
+
+def seen(loaded: Checkpoint, token: int, side: Side) -> str:
+    """How often the training data has a token, by language."""
+    if not loaded.counts or token < len(CONTROL_TOKENS):
+        return "a control token" if token < len(CONTROL_TOKENS) else "nothing is known of how often the training saw it"
+    sides = SIDES if loaded.config.joint_vocab else (side,)
+    parts = [f"{_times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides]
+    return "seen in training " + ", ".join(parts)
+
+
+def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
+    """What stands in the lists and what not, and how far the table keeps its languages apart, as sentences."""
+    if not loaded.counts:
+        return ["Nothing is known of how often the training saw a token, so none is left out, nor its language told."]
+    if not loaded.config.joint_vocab:
+        return [f"Tokens that were seen fewer than {RARE} times are left out."]
+    surveys = [cache.survey(view.checkpoint, view.device, each) for each in SIDES]
+    parts = [
+        f"of the {found.tokens:,} most frequent tokens of {name} alone, {found.same:,} have their nearest in {name}"
+        for found, name in zip(surveys, loaded.languages, strict=True)
+        if found and found.tokens
+    ]
+    told = [
+        f"A token stands in a language’s list where the training saw it there at least {RARE} times, and at least a quarter "
+        "of all times; rarer ones are left out."
+    ]
+    if parts:
+        told.append(
+            "One table serves both languages, yet nothing in the training puts a word beside its translation: "
+            + "; ".join(parts)
+            + ". The languages meet in cross-attention, not here."
+        )
+    return told
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -1,0 +1,141 @@
+"""Inside, logit lens: what would each decoder layer say at this step?"""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz import cache, state, theme
+from viz.inside.lens_figure import lens_map
+from viz.shared import controls, texts
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.readings.logit_lens import Lens
+    from model.text.tokenizer import Tokenizer
+    from model.trace import Trace
+
+SHOWN = 5
+SMALL = 0.005  # a change of probability below this is not worth a line
+CLICKED = "lens map"
+
+
+def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+    """All layers at all steps, and the layers of the chosen step in full."""
+    lens, trace = cache.lens(look.request, view.device), look.analysis.trace
+    tokenizer, step = look.loaded.target_tokenizer, view.step - 1
+    layers = layer_names(len(lens.log_probs))
+    texts.note(
+        "A column is a step, a row what the decoder would say if it ended after that layer: the likeliest token is written, "
+        "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step."
+    )
+    says = [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
+    key = ("lens", look.request, view.device, step, mode)
+    figure = cache.drawn(key, lambda: lens_map(lens.probability, says, lens.rank, layers, trace.outputs.labels, step, mode))
+    with st.container(key="lens_map"):
+        st.plotly_chart(
+            figure,
+            theme=None,
+            key=CLICKED,
+            on_select=_clicked,
+            selection_mode="points",
+            config=controls.picture("logit-lens"),
+            alt=_alt(lens, trace, says),
+        )
+    controls.step_slider(view, trace.outputs.labels)
+    texts.write(table(lens, step, layers, tokenizer, f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"))
+    texts.note(f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, look.loaded.config.tied_output)}")
+    texts.note(
+        "Read early rows with care: the last norm and the projection were trained for the last layer alone; no layer before "
+        "it was ever taught to speak through them."
+    )
+
+
+def layer_names(rows: int) -> list[str]:
+    """What each row of the lens is read after."""
+    return ["embedding", *(f"layer {n}" for n in range(1, rows))]
+
+
+def settled(lens: Lens, step: int, label: str) -> str:
+    """From which layer on the emitted token is the likeliest, as a sentence."""
+    first = [rank == 1 for rank in lens.rank[:, step]]
+    if not first[-1]:
+        return f"“{label}” is not what the last layer finds likeliest: it was given, or drawn."
+    since = max((layer for layer, leads in enumerate(first) if not leads), default=-1) + 1
+    names, last = layer_names(len(first)), since == len(first) - 1
+    before = [
+        f"the {name}" if name == "embedding" else name for name, leads in zip(names[:since], first, strict=False) if leads
+    ]
+    if before:
+        where = "after the last layer" if last else f"from {names[since]} on"
+        return (
+            f"“{label}” is the likeliest token after {' and '.join(before)} already, is overtaken, and leads again {where}."
+        )
+    where = "only after the last layer" if last else "from the embedding on" if since == 0 else f"from {names[since]} on"
+    return f"“{label}” is the likeliest token {where}."
+
+
+def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
+    """How often the embedding just says what was read: with a tied table that is what it would do."""
+    same = sum(int(said) == read for said, read in zip(lens.top[0], trace.inputs.ids, strict=True))
+    why = ", for the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
+    return f"Before the first layer, the likeliest token is the one just read at {same} of {len(lens.ids)} steps{why}."
+
+
+def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer, pair: str) -> str:
+    """Every layer at one step: its likeliest tokens, the emitted token's place, and what the layer changed; as markup."""
+    emitted, change, entropy = lens.ids[step], lens.change(step), lens.entropy(step)
+    rows = []
+    for layer, name in enumerate(layers):
+        likeliest = lens.best(layer, step, SHOWN)
+        best = "".join(_candidate(tokenizer.piece(c.id), c.probability, c.id == emitted) for c in likeliest)
+        kl, moved = (f"{change[layer - 1]:.2f}", _moves(lens, layer, step, tokenizer)) if layer else ("", "")
+        rows.append(
+            f'<tr><th scope="row">{name}</th>{best}<td class="n">{lens.rank[layer, step]:,}</td>'
+            f'<td class="n">{lens.probability[layer, step]:.4f}</td><td class="n">{entropy[layer]:.2f}</td>'
+            f'<td class="n">{kl}</td><td class="moves">{moved}</td></tr>'
+        )
+    token = f'<span class="lab-mono">{html.escape(tokenizer.piece(emitted))}</span>'
+    kl = "Kullback-Leibler divergence of what is said after the layer from what was said before it, in nats"
+    return (
+        f'<div class="lab-scroll" tabindex="0" role="region" aria-label="Layers at this step"><table class="lab-lens">'
+        f'<caption>Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span></caption>'
+        f'<thead><tr><th scope="col">after</th><th scope="colgroup" colspan="{SHOWN}">likeliest tokens</th>'
+        f'<th scope="col" class="n">rank of {token}</th><th scope="col" class="n">its probability</th>'
+        f'<th scope="col" class="n">entropy, nats</th><th scope="col" class="n" title="{kl}">KL, nats</th>'
+        f'<th scope="col" class="moves">most gained, most lost</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    )
+
+
+def _candidate(piece: str, probability: float, emitted: bool) -> str:
+    name = "token emitted" if emitted else "token"
+    return (
+        f'<td class="{name}"><div><span class="lab-mono">{html.escape(piece)}</span><small>{probability:.2f}</small></div>'
+        f'<i style="width:{100 * probability:.0f}%"></i></td>'
+    )
+
+
+def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer) -> str:
+    parts = []
+    for hue, found in zip(("gain", "loss"), lens.moves(layer, step), strict=True):
+        for move in found:
+            if abs(move.after - move.before) < SMALL:
+                continue
+            token = html.escape(tokenizer.piece(move.id))
+            change = f"{move.after - move.before:+.2f}".replace("-", "−")
+            parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
+    return "".join(parts) or "nothing"
+
+
+def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
+    rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
+    return f"Likeliest token of every layer at {len(trace.outputs)} steps. {'; '.join(rows)}."
+
+
+def _clicked() -> None:
+    told = state.component_value(CLICKED, "selection")
+    points = told.get("points") if told else None
+    if points and isinstance(points[0].get("x"), int | float):
+        state.change(step=int(points[0]["x"]) + 1)

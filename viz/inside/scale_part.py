@@ -1,0 +1,209 @@
+"""Inside, why √d_k? What the division does, to random vectors and to the heads of this checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from model.trace import KINDS, Site
+from viz import cache, state, theme
+from viz.inside.scaling_figure import scaling_chart
+from viz.shared import controls, texts
+from viz.view import View
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.readings.scaling import Scaling
+
+CHARTS = {
+    "variance": ("Variance of a query’s scores", "Random vectors: d_k without the division, 1 with it; dotted: the theory."),
+    "largest": ("Largest weight of its row", "Without the division the softmax ends on one key alone; dotted: an even row."),
+    "gradient": ("Gradient through the softmax", "Norm of diag(p) − p pᵀ: near 0 a row hardly learns; dotted: an even row."),
+}
+NUMBERS = {"variance": "variance of scores", "largest": "largest weight", "entropy": "entropy, nats", "gradient": "gradient"}
+CODE = "scaling-off"
+
+
+def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+    """Three charts against d_k, with this layer's heads in them, and their numbers."""
+    config = look.loaded.config
+    layers = config.layers[view.kind]
+    shown = dataclasses.replace(view, layer=min(view.layer, layers))
+    _picks(shown, layers, config.heads)
+    if view.layer > layers:
+        texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+    site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
+    own = cache.scaling(look.request, view.device, site)
+    random = cache.random_scaling(max(2, own.keys), config.head_dim)
+    chosen = None if view.head is None else view.head - 1
+    _legend(shown, own, mode)
+    for column, name in zip(st.columns(3, gap="medium"), CHARTS, strict=True):
+        with column:
+            title, how = CHARTS[name]
+            texts.write(f'<h2 class="lab-label">{title}</h2>')
+            texts.note(how)
+            key = ("scaling", look.request, view.device, site, chosen, name, mode)
+            figure = cache.drawn(key, lambda name=name: _chart(random, own, name, chosen, site.kind, mode))
+            alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
+            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(f"scaling-{name}"), alt=alt)
+    texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
+    left, right = st.columns([560, 440], gap="medium")
+    with left:
+        texts.write(table(random, own, site, chosen, config.head_dim))
+    with right:
+        texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
+        if own.queries:
+            texts.note(trained(own))
+        _whole_model(look, view)
+
+
+def _picks(view: View, layers: int, heads: int) -> None:
+    with st.container(key="scale_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Attention",
+            KINDS,
+            required=True,
+            format_func=theme.SITE_NAMES.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("kind", "kind", view.kind),
+        )
+        controls.layer_pick(view, layers)
+        controls.head_pick(view, heads)
+
+
+def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
+    """What lines and dots are, in words and in signs."""
+    hue, page = theme.HUES[view.kind], theme.PALETTES[mode].page
+    dots = "".join(
+        f'<i style="border-color:{hue};background:{fill}"></i>{how}'
+        for fill, how in ((hue, "divided"), (page, "not divided"))
+    )
+    framed = "" if view.head is None else ", the chosen one framed"
+    texts.write(
+        '<p class="lab-note lab-signs"><b class="solid"></b>random vectors, divided by √dₖ <b class="dashed"></b>not'
+        f"<span>{dots}: the {len(own.widths)} heads of this layer on this sentence{framed}</span></p>"
+    )
+
+
+def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode) -> go.Figure:
+    ones = np.ones(len(random.widths))
+    theory = {
+        "variance": [(np.array(random.widths, dtype=float), "theory: d_k"), (ones, "theory: 1")],
+        "largest": [(ones / random.keys, f"even over {random.keys} keys: {1 / random.keys:.3f}")],
+        "gradient": [(ones * random.even_gradient, f"even over {random.keys} keys: {random.even_gradient:.3f}")],
+    }
+    return scaling_chart(
+        random.widths,
+        getattr(random.divided, name),
+        getattr(random.undivided, name),
+        own.widths[0],
+        (getattr(own.divided, name), getattr(own.undivided, name)),
+        chosen,
+        kind,
+        mode,
+        theory[name],
+        logarithmic=name == "variance",
+    )
+
+
+def of_head(values: np.ndarray, head: int | None) -> float:
+    """The number of a head, or the mean over heads where `head` is None; nan where no query sees two keys."""
+    return float(values.mean() if head is None else values[head])
+
+
+def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> str:
+    """A chart in words."""
+    at = random.widths.index(own.widths[0])
+    pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
+    heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
+    return (
+        f"Random vectors at d_k {own.widths[0]}: {_number(pairs[0][at])} divided, {_number(pairs[1][at])} not; "
+        f"{_who(chosen)}: {_number(heads[0])} divided, {_number(heads[1])} not."
+    )
+
+
+def measured(own: Scaling, chosen: int | None) -> str:
+    """What leaving the division out does to a head, as one sentence."""
+    if not own.queries:
+        return "No query here sees two keys: a softmax over one key is 1, divided or not."
+    (w0, g0), (w1, g1) = ((of_head(n.largest, chosen), of_head(n.gradient, chosen)) for n in (own.divided, own.undivided))
+    share = g1 / g0 if g0 > 0 else 1.0
+    turned = f"falls to {share:.0%} of what it is" if share < 0.995 else f"is {share:.0%} of what it is"
+    return (
+        f"Without the division, {_possessive(chosen)} largest weight goes from {w0:.2f} to {w1:.2f} (mean of "
+        f"{own.queries} queries), and the gradient through its softmax {turned}."
+    )
+
+
+def trained(own: Scaling) -> str:
+    """What is different in a trained model, as a sentence."""
+    values = own.divided.variance[np.isfinite(own.divided.variance)]
+    return (
+        f"A trained head’s q and k are not random: divided, the scores of these {len(values)} heads have variances from "
+        f"{_number(values.min())} to {_number(values.max())}, not 1. The division settles where training "
+        "starts, not how sharp a head looks in the end."
+    )
+
+
+def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: int) -> str:
+    """The numbers with and without the division, as markup."""
+    at = random.widths.index(width)
+    name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, {'mean' if chosen is None else _who(chosen)}"
+    rows = []
+    for who, pick, pair in (
+        (f"random, d_k {width}", lambda values: float(values[at]), (random.divided, random.undivided)),
+        (name, lambda values: of_head(values, chosen), (own.divided, own.undivided)),
+    ):
+        for each, how in zip(pair, ("divided", "not divided"), strict=True):
+            cells = "".join(f"<td>{_number(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
+    head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
+    return (
+        '<div class="lab-scroll" tabindex="0" role="region" aria-label="Numbers"><table class="lab-numbers"><thead>'
+        f"<tr><td></td><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _whole_model(look: cache.Look, view: View) -> None:
+    """The same left out in the whole model: a way to try it, and what came of it."""
+    if view.intervention.scaling:
+        st.button(
+            "Leave it out in the whole model, and translate again",
+            key="scaling off",
+            type="tertiary",
+            on_click=_leave_out,
+        )
+        return
+    texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
+    base = look.analysis.baseline
+    if base is not None:
+        how = "again" if view.mode == "again" else "given"
+        texts.verdict(look.analysis)
+        if how == "again":
+            texts.both_translations(look.analysis, look.loaded)
+
+
+def _leave_out() -> None:
+    state.change(mode="again")
+    state.toggle_edit(CODE)
+
+
+def _who(head: int | None) -> str:
+    return "mean over heads" if head is None else f"head {head + 1}"
+
+
+def _possessive(head: int | None) -> str:
+    return "the heads’ mean" if head is None else f"head {head + 1}’s"
+
+
+def _number(value: float) -> str:
+    """Three figures, no more than are meant."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}"

@@ -1,0 +1,63 @@
+"""Inside, first part: one head unfolded, stage by stage."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from model.trace import KINDS, Site
+from viz import cache, state, theme
+from viz.inside.stages import payload, stages
+from viz.shared import controls, texts
+from viz.view import View
+
+MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
+
+
+def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+    """Which head and whose query, and its stages. A mean over heads has no stages: the first head is shown, and said."""
+    trace, config = look.analysis.whole, look.loaded.config
+    layers = config.encoder_layers if view.kind == "encoder" else config.decoder_layers
+    site, head = Site(view.kind, min(view.layer, layers) - 1), (view.head or 1) - 1  # type: ignore[arg-type]
+    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config.heads)
+    if view.layer > layers:
+        texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
+    if view.head is None:
+        texts.note("Stages are of one head: head 1 is shown.")
+    asked = view.token if view.kind == "encoder" else view.step
+    query = min(asked, len(trace.queries(site))) - 1
+    if view.kind == "encoder" and asked > query + 1:
+        texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
+    unfolded = cache.unfold(look.request, view.device, site, head, query)
+    key = ("stages", look.request, view.device, site, head, query, mode)
+    data = cache.drawn(key, lambda: payload(unfolded, look.loaded, trace, mode))
+    if view.stage > MOST_STAGES:
+        texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True)
+    stages(
+        data | {"stage": min(view.stage, len(data["stages"]))},
+        on_stage=lambda stage: state.change(stage=stage),
+        on_query=lambda number: state.change(**{"token" if view.kind == "encoder" else "step": number}),
+        on_next=lambda kind, layer: state.change(kind=kind, layer=layer, stage=1),
+    )
+
+
+def _picks(view: View, layers: int, heads: int) -> None:
+    with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Attention",
+            KINDS,
+            required=True,
+            format_func=theme.SITE_NAMES.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("kind", "kind", view.kind),
+        )
+        controls.layer_pick(view, layers)
+        texts.label("head")
+        st.segmented_control(
+            "Head",
+            range(1, heads + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("one head", "head", view.head or 1),
+        )

@@ -1,0 +1,283 @@
+"""The parts of the page Positions: its controls, the figures of a scheme, and what positions do to the sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.config import MAX_TOKENS, SCHEMES
+from model.edits.intervention import Intervention
+from model.edits.kinds import Labels, Positions, parse
+from viz import cache, state, theme
+from viz.positions import figures
+from viz.positions import texts as position_texts
+from viz.shared import controls, texts
+from viz.view import MAX_PE_SHIFT, View, unedited, with_intervention
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.inference.request import Request
+    from model.readings.position_numbers import PositionNumbers
+    from model.readings.sentence_positions import SentencePositions
+
+WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
+BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
+COUNTS = (8, 16, 32, 64, 128, 256, 512)
+STRIPS = 4
+REPEATED = "The dog sees the dog."
+
+
+def side_of(view: View) -> str:
+    """Whose tokens and whose learned table are shown: the source's, or the target's with the decoder."""
+    return "target" if view.kind == "decoder" else "source"
+
+
+def scheme_part(view: View, mode: theme.Mode) -> None:
+    """A scheme of positions by itself: its controls, and six figures."""
+    with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Kind of positions",
+            SCHEMES,
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **state.bind("scheme", "scheme", view.scheme),
+        )
+        texts.write(position_texts.formula(view.scheme), inline=True)
+        if view.scheme == "learned":
+            st.space("stretch")
+            texts.label("table of the")
+            _side_pick("table side", view)
+    if view.scheme == "learned":
+        found = _learned(view)
+        if found is None:
+            return
+        name, numbers = found
+    else:
+        _sliders(view, view.pe_width)
+        numbers = cache.position_numbers(view.scheme, view.pe_count, view.pe_width, view.pe_base, view.pe_shift)
+        name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
+    for sentence, warn in position_texts.limits(view, numbers, name):
+        texts.note(sentence, warn)
+    _six(view, numbers, name, mode)
+
+
+def _learned(view: View) -> tuple[str, PositionNumbers] | None:
+    """The checkpoint whose learned table is shown, with its numbers; None, and a sentence, where there is none."""
+    from model.readings.sentence_positions import learned_checkpoint
+
+    name = learned_checkpoint(view.checkpoint)
+    if name is None:
+        texts.note("No checkpoint here has learned positions; sinusoidal and rotary ones need none, they are formulas.")
+        return None
+    try:
+        if name != view.checkpoint:
+            cache.refresh(name)
+        width = cache.checkpoint(name, view.device).config.d_model
+        numbers = cache.learned_numbers(name, view.device, side_of(view), view.pe_count, view.pe_shift)
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return None
+    _sliders(view, width, learned=True)
+    return name, numbers
+
+
+def _side_pick(key: str, view: View) -> None:
+    kinds = {"source": "encoder", "target": "decoder"}
+    st.segmented_control(
+        "Side",
+        list(kinds),
+        required=True,
+        format_func=str.capitalize,
+        label_visibility="collapsed",
+        **state.bind(key, "kind", side_of(view), kinds.__getitem__),
+    )
+
+
+def _sliders(view: View, width: int, learned: bool = False) -> None:
+    """Width, base, number of positions, shift, and the pair of dimensions that is followed."""
+    fixed = "A learned table has the width that it was trained with, and no base." if learned else None
+
+    def slider(label: str, key: str, field: str, options: tuple, value: float, text: Callable = str, why: str | None = None):
+        options = sorted({*options, value})
+        if len(options) > 1:
+            bound = state.bind(key, field, value)
+            st.select_slider(label, options=options, format_func=text, disabled=why is not None, help=why, **bound)
+
+    with st.container(key="pe_sliders"):
+        places = st.columns(5, gap="medium")
+        with places[0]:
+            name = "Head width d_k" if view.scheme == "rotary" else "Width d_model"
+            slider(name, "pe width", "pe_width", WIDTHS, width, why=fixed)
+        with places[1]:
+            slider("Base", "pe base", "pe_base", BASES, view.pe_base, lambda base: f"{base:,g}", fixed)
+        with places[2]:
+            slider("Positions", "pe count", "pe_count", COUNTS, view.pe_count)
+        with places[3]:
+            slider("Shift k", "pe shift", "pe_shift", tuple(range(MAX_PE_SHIFT + 1)), view.pe_shift)
+        with places[4]:
+            pairs = tuple(range(width // 2))
+            slider("Pair of dimensions i", "pe pair", "pe_pair", pairs, _pair(view, width))
+
+
+def _pair(view: View, width: int) -> int:
+    """The pair that is followed, or the last where the width has fewer."""
+    return min(view.pe_pair, width // 2 - 1)
+
+
+def strips(pair: int, width: int) -> tuple[int, ...]:
+    """The pairs whose curves are drawn: the one that is followed, and others spread over the first half of the table, whose
+    waves are short enough to be seen."""
+    spread = [round(n * (width // 4) / (STRIPS - 1)) for n in range(STRIPS)]
+    if pair not in spread:
+        spread[min(range(STRIPS), key=lambda n: abs(spread[n] - pair))] = pair
+    return tuple(sorted({i for i in spread if i < width // 2}))
+
+
+def _six(view: View, found: PositionNumbers, name: str, mode: theme.Mode) -> None:
+    width = found.values.shape[1]
+    pair, ends = (
+        _pair(view, width),
+        (MAX_TOKENS, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training"),
+    )
+    key = (name, side_of(view) if view.scheme == "learned" else "", view.pe_count, view.pe_shift, pair, mode)
+    drawn = strips(pair, width)
+    names = [position_texts.strip(i, found, view) for i in drawn]
+    shown: dict[str, Callable[[], go.Figure]] = {
+        "table": lambda: figures.table_map(found.values, pair, mode, *ends),
+        "curves": lambda: figures.curves(found.values, drawn, pair, names, mode),
+        "distance": lambda: figures.distance_chart(
+            found.mean, found.least, found.most, view.pe_shift, mode, found.random_mean
+        ),
+        "similarity": lambda: figures.similarity_map(found.similarity, mode, *ends),
+        "shift": lambda: figures.shift_chart(found.values, found.rotated, found.reached, pair, view.pe_shift, mode),
+        "residual": lambda: figures.residual_chart(found.residual, mode),
+    }
+    told = position_texts.readings(view, found, pair)
+    with st.container(key="pe_grid"):
+        for row in (("table", "curves", "distance"), ("similarity", "shift", "residual")):
+            for column, what in zip(st.columns(3, gap="medium"), row, strict=True):
+                title, reading = told[what]
+                with column:
+                    texts.write(f'<h2 class="lab-label">{html.escape(title)}</h2>')
+                    texts.note(reading)
+                    if what in ("shift", "residual") and not len(found.residual):
+                        continue
+                    _chart(f"pe figure {what}", ("positions", what, *key), shown[what], f"{title}. {reading}")
+
+
+def _chart(key: str, drawn_as: tuple, draw: Callable[[], go.Figure], alt: str) -> None:
+    figure = cache.drawn(drawn_as, draw)
+    config = controls.picture(key.replace(" ", "-"))
+    st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
+
+
+# -- on this sentence -------------------------------------------------------------------------------------------------
+
+
+def sentence_part(look: cache.Look, view: View, mode: theme.Mode) -> None:
+    """How alike the tokens of the sentence are, without positions and with them."""
+    side = side_of(view)
+    with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
+        texts.label(f"{look.loaded.name}: {look.loaded.config.positions} positions")
+        st.space("stretch")
+        _side_pick("sentence side", view)
+    request = unedited(look.request)
+    found = cache.sentence_positions(request, view.device, side)
+    for sentence in position_texts.likeness(found, look.loaded.config.positions):
+        texts.note(sentence)
+    if not found.repeated:
+        with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.label("No token stands twice here.")
+            st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
+    key = ("positions", request, view.device, side, mode)
+    for column, (name, title, values, limit) in zip(st.columns(3, gap="medium"), _maps(found), strict=True):
+        with column:
+            texts.write(f'<h3 class="lab-label">{title}</h3>')
+            alt = position_texts.token_alt(title, found.labels, values)
+            draw = lambda v=values, m=limit: figures.token_map(v, found.labels, found.repeated, mode, m)  # noqa: E731
+            _chart(f"pe tokens {name}", (*key, name), draw, alt)
+
+
+def _maps(found: SentencePositions) -> list[tuple]:
+    """Key, title, values and limit of the three maps."""
+    if found.both is not None:
+        return [
+            ("alone", "Embeddings alone", found.alone, 1.0),
+            ("positions", "Positions alone", found.positions, 1.0),
+            ("both", "Both, added", found.both, 1.0),
+        ]
+    most = float(max(abs(found.scores_without).max(), abs(found.scores_with).max()))
+    return [
+        ("alone", "Embeddings alone", found.alone, 1.0),
+        ("without", "Scores of layer 1 without positions", found.scores_without, most),
+        ("with", "Scores of layer 1 with positions", found.scores_with, most),
+    ]
+
+
+def variants_part(look: cache.Look, view: View) -> None:
+    """The translation with positions off, shuffled and shifted, on either side; a click makes the edit on every page."""
+    from model.readings.sentence_positions import variants
+
+    texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
+    texts.note(
+        "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
+        "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
+    )
+    plain = dataclasses.replace(unedited(look.request), beside=())
+    code = texts.language_code(look.loaded.languages[1])
+    with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
+        base = cache.analyse(plain, view.device)
+        _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
+        for edit in variants(view.pe_shift):
+            request = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
+            _variant(edit, request, view, code)
+
+
+def _variant(edit: Positions, request: Request, view: View, code: str) -> None:
+    try:
+        found = cache.position_variant(request, view.device)
+    except ValueError as fault:
+        _row(edit.text(Labels()), None, position_texts.refused(str(fault)), edit, view)
+        return
+    markup = position_texts.said(found.words, found.changed, code)
+    _row(edit.text(Labels()), found.change, markup, edit, view)
+
+
+def _row(name: str, change: float | None, markup: str, edit: Positions | None = None, view: View | None = None) -> None:
+    left, middle, right = st.columns([230, 76, 720], vertical_alignment="center", gap="small")
+    with left:
+        if edit is None or view is None:
+            texts.label(name)
+        else:
+            made = edit in view.edits.edits
+            st.button(
+                controls.plain_label(name[:1].upper() + name[1:]),
+                key=f"variant {edit.code}",
+                type="primary" if made else "secondary",
+                help="Take this edit back" if made else None,
+                disabled=change is None and not made,
+                on_click=apply,
+                args=(edit.code,),
+                width="stretch",
+            )
+    with middle:
+        if change is not None and math.isfinite(change):
+            texts.signed(change)
+    with right:
+        texts.write(markup)
+
+
+def apply(code: str) -> None:
+    """Makes an edit of positions in place of another on its side, decoded again; or takes it back; from callbacks."""
+    now, edit = state.current().intervention, parse(code)
+    kept = tuple(e for e in now.edits if not (isinstance(e, Positions) and e.side == edit.side))
+    added = () if edit in now.edits else (edit,)
+    state.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))

@@ -1,0 +1,188 @@
+"""What the page Positions says in words: formulas, how each figure is read, limits, and the sentence's numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from model.config import MAX_TOKENS
+from viz.view import View
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from model.readings.position_numbers import PositionNumbers
+    from model.readings.sentence_positions import SentencePositions
+
+_FORMULAS = {
+    "sinusoidal": "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
+    "learned": "PE(p) is row p of a table that is trained; it is added to the embedding",
+    "rotary": "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
+}
+EXACT = 1e-4  # below this a residual of float32 numbers is rounding
+_SHOWN = 4  # repeated words that are told
+
+
+def formula(scheme: str) -> str:
+    """How a scheme is made, as markup."""
+    return f'<span class="lab-note lab-formula">{_FORMULAS[scheme]}</span>'
+
+
+def strip(pair: int, found: PositionNumbers, view: View) -> str:
+    """The name of a pair's curves, with its wavelength where it has one."""
+    if found.wavelengths is None:
+        return f"i = {pair}"
+    return f"i = {pair}, wavelength {_long(float(found.wavelengths[pair]))}"
+
+
+def _long(value: float) -> str:
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
+    """Title and one sentence for each of the six figures: what is seen, how it is read, what was measured."""
+    k, spread, worst = view.pe_shift, found.spread, found.worst
+    if view.scheme == "learned":
+        rows = f"the {found.seen} rows that training moved"
+        missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
+        return {
+            "table": ("Table", f"A row is a position, a column a dimension; pair {pair} is framed. No formula made it."),
+            "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: no wavelength is built in."),
+            "distance": (
+                "PE(p)·PE(p − d) by distance d",
+                f"Mean and range over pairs of {rows}: equally far apart, they differ by up to {spread:.3g}.",
+            ),
+            "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it changes."),
+            "shift": (
+                "From p to p + k",
+                f"The best rotation by least squares: rings R PE(p), dots PE(p + {k}), lines what it misses."
+                if len(found.residual)
+                else missing,
+            ),
+            "residual": (
+                "max |R PE(p) − PE(p + k)|",
+                f"At most {worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(worst)}."
+                if len(found.residual)
+                else missing,
+            ),
+        }
+    angle = math.degrees(k * 2 * math.pi / float(found.wavelengths[pair])) if found.wavelengths is not None else 0.0
+    full = f" = {angle % 360:.4g}°" if angle >= 360 else ""
+    turn = f"Each shift by {k} turns pair {pair} by {angle:,.4g}°{full}: rings are R PE(p), dots PE(p + {k})."
+    if view.scheme == "rotary":
+        return {
+            "table": ("A vector of ones, turned", f"A row is a position, a column a dimension; pair {pair} is framed."),
+            "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: wavelengths grow with i."),
+            "distance": (
+                "q·k/√d_k by distance d",
+                f"Line: equal vectors; dotted: random ones. Equally far apart, scores differ by at most {spread:.1g}.",
+            ),
+            "similarity": (
+                "Scores of equal vectors",
+                "A row asks. The stronger the colour, the higher: along a diagonal it stays.",
+            ),
+            "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
+            "residual": (
+                "Query and key both k further on",
+                f"The largest change of a score at each p, at most {worst:.1g}: {_exact(worst)}.",
+            ),
+        }
+    return {
+        "table": (
+            "Table",
+            f"A row is a position, a column a dimension: fast on the left, slow on the right. Framed: pair {pair}.",
+        ),
+        "curves": (
+            "Curves of four pairs",
+            "Sine as a line, cosine dotted: from pair to pair it takes longer to come round.",
+        ),
+        "distance": (
+            "PE(p)·PE(p − d) by distance d",
+            f"All pairs of positions lie on one line, to within {spread:.1g}: the distance alone decides.",
+        ),
+        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays."),
+        "shift": ("From p to p + k", turn),
+        "residual": ("max |R PE(p) − PE(p + k)|", f"At each p, over all dimensions: at most {worst:.1g}, {_exact(worst)}."),
+    }
+
+
+def _exact(worst: float) -> str:
+    return "exact but for rounding" if worst < EXACT else "no exact map"
+
+
+def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, bool]]:
+    """What lies beyond the training and beyond the table; a sentence each, and whether it warns."""
+    count = view.pe_count
+    if view.scheme == "learned":
+        drawn, width = found.values.shape
+        side = "target" if view.kind == "decoder" else "source"
+        moved = (
+            f"{name}, {side}: rows of {width} numbers; width and base are the table's own. Training moved rows 0 to "
+            f"{found.seen - 1}; the others look as random as at its first step: a row that no sentence reaches stays so."
+        )
+        ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
+        return [(moved, False), *ends]
+    if count > MAX_TOKENS:
+        beyond = (
+            f"The formula goes on for ever; training keeps sentences of at most {MAX_TOKENS} tokens, so a network has never "
+            f"seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
+        )
+        return [(beyond, False)]
+    far = (
+        f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
+    )
+    return [(f"The formula has a value for every position; training has none from {MAX_TOKENS} on.{far}", False)]
+
+
+def likeness(found: SentencePositions, scheme: str) -> list[str]:
+    """How the three maps are read, and what was measured of repeated words."""
+    embedding, position = found.lengths
+    if found.both is None:
+        how = (
+            "Rotary positions add nothing to the embeddings: left, their cosines; right, what they do change, the scores of "
+            "the first layer (a row asks, mean over its heads)."
+        )
+    else:
+        how = (
+            "Cosine of every two tokens, from −1 (pink) over 0 to 1 (blue), as they enter the first layer. "
+            f"An embedding is {embedding:.1f} long on average, a position {position:.1f}."
+        )
+    told = []
+    for i, j in found.repeated[:_SHOWN]:
+        where = f"“{found.labels[i]}” ({i + 1} and {j + 1})"
+        if found.both is not None:
+            told.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
+        else:
+            rows = [float(abs(x[i] - x[j]).max()) for x in (found.scores_without, found.scores_with) if x is not None]
+            told.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
+    more = f" And {len(found.repeated) - _SHOWN} more." if len(found.repeated) > _SHOWN else ""
+    return [how, *([f"Repeated: {'; '.join(told)}.{more}"] if told else [])]
+
+
+def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
+    """A map of tokens in words."""
+    apart = values.copy()
+    apart[range(len(labels)), range(len(labels))] = -math.inf
+    if len(labels) < 2:
+        return f"{title}: one token."
+    i, j = divmod(int(apart.argmax()), len(labels))
+    most = f"most alike, {values[i, j]:.3f}, are {labels[i]} ({i + 1}) and {labels[j]} ({j + 1})"
+    return f"{title}: {len(labels)} tokens with one another; {most}."
+
+
+def said(words: Sequence[str], changed: Sequence[bool], code: str) -> str:
+    """A translation as markup, the changed words boxed; `code` is the language's."""
+    marks = changed or (False,) * len(words)
+    text = " ".join(
+        f'<mark class="is">{html.escape(word)}</mark>' if mark else html.escape(word)
+        for word, mark in zip(words, marks, strict=True)
+    )
+    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>'
+
+
+def refused(fault: str) -> str:
+    """Why an edit cannot be made, as a sentence in markup."""
+    sentence = fault[:1].upper() + fault[1:] + ("" if fault.endswith(".") else ".")
+    return f'<p class="lab-note warn">Refused: {html.escape(sentence)}</p>'

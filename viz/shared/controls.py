@@ -1,0 +1,271 @@
+"""Groups of widgets and texts that more than one page uses."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from model.config import MAX_TOKENS
+from model.inference.request import MAX_PAD, MAX_SENTENCES
+from viz import cache, state
+from viz.shared import texts
+from viz.shared.copy_link import copy_link
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.experiments.effects import Effect
+
+PROBES = Path(__file__).resolve().parents[2] / "checkpoints" / "probes.txt"
+SHOWN_EXAMPLES = 4
+MEAN = "mean"
+BOX = "Sentence to translate"
+
+
+def examples() -> list[tuple[str, str]]:
+    """Name and sentence of every probe."""
+    lines = PROBES.read_text(encoding="utf-8").splitlines()
+    fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return [(f[0], f[1]) for f in fields]
+
+
+def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The sentence, with ready examples above it. The text stays whatever happens to it.
+
+    Returns the places of the language's name and of the number of tokens, for both may only be known later.
+    """
+    ready = examples()
+    with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
+        heading, count = st.empty(), st.empty()
+        with heading:
+            texts.language(language)
+        st.space("stretch")
+        for name, sentence in ready[:SHOWN_EXAMPLES]:
+            _example(name, sentence)
+        with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
+            for _, sentence in ready[SHOWN_EXAMPLES:]:
+                _example(sentence, sentence)
+    plain_box(view)
+    return heading, count
+
+
+def plain_box(view: View) -> None:
+    """The sentence, and a button for those who look for one."""
+    with st.container(key="input_row", horizontal=True, gap=None):
+        hint = f"A sentence of up to {MAX_TOKENS} tokens"
+        st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
+        st.button("Translate", key="translate")
+
+
+def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
+    """The head of a page whose sentence stands beside its title: both, and the link to copy."""
+    with st.container(key="title_row"):
+        left, box, link = st.columns(widths, vertical_alignment="center", gap="small")
+        with left:
+            texts.heading(title, question)
+        with box:
+            plain_box(view)
+        with link:
+            copy_link(state.theme_mode())
+    if len(view.sentences) > 1:
+        _sentence_pick(view)
+
+
+def _sentence_pick(view: View) -> None:
+    """Which of the text's sentences is looked at."""
+    with st.container(key="sentence_pick", horizontal=True, vertical_alignment="center", gap="small"):
+        count, chosen = len(view.sentences), min(view.sentence, len(view.sentences))
+        texts.label("sentence")
+        st.segmented_control(
+            "Sentence",
+            range(1, count + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("sentence pick", "sentence", chosen),
+        )
+        texts.label(view.sentences[chosen - 1])
+
+
+def plain_label(text: str) -> str:
+    """Text for a button's label, which is Markdown otherwise."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]()<>#+-.!|$~:&" else c for c in text)
+
+
+def given_target(view: View) -> None:
+    """Where the target is given: says so, and offers the way back."""
+    if view.target is not None:
+        with st.container(key="given", horizontal=True, vertical_alignment="center"):
+            texts.label("The target is given.")
+            st.button(
+                "Let the model translate",
+                type="tertiary",
+                on_click=state.change,
+                kwargs={"target": None, "strategy": "greedy"},
+            )
+
+
+def _example(label: str, sentence: str) -> None:
+    st.button(label, key=f"example {sentence}", type="tertiary", on_click=state.change, kwargs={"source": sentence})
+
+
+def layer_and_head(view: View, layers: int, heads: int) -> None:
+    """Which layer and head is shown, and what of them: attention, mask, or how the tokens are chosen."""
+    with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
+        st.segmented_control(
+            "Show",
+            ["attention", "mask", "decoding"],
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **state.bind("show", "show", view.show),
+        )
+        layer_pick(view, layers)
+        head_pick(view, heads)
+        st.space("stretch")
+        with st.popover("Save", type="tertiary"):
+            saves = "The camera in each map's toolbar saves"
+            st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
+        if view.show != "mask":
+            texts.legend(state.theme_mode())
+
+
+def layer_pick(view: View, layers: int) -> None:
+    texts.label("layer")
+    st.segmented_control(
+        "Layer",
+        range(1, layers + 1),
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("layer", "layer", view.layer),
+    )
+
+
+def head_pick(view: View, heads: int) -> None:
+    texts.label("head")
+    shown = MEAN if view.head is None else str(view.head)
+    st.segmented_control(
+        "Head",
+        [MEAN, *map(str, range(1, heads + 1))],
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+    )
+
+
+def mask_switches(view: View, effects: dict[str, Effect]) -> None:
+    """The two masks, each with what switching it off does to the target's probabilities, measured."""
+    with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
+        texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
+        st.space("stretch")
+        modes(view)
+    given = ", given the target" if view.mode == "again" else ""
+    st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
+    seen = "The decoder sees no later token." if view.causal_mask else "The decoder sees later tokens."
+    _effect(seen, effects["causal_mask"], view.causal_mask, given)
+    st.toggle("Source padding mask", **state.bind("padmask", "padding_mask", view.padding_mask))
+    pad = effects["padding_mask"].pad
+    if view.padding_mask:
+        seen = f"{_pads(pad)} there, unseen." if view.pad else "There is no padding to see."
+    else:
+        seen = f"Attention sees {_pads(pad)}." + ("" if view.pad else f" There were none: {pad} were added.")
+    _effect(seen, effects["padding_mask"], view.padding_mask, f", with {_pads(pad)}{given}")
+    with st.container(key="padding", horizontal=True, vertical_alignment="center"):
+        texts.label("Pad the source by")
+        st.number_input(
+            "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
+        )
+
+    how = {
+        "given": "Given target: one pass over the same translation.",
+        "again": "Decode again: every token is chosen anew under the switches.",
+    }
+    texts.note(how[view.mode])
+
+
+def modes(view: View) -> None:
+    """Given target, or decode again."""
+    st.segmented_control(
+        "Mode",
+        ["given", "again"],
+        required=True,
+        format_func={"given": "Given target", "again": "Decode again"}.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("mode", "mode", view.mode),
+    )
+
+
+def _pads(count: int) -> str:
+    return f"{count} pad" if count == 1 else f"{count} pads"
+
+
+def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
+    change = effect.change
+    hue = "loss" if change < 0 else "gain"
+    losses = effect.losses()
+    number = f'<b class="{hue}">{change:+.2f}</b>'.replace("-", "−")
+    text = f"{'If off' if on else 'Off'}{extra}: log-probability {number}. "
+    if losses:
+        worst = losses[0]
+        count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
+        before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
+        token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
+        text += f"{count} over 0.1; {token} {before:.2f} → {after:.2f}."
+    else:
+        text += "No token loses over 0.1."
+    texts.write(f'<p class="lab-effect">{html.escape(seen)}<br>{text}</p>')
+
+
+def way_out(view: View) -> None:
+    """Where the text has more sentences than one batch may: to read it as one."""
+    if view.split and len(view.sentences) > MAX_SENTENCES:
+        st.button("Read the text as one sentence", on_click=state.change, kwargs={"split": False})
+
+
+def step_slider(view: View, labels: Sequence[str]) -> None:
+    """The step that is looked at."""
+    names = {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
+    if len(names) > 1:
+        st.select_slider(
+            "Step",
+            options=list(names),
+            format_func=lambda n: names.get(n, str(n)),
+            label_visibility="collapsed",
+            **state.bind("what if step", "step", min(view.step, len(labels))),
+        )
+
+
+def picture(name: str) -> dict[str, object]:
+    """A chart's settings: its camera saves under this name, in the format that the Save menu says."""
+    options = {"format": state.picture_format().lower(), "scale": 3, "filename": name}
+    return {"displaylogo": False, "toImageButtonOptions": options}
+
+
+def sidebar() -> None:
+    """Which checkpoint answers, how good it is, and where it runs; a choice where there are several."""
+    view = state.current()
+    folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
+    if folders != (view.checkpoint,):
+        options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
+        st.selectbox("Checkpoint", options, **state.bind("checkpoint", "checkpoint", view.checkpoint))
+    if len(devices) > 2 or view.device not in devices:
+        options = tuple(dict.fromkeys((*devices, view.device)))
+        st.selectbox("Device", options, **state.bind("device", "device", view.device))
+    try:
+        loaded = cache.checkpoint(view.checkpoint, view.device)
+    except ValueError:
+        return  # the page says what is wrong with it
+    config, test = loaded.config, loaded.metrics.get("test")
+    how = f", beam {test['beam']}" if test and test.get("beam", 1) > 1 else ""
+    score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
+    count = loaded.model.parameter_count
+    size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."
+    texts.write(
+        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
+        f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
+    )

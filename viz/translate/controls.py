@@ -1,0 +1,280 @@
+"""How tokens are chosen: the strategy with its controls, branches, a translation of the visitor's own, several sentences."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.inference.predictions import likelier
+from viz import state
+from viz.links import MAX_BRANCHES, READERS
+from viz.shared import controls, texts
+from viz.translate import beam_tree
+from viz.translate.surprise_figure import surprise_chart
+from viz.view import MAX_TEMPERATURE, STRATEGIES, View
+
+if TYPE_CHECKING:
+    from model.inference.analyse import Analysis
+    from viz import theme
+    from viz.cache import Look
+
+NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sample", "yours": "Yours"}
+HOW = {
+    "greedy": "Greedy: the likeliest token at every step, and never back.",
+    "beam": "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
+    "sample": "Sample: a token is drawn at every step. The table above shows what may be drawn.",
+    "yours": "Yours: a translation that you give. It is read, not written: how surprised is the model?",
+}
+FIELDS = {  # control: its name in a sentence, its label
+    "width": ("beam's width", "Width"),
+    "alpha": ("length penalty's alpha", "Length penalty α"),
+    "top_k": ("top-k", "Top-k (0: all)"),
+    "seed": ("seed", "Seed"),
+}
+KEPT = "kept target"  # session key of a translation that was put aside
+
+
+def strategy(view: View) -> None:
+    """Which strategy, and its controls."""
+    chosen = "yours" if view.target is not None else view.strategy
+    texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
+    st.segmented_control(
+        "Strategy",
+        STRATEGIES,
+        required=True,
+        format_func=NAMES.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("strategy", "strategy", chosen, write=_choose),
+    )
+    with st.container(key="strategy_controls", gap="xsmall"):
+        if chosen == "sample":
+            _sampling(view)
+        texts.note(HOW[chosen])
+        if chosen == "beam":
+            _fields("width", "alpha", view=view)
+
+
+def _choose(name: str) -> None:
+    now = state.current()
+    if name == "yours":
+        kept = state.kept(KEPT) or (None, None)
+        state.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
+    else:
+        _put_aside(now)
+        state.change(strategy=name, target=None, **({"step": 1} if now.target is not None else {}))
+
+
+def _whose(view: View) -> tuple:
+    """What a translation belongs to."""
+    return view.checkpoint, view.source, view.sentence, view.split
+
+
+def _put_aside(view: View) -> None:
+    """Keeps a given translation for when its sentence is looked at again."""
+    if view.target is not None:
+        state.keep(KEPT, (_whose(view), view.target))
+
+
+def _fields(*names: str, view: View) -> None:
+    for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
+        with column:
+            told = state.complaint(name)
+            shown = told[0] if told else f"{getattr(view, name):g}"
+            st.text_input(FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
+    for name in names:
+        if told := state.complaint(name):
+            texts.note(f"{told[1]} The picture keeps {getattr(view, name):g}.", warn=True)
+
+
+def _reader(name: str) -> Callable[[str], Any]:
+    def read(typed: str) -> Any:
+        try:
+            return READERS[name](typed.strip().replace(",", "."))
+        except ValueError as expected:
+            shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
+            raise ValueError(f"The {FIELDS[name][0]} is {shown}; expected {expected}.") from None
+
+    return read
+
+
+def _sampling(view: View) -> None:
+    seed = "The next seed, with the controls as they are"
+    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help=seed)
+    st.slider(
+        "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
+    )
+    st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
+    _fields("top_k", "seed", view=view)
+    if view.drawn is not None:
+        temperature, k, p = view.drawn
+        texts.note(
+            f"The text was drawn at temperature {temperature:g}, top-k {k}, top-p {p:g}; draw again for the new ones."
+        )
+
+
+def _draw() -> None:
+    state.change(seed=(state.current().seed + 1) % 1_000_000)
+
+
+def guessing(view: View) -> None:
+    """Why what would give the next tokens away is not there."""
+    texts.note("Maps, tree and masks would give the next tokens away: they are back when guessing is off.")
+    st.button("Stop guessing", key="stop_guessing", on_click=state.change, kwargs={"guess": False})
+
+
+def panel(view: View, look: Look, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
+    branch_chips(view, look)
+    if view.target is not None or view.strategy == "yours":
+        _yours(view)
+    if view.target is not None:
+        _surprise(look, own, mode, height)
+    elif view.strategy != "yours":
+        _tree(view, look, mode)
+
+
+def _yours(view: View) -> None:
+    told = state.complaint("target")
+    shown = told[0] if told else view.target or ""
+    with st.container(key="own_row", horizontal=True, gap=None):
+        st.text_input(
+            "Your translation",
+            placeholder="Paste or type a translation, and press Enter",
+            label_visibility="collapsed",
+            **state.bind("target", "target", shown, _target),
+        )
+        st.button("Read it", key="read_target")
+    if told:
+        texts.note(told[1], warn=True)
+    elif view.target is None:
+        texts.note("Until there is one, the page shows the model's own.")
+
+
+def _target(typed: str) -> str:
+    if not typed.strip():
+        raise ValueError("The translation is empty; expected a text in the target language.")
+    return typed
+
+
+def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
+    trace = analysis.trace
+    bits = -trace.token_log_probs / np.log(2)
+    rather = [
+        best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
+        for best in likelier(trace.log_probs, trace.outputs.ids)
+    ]
+    worst = int(bits.argmax())
+    sums = [f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (analysis, own())]
+    best = rather[worst]
+    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
+    token = f'<b class="lab-token">{html.escape(trace.outputs.labels[worst])}</b>'
+    texts.write(
+        f'<p class="lab-note">Summed log-probability <b>{sums[0]}</b>; the model\'s own translation has <b>{sums[1]}</b>. '
+        f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
+        f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
+        "Dark bars: another token was likelier, written above.</p>"
+    )
+    chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
+    alt = f"Surprise of {len(bits)} tokens in bits; the most, {bits[worst]:.1f}, at {trace.outputs.labels[worst]}."
+    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
+
+
+def _tree(view: View, look: Look, mode: theme.Mode) -> None:
+    analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
+    alpha = view.alpha if view.strategy == "beam" else None
+    data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, mode)
+    beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
+
+
+def _show(analysis: Analysis, number: int, whole: bool) -> None:
+    """Looks at the best path through a node of the tree, at its step; at the same step where it was chosen as a whole."""
+    node = analysis.tree.nodes[number]
+    paths = (*analysis.tree, *analysis.tree.pruned)
+    path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
+    best = not state.current().branches and path == analysis.tree[0].ids
+    state.change(path=() if best else path, **({} if whole else {"step": node.step}))
+
+
+def branch_chips(view: View, look: Look) -> None:
+    """Every branch with its way back."""
+    if not view.branches or view.target is not None:
+        return
+    tokenizer = look.loaded.target_tokenizer
+    with st.container(key="branches", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("Branches")
+        for branch in view.branches:
+            before, here = tokenizer.decode(branch[:-1]), tokenizer.piece(branch[-1]).strip("·")
+            name = controls.plain_label(f"…{before[-16:]} → {here}" if before else f"→ {here}")
+            rest = tuple(b for b in view.branches if b != branch)
+            change = {"branches": rest, "path": ()}
+            st.button(
+                f"{name} ×", key=f"branch {branch}", help="Take this branch back", on_click=state.change, kwargs=change
+            )
+        back = {"branches": (), "path": ()}
+        st.button("Back to the original", key="unbranch", type="tertiary", on_click=state.change, kwargs=back)
+
+
+def branch(look: Look, step: int, token: int) -> None:
+    """Goes on from the text before `step` with another token; called from a callback."""
+    _add(look, (*look.analysis.trace.outputs.ids[: step - 1], token), step)
+
+
+def word(look: Look, step: int, typed: str) -> None:
+    """The same with a typed word, whose pieces are forced one by one."""
+    from model.inference.targets import word_at
+
+    try:
+        path = word_at(look.loaded.target_tokenizer, look.analysis.trace.outputs.ids[: step - 1], typed)
+    except ValueError as fault:
+        state.complain("word", typed, str(fault))
+    else:
+        _add(look, path, step)
+
+
+def _add(look: Look, path: tuple[int, ...], step: int) -> None:
+    now = state.current()
+    branches = tuple(b for b in now.branches if b != path)
+    if len(branches) == MAX_BRANCHES:
+        state.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
+        return
+    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == "yours" else {}
+    _put_aside(now)
+    state.change(branches=(*branches, path), path=(), step=step, **given)
+
+
+def sentences(view: View, look: Look, language: str) -> None:
+    """The sentences of the text with their translations; a click chooses the one that is looked at."""
+    found = view.sentences
+    if len(found) < 2 and view.split:
+        return
+    chosen = min(view.sentence, len(found))
+    with st.container(key="sentences", gap=None):
+        if view.split:
+            others = iter(look.analysis.beside)
+            for number, sentence in enumerate(found, 1):
+                said = look.analysis.translation if number == chosen else next(others)
+                with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                    st.button(
+                        f"{number}",
+                        key=f"sentence {number}",
+                        type="primary" if number == chosen else "secondary",
+                        help="Look at this sentence",
+                        on_click=state.change,
+                        kwargs={"sentence": number},
+                    )
+                    texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
+            pads = sum(label == "<pad>" for label in look.analysis.trace.source.labels) - look.request.padding
+            told = f"{len(found)} sentences, decoded as one batch: " + (
+                f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
+            )
+        else:
+            told = "The text is read as one sentence."
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            texts.label(told)
+            other = "Read as one sentence" if view.split else "Split into sentences"
+            st.button(other, key="split", type="tertiary", on_click=state.change, kwargs={"split": not view.split})

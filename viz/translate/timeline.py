@@ -1,0 +1,103 @@
+"""The timeline: translation, steps, both sentences, where the row looks, and the likeliest next tokens, over one trace.
+
+Everything that follows the step is drawn in the browser; the server hears of it once, when the step has settled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.trace import Site
+from viz import state, theme
+from viz.shared import texts
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analyse import Analysis
+
+ROWS = ("steps", "shifted", "training")
+_HERE = Path(__file__).parent
+
+
+def payload(
+    analysis: Analysis, checkpoint: Checkpoint, layer: int, head: int | None, step: int, mode: theme.Mode
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values. `layer` and `head` count from 0, `step` from 1.
+
+    Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks.
+    Weights and probabilities are rounded to five decimals; what is printed has three at most.
+    """
+    trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
+    ids = trace.outputs.ids
+    layer = min(layer, max(site.layer for site in trace.patterns if site.kind == "cross"))
+    rare = set(analysis.rare)
+    identity = f"{analysis.request!r} {ids}"
+    same = analysis.comparable if baseline is not None else 0
+    before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
+    if baseline is not None and before is None:  # only the shared prefix may be compared
+        before = np.exp(baseline.trace.token_log_probs)[: max(0, same - 1)]
+    return {
+        "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "step": min(step, len(ids)),
+        "source": [
+            {"t": label, "w": word, "pad": label == "<pad>", "rare": i in rare}
+            for i, (label, word) in enumerate(zip(trace.source.labels, trace.source.words, strict=True))
+        ],
+        "target": [{"t": label, "w": w} for label, w in zip(trace.outputs.labels, trace.outputs.words, strict=True)],
+        "start": trace.inputs.labels[0],
+        "segments": tokenizer.segments(ids),
+        "cross": _rows(trace.view(Site("cross", layer), head).values),
+        "decoder": _rows(trace.view(Site("decoder", layer), head).values),
+        "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
+        "probability": _rows(np.exp(trace.token_log_probs)),
+        "before": None if before is None else _rows(before),
+        "score": f"{trace.token_log_probs.sum():.2f}".replace("-", "−"),
+        "language": checkpoint.languages[1],
+        "code": texts.language_code(checkpoint.languages[1]),
+        "how": analysis.how,
+        "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
+        "style": theme.PALETTES[mode].css_variables(),
+        "crossTints": list(theme.tints("cross", mode)),
+    }
+
+
+def _rows(values: np.ndarray) -> Any:
+    return np.round(values.astype(float), 5).tolist()
+
+
+_mount = st.components.v2.component(
+    "attention_lab.timeline",
+    html='<div class="timeline"></div>',
+    css=(_HERE / "timeline.css").read_text(encoding="utf-8"),
+    js="".join(
+        (_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "timeline_parts.js", "timeline.js")
+    ),
+)
+
+
+def timeline(
+    data: dict[str, Any], on_step: Callable[[int], None], on_rows: Callable[[str], None], key: str = "timeline"
+) -> None:
+    """Mounts the component with the payload and `step` (from 1), `rows` and `guess` of the view.
+
+    Before the next run `on_step` is called with the step at which the visitor rests, and `on_rows` with how the target's
+    rows are arranged.
+    """
+
+    def settled() -> None:
+        step = state.component_value(key, "step")
+        if isinstance(step, int | float) and 1 <= step <= len(data["target"]):
+            on_step(int(step))
+
+    def arranged() -> None:
+        if (rows := state.component_value(key, "rows")) in ROWS:
+            on_rows(rows)
+
+    told = {"step": data["step"], "rows": data["rows"]}
+    _mount(key=key, data=data, default=told, on_step_change=settled, on_rows_change=arranged)

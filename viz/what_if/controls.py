@@ -1,0 +1,114 @@
+"""The widgets of the What if page beside its list of edits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.inference.predictions import kl_divergence
+from viz import state
+from viz.shared import controls, texts
+from viz.view import View
+from viz.what_if.switchboard import NAMES
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.experiments.effects import HeadEffect
+    from model.inference.analyse import Analysis
+
+SHOWN = 5
+
+
+def matrix_picks(view: View) -> None:
+    """Whose mask is shown, and how far a click on it reaches."""
+    head = "mean" if view.head is None else view.head
+    reach = {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    with st.container(key="matrix_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.site_title(view.kind, "Who may see whom")
+        st.space("stretch")
+        st.segmented_control(
+            "Attention",
+            list(NAMES),
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+            **state.bind("kind", "kind", view.kind),
+        )
+        options = [name for name in reach if name != "head" or view.head is not None]
+        shown = view.scope if view.scope in options else "layer"
+        st.selectbox(
+            "A click blocks at",
+            options,
+            format_func=reach.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("scope", "scope", shown),
+        )
+    texts.note("Rows ask, columns answer. Click a cell, or a token for its row or column; click a head to switch it off.")
+
+
+def head_picks(view: View, loaded: Checkpoint) -> None:
+    """Which layer and head the three maps show."""
+    with st.container(key="head_picks", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.site_title(view.kind, "Pattern")
+        st.space("stretch")
+        controls.layer_pick(view, max(loaded.config.encoder_layers, loaded.config.decoder_layers))
+        controls.head_pick(view, loaded.config.heads)
+
+
+def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
+    """The heads that matter most for this sentence; a click switches one off or on."""
+    ranked = sorted(effects, key=lambda e: -abs(e.change))
+    texts.write('<h3 class="lab-label">Largest changes</h3>')
+    texts.note("Each head off in turn, without the other edits: change in the baseline’s summed log-probability (nats).")
+    with st.container(key="ranking"):
+        for effect in ranked[:SHOWN]:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(
+                    head_name(effect),
+                    key=f"rank {effect.edit.code}",
+                    type="tertiary",
+                    on_click=state.toggle_edit,
+                    args=(effect.edit.code,),
+                )
+                texts.signed(effect.change)
+    with st.popover(f"All {len(ranked)} heads", type="tertiary"):
+        rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]
+        st.dataframe(rows, hide_index=True, width=280, height=320)
+
+
+def head_name(effect: HeadEffect) -> str:
+    kinds = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+    return f"{kinds[effect.site.kind]}, L{effect.site.layer + 1} head {effect.head + 1}"
+
+
+def mode_picks(view: View) -> None:
+    """Given target or decode again, and what each of them can tell."""
+    with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
+        texts.write('<h2 class="lab-label">Translation</h2>', inline=True)
+        st.space("stretch")
+        controls.modes(view)
+    how = {
+        "given": "The baseline’s tokens are fed in: how much less does it believe them?",
+        "again": "Tokens are chosen anew under the edits: what would it have said?",
+    }
+    if view.target is not None and not view.intervention:
+        texts.note("A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own.")
+    elif view.mode == "given" and not view.causal_mask:
+        texts.note("The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict.")
+    else:
+        texts.note(how[view.mode])
+
+
+def largest_step(analysis: Analysis, view: View) -> None:
+    """The way to the step at which the edits change the most of what may come next."""
+    base = analysis.baseline
+    if base is None or analysis.comparable < 2:
+        return
+    steps = slice(analysis.comparable)
+    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
+    most = int(moved.argmax()) + 1
+    if most != view.step and moved[most - 1] >= 0.0005:
+        label = controls.plain_label(f"Go to step {most}, “{base.trace.outputs.labels[most - 1]}”: it changes the most")
+        st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})

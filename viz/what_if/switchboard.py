@@ -1,0 +1,96 @@
+"""The switchboard: the mask as a clickable matrix beside all heads as clickable grids; a click toggles an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.edits.intervention import Intervention
+from model.edits.kinds import Ablate, Block, Place
+from viz import state, theme
+
+if TYPE_CHECKING:
+    from model.experiments.effects import HeadEffect
+    from model.trace import Trace
+
+WIDTH = 312  # px that the matrix may take
+NAMES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+_HERE = Path(__file__).parent
+
+
+def payload(
+    trace: Trace, effects: Sequence[HeadEffect], place: Place, intervention: Intervention, mode: theme.Mode
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values: the pattern of a place, averaged over its layers and heads, what is
+    blocked there, and what each head costs when it is off."""
+    sites = [site for site in trace.patterns if place.covers(*site)]
+    values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
+    return {
+        "queries": list(trace.queries(sites[0])),
+        "keys": list(trace.keys(sites[0])),
+        "values": np.round(values.astype(float), 4).tolist(),
+        "allowed": np.any([trace.mask(site, place.head) for site in sites], axis=0).astype(int).tolist(),
+        "blocked": blocked(values.shape, place, intervention).astype(int).tolist(),
+        "place": place.code,
+        "scale": list(theme.scale(place.kind, mode)),
+        "width": WIDTH,
+        "grids": grids(effects, intervention),
+        "diverging": list(theme.diverging(mode)),
+        "style": theme.PALETTES[mode].css_variables(),
+    }
+
+
+def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) -> np.ndarray:
+    """The cells that a block closes at some head of the place: bool [T,S]."""
+    cells = np.zeros(shape, dtype=bool)
+    for edit in intervention.edits:
+        if isinstance(edit, Block) and edit.place.meets(place):
+            rows, columns = (slice(None) if n is None else slice(n, n + 1) for n in (edit.query, edit.key))
+            cells[rows, columns] = True
+    return cells
+
+
+def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dict[str, Any]]:
+    """For each kind of site its layers by heads: the change when a head is off, and whether it is off or its mean now."""
+    ablated = [edit.place for edit in intervention.edits if isinstance(edit, Ablate)]
+    made = []
+    for kind, name in NAMES.items():
+        own = [e for e in effects if e.site.kind == kind]
+        if not own:
+            continue
+        rows: dict[int, list[HeadEffect]] = {}
+        for effect in own:
+            rows.setdefault(effect.site.layer, []).append(effect)
+        places = [[Place(kind, layer, e.head) for e in row] for layer, row in rows.items()]
+        made.append(
+            {
+                "name": name,
+                "code": Place(kind).code,
+                "changes": [[round(e.change, 4) for e in row] for row in rows.values()],
+                "off": [[any(place.meets(a) for a in ablated) for place in row] for row in places],
+            }
+        )
+    return made
+
+
+_mount = st.components.v2.component(
+    "attention_lab.switchboard",
+    html='<div class="switchboard"></div>',
+    css=(_HERE / "switchboard.css").read_text(encoding="utf-8"),
+    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "switchboard.js")),
+)
+
+
+def switchboard(data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard") -> None:
+    """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked."""
+
+    def toggled() -> None:
+        code = state.component_value(key, "toggle")
+        if isinstance(code, str):
+            on_toggle(code)
+
+    _mount(key=key, data=data, on_toggle_change=toggled)
