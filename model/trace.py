@@ -136,7 +136,7 @@ class Trace:
         return self.masks[site]
 
     @cached_property
-    def blind(self) -> tuple[tuple[Site, int], ...]:
+    def fully_masked_rows(self) -> tuple[tuple[Site, int], ...]:
         """Sites and queries, padding left out, that may look at nothing with at least one head."""
         found = []
         for site, mask in self.masks.items():

@@ -190,7 +190,7 @@ def experiment(name: str, request: Request, device: str) -> Answer:
 
 
 @cached(LRUCache(MAX_DRAWN), key=lambda key, draw: key, condition=threading.Condition())
-def drawn(key: Hashable, draw: Callable[[], T]) -> T:
+def cached_figure(key: Hashable, draw: Callable[[], T]) -> T:
     """What `draw` makes, kept under everything that decides how it looks: most runs change one thing of many."""
     return draw()
 
@@ -207,7 +207,17 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        for kept in (checkpoint, analyse, value_norms, unfold, mask_effects, head_effects, leak_test, experiment, drawn):
+        for kept in (
+            checkpoint,
+            analyse,
+            value_norms,
+            unfold,
+            mask_effects,
+            head_effects,
+            leak_test,
+            experiment,
+            cached_figure,
+        ):
             kept.cache_clear()
         for kept in (scaling, lens, neighbours, survey):  # of the page Inside
             kept.cache_clear()
@@ -239,14 +249,14 @@ def languages(name: str, device: str) -> tuple[str, str]:
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
     loaded = checkpoint(request.checkpoint, device)
-    texts = (request.source, *request.beside)
+    texts = (request.source, *request.other_sentences)
     length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + request.padding
     made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
     return dataclasses.replace(request, intervention=made), aside
 
 
 @dataclass(frozen=True)
-class Look:
+class PageData:
     """A view with all that a page draws from it."""
 
     view: View  # fitted to its checkpoint
@@ -258,7 +268,7 @@ class Look:
     faults: tuple[str, ...]  # what of the view does not fit, a sentence each
 
 
-def look(view: View) -> Look:
+def page_data(view: View) -> PageData:
     """Loads, fits and analyses; ValueError, one sentence, where it cannot be done."""
     refresh(view.checkpoint)
     loaded = checkpoint(view.checkpoint, view.device)
@@ -269,7 +279,7 @@ def look(view: View) -> Look:
     if request.path and analysis.tree.find(request.path) is None:
         faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")
         view = dataclasses.replace(view, path=())
-    return Look(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))
+    return PageData(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 
 def is_ready() -> bool:

@@ -113,7 +113,7 @@ class View:
         chosen = min(self.sentence, len(texts)) - 1
         return Request(
             source=texts[chosen],
-            beside=texts[:chosen] + texts[chosen + 1 :],
+            other_sentences=texts[:chosen] + texts[chosen + 1 :],
             checkpoint=self.checkpoint,
             target=self.target,
             decoding=self.decoding,

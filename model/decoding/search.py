@@ -133,28 +133,28 @@ def beam(
     memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
     cross = masks.cross_mask(source, edits.rows).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
     target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
-    alive = [(row, Hypothesis((), ())) for row in range(source.size(0))]
-    finished: list[list[Hypothesis]] = [[] for _ in alive]
-    pruned: list[list[Hypothesis]] = [[] for _ in alive]
+    live_beams = [(row, Hypothesis((), ())) for row in range(source.size(0))]
+    finished: list[list[Hypothesis]] = [[] for _ in live_beams]
+    pruned: list[list[Hypothesis]] = [[] for _ in live_beams]
     for step in range(limit):
         fresh, start = (target[:, -1:], step) if cache else (target, 0)
-        own = edits.select([row for row, _ in alive])
+        own = edits.select([row for row, _ in live_beams])
         mask = masks.decoder_mask(target, window, own.rows, fresh.size(1), model.config.causal)
         hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=own)[:, -1]  # [N,D]
         log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
-        gone_on: set[int] = set()
-        for row, candidates in _extensions(alive, log_probs, width, prefix[step : step + 1]).items():
+        expanded: set[int] = set()
+        for row, candidates in _extensions(live_beams, log_probs, width, prefix[step : step + 1]).items():
             for _, parent, token, log_prob in candidates[: width - len(finished[row])]:
-                before = alive[parent][1]
+                before = live_beams[parent][1]
                 path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
-                gone_on.add(parent)
+                expanded.add(parent)
                 if path.finished or len(path.ids) == limit:
                     finished[row].append(path)
                 else:
                     kept.append((row, parent, path))
-        for number, (row, path) in enumerate(alive):
-            if number not in gone_on and path.ids:
+        for number, (row, path) in enumerate(live_beams):
+            if number not in expanded and path.ids:
                 pruned[row].append(path)
         if not kept:
             break
@@ -164,13 +164,13 @@ def beam(
         memory, cross = memory[parents], cross[parents]
         for entry in cache or ():
             entry.select(parents)
-        alive = [(row, path) for row, _, path in kept]
+        live_beams = [(row, path) for row, _, path in kept]
     ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished)
     return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, pruned, strict=True)]
 
 
 def _extensions(
-    alive: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: Sequence[int]
+    live_beams: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: Sequence[int]
 ) -> dict[int, list[tuple[float, int, int, float]]]:
     """For each row the tokens that its paths may go on with: (score with it, number of the path, token, log-probability),
     the best first. `forced` holds the only token allowed, or nothing."""
@@ -180,7 +180,7 @@ def _extensions(
     else:
         values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
     grown: dict[int, list[tuple[float, int, int, float]]] = {}
-    for parent, ((row, path), ids, gains) in enumerate(zip(alive, tokens.tolist(), values.tolist(), strict=True)):
+    for parent, ((row, path), ids, gains) in enumerate(zip(live_beams, tokens.tolist(), values.tolist(), strict=True)):
         score = path.score
         grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
     for candidates in grown.values():

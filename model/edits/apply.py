@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Ablate, Block, EditError, Labels, Overwrite, Positions, Skip
+from model.edits.kinds import Ablate, Block, EditError, Labels, PatchRow, Positions, Skip
 from model.trace import Site
 
 SHUFFLED_BLOCK = 16  # target positions change places within blocks of so many
@@ -64,7 +64,7 @@ class Edits:
 
         Raises EditError where the mask forbids the only key that a row shall look at.
         """
-        found = [(w, e) for w, e in self._found(Overwrite) if e.place.covers(*site)]
+        found = [(w, e) for w, e in self._found(PatchRow) if e.place.covers(*site)]
         if not found:
             return pattern
         pattern, visible = pattern.clone(), mask.expand_as(pattern)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
-from model.edits.kinds import Ablate, Block, Edit, EditError, Labels, Overwrite, Skip, contradict, parse
+from model.edits.kinds import Ablate, Block, Edit, EditError, Labels, PatchRow, Skip, contradict, parse
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
@@ -116,9 +116,9 @@ class Intervention:
                 raise EditError(f"{said} names head {head + 1}; this checkpoint has {config.heads}. Remove it.")
             if isinstance(edit, Ablate) and edit.how == "mean" and not has_means:
                 raise EditError(f"{said} needs the heads' means, which this checkpoint does not have. Switch the head off.")
-            if isinstance(edit, Block | Overwrite):
+            if isinstance(edit, Block | PatchRow):
                 query, key = edit.query, edit.key
-                ahead = kind == "decoder" and isinstance(edit, Overwrite) and key is not None and key > query
+                ahead = kind == "decoder" and isinstance(edit, PatchRow) and key is not None and key > query
                 if ahead and self.causal_mask and config.causal:
                     raise EditError(f"{said} looks ahead, which the causal mask forbids: choose an earlier token.")
                 for position, limit, what in (
@@ -132,7 +132,7 @@ class Intervention:
         """Edits of target positions that are not reached."""
         found = []
         for edit in self.edits:
-            if isinstance(edit, Block | Overwrite):
+            if isinstance(edit, Block | PatchRow):
                 query = edit.query if edit.place.kind != "encoder" else None
                 key = edit.key if edit.place.kind == "decoder" else None
                 if max(-1 if query is None else query, -1 if key is None else key) >= target_length:

@@ -136,7 +136,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Overwrite:
+class PatchRow:
     """A row of the pattern written over: all weight on one key, or the same on all that it may see (`key` None)."""
 
     place: Place
@@ -228,7 +228,7 @@ class Positions:
         return f"{self.side}: positions {how}"
 
 
-Edit = Block | Overwrite | Ablate | Skip | Positions
+Edit = Block | PatchRow | Ablate | Skip | Positions
 
 
 def _number(position: int | None) -> str:
@@ -241,11 +241,11 @@ def contradict(one: Edit, two: Edit) -> bool:
         return one.side == two.side
     if isinstance(one, Ablate) and isinstance(two, Ablate):
         return one.how != two.how and one.place.meets(two.place)
-    if isinstance(one, Overwrite) and isinstance(two, Overwrite):
+    if isinstance(one, PatchRow) and isinstance(two, PatchRow):
         return one.query == two.query and one.place.meets(two.place)
     pair = {type(one): one, type(two): two}
-    if pair.keys() == {Block, Overwrite} and one.place.meets(two.place):
-        block, row = pair[Block], pair[Overwrite]
+    if pair.keys() == {Block, PatchRow} and one.place.meets(two.place):
+        block, row = pair[Block], pair[PatchRow]
         return block.query in (None, row.query) and (block.key is None or block.key == row.key)
     return False
 
@@ -270,7 +270,7 @@ def _place(match: re.Match[str]) -> Place:
 
 _READERS: dict[str, Callable[[re.Match[str]], Edit]] = {
     rf"block_{_PLACE}_(\d{{1,3}}|all)-(\d{{1,3}}|all)": lambda m: Block(_place(m), _index(m[4]), _index(m[5])),
-    rf"row_{_PLACE}_(\d{{1,3}})-(\d{{1,3}}|uniform)": lambda m: Overwrite(_place(m), _index(m[4]), _index(m[5])),
+    rf"row_{_PLACE}_(\d{{1,3}})-(\d{{1,3}}|uniform)": lambda m: PatchRow(_place(m), _index(m[4]), _index(m[5])),
     rf"off_{_PLACE}": lambda m: Ablate(_place(m), "zero"),
     rf"mean_{_PLACE}": lambda m: Ablate(_place(m), "mean"),
     r"skip_(enc|dec)\.(\d{1,3})\.(self|cross|ff)": lambda m: Skip(_KINDS[m[1]], _index(m[2]), m[3]),

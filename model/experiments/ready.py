@@ -84,7 +84,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
     other = DOG if own.request.source.strip() == OTHER else OTHER
-    wrong = analyse(checkpoint, dataclasses.replace(request, source=other, beside=(), **plain)).translation
+    wrong = analyse(checkpoint, dataclasses.replace(request, source=other, other_sentences=(), **plain)).translation
     peeker = checkpoints.load(PEEKING, checkpoint.device)
     told = dataclasses.replace(own.request, checkpoint=PEEKING, target=wrong)
 

@@ -1,4 +1,4 @@
-"""The one door: analyse(checkpoint, request) -> Analysis."""
+"""The entry point: analyse(checkpoint, request) -> Analysis."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Analysis:
     hypothesis: Hypothesis  # the path of the tree that the trace belongs to
     rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
     rare_words: tuple[str, ...]  # the words that they belong to, each once
-    beside: tuple[str, ...] = ()  # translations of the sentences beside it
+    other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
     baseline: Analysis | None = None
-    idle: tuple[Block, ...] = ()  # blocks of what the mask forbids already
+    no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
 
     @property
@@ -78,7 +78,7 @@ class Analysis:
         return len(own) if split is None else min(split + 1, len(own), len(other))
 
     @cached_property
-    def believed(self) -> np.ndarray:
+    def baseline_token_log_probs(self) -> np.ndarray:
         """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
         ids = (self.baseline or self).trace.outputs.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
@@ -115,11 +115,11 @@ class Analysis:
         if waiting := self.request.intervention.waiting(len(self.hypothesis.ids)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
             notes.append(f"Waiting for a step that is not reached: {told}.")
-        if self.idle:
-            told = "; ".join(block.text(self.labels) for block in self.idle)
+        if self.no_op_blocks:
+            told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
             notes.append(f"The mask forbids it already, so nothing changes: {told}.")
-        if self.trace.blind and self.baseline is not None:
-            rows = len({(site.kind, t) for site, t in self.trace.blind})
+        if self.trace.fully_masked_rows and self.baseline is not None:
+            rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"
             notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
         return tuple(notes)
@@ -162,7 +162,7 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     known = {
         "rare": rare,
         "rare_words": _words_at(checkpoint.source_tokenizer, source, rare),
-        "beside": tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others),
+        "other_translations": tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others),
     }
 
     def analysis(path: Hypothesis, of: Tree, trace: Trace, asked: Request = request, **more: Any) -> Analysis:
@@ -180,15 +180,17 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     before, *after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     baseline = analysis(plain, tree, before, dataclasses.replace(request, intervention=BASELINE, pad=request.padding))
     if after:
-        return analysis(plain, tree, after[0], baseline=baseline, idle=_idle(checkpoint, padded, plain.ids, edit))
+        return analysis(
+            plain, tree, after[0], baseline=baseline, no_op_blocks=_no_op_blocks(checkpoint, padded, plain.ids, edit)
+        )
     again = decode(checkpoint, request, rows, edit)[0]
     path = shown(again, request)
-    idle = _idle(checkpoint, padded, path.ids, edit)
+    no_ops = _no_op_blocks(checkpoint, padded, path.ids, edit)
     if edit.causal_mask and checkpoint.config.causal:
         (trace,) = teacher_force(checkpoint, padded, path.ids, [edit])
-        return analysis(path, again, trace, baseline=baseline, idle=idle)
+        return analysis(path, again, trace, baseline=baseline, no_op_blocks=no_ops)
     steps = _steps(checkpoint, padded, path.ids, edit)
-    return analysis(path, again, _gather(steps), baseline=baseline, idle=idle, steps=steps)
+    return analysis(path, again, _gather(steps), baseline=baseline, no_op_blocks=no_ops, steps=steps)
 
 
 @torch.inference_mode()
@@ -214,7 +216,9 @@ def teacher_force(
     return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
 
 
-def _idle(checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edit: Intervention) -> tuple[Block, ...]:
+def _no_op_blocks(
+    checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edit: Intervention
+) -> tuple[Block, ...]:
     """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
     waiting = edit.waiting(len(target))
     blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
@@ -222,7 +226,7 @@ def _idle(checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], 
         return ()
     ids, inputs = torch.tensor([list(source)]), torch.tensor([[START, *target[:-1]]])
     config = checkpoint.config
-    return masks.idle(masks.build(ids, inputs, config.window, [edit], config.causal), blocks)
+    return masks.no_op_blocks(masks.build(ids, inputs, config.window, [edit], config.causal), blocks)
 
 
 def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:

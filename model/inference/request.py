@@ -27,7 +27,7 @@ class Request:
     checkpoint: str = "en-fr"
     target: str | None = None  # None: the model's own translation
     prefix: str = ""  # text that the translation is forced to begin with
-    beside: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
+    other_sentences: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
     branches: tuple[tuple[int, ...], ...] = ()  # beginnings, as ids, from which decoding goes on beside its own choice
     path: tuple[int, ...] = ()  # the hypothesis that is looked at, or its beginning; empty: the best, or the last branch's
     pad: int = 0  # `<pad>` tokens after the source
@@ -40,13 +40,13 @@ class Request:
             raise RequestError("The sentence is empty: type one.")
         if self.target is not None and not self.target.strip():
             raise RequestError("The target is empty: give a translation, or leave it to the model.")
-        if any(not text.strip() for text in self.beside):
+        if any(not text.strip() for text in self.other_sentences):
             raise RequestError("A sentence of the batch is empty; expected text in each.")
-        if len(self.beside) >= MAX_SENTENCES:
-            raise RequestError(f"There are {len(self.beside) + 1} sentences; expected at most {MAX_SENTENCES}.")
+        if len(self.other_sentences) >= MAX_SENTENCES:
+            raise RequestError(f"There are {len(self.other_sentences) + 1} sentences; expected at most {MAX_SENTENCES}.")
         if any(not branch for branch in self.branches):
             raise RequestError("A branch is empty; expected at least one token.")
-        for char in "".join((self.source, self.target or "", self.prefix, *self.beside)):
+        for char in "".join((self.source, self.target or "", self.prefix, *self.other_sentences)):
             if "\ud800" <= char <= "\udfff":
                 raise RequestError(f"The text has U+{ord(char):04X} in it, which is no character; expected valid Unicode.")
         if self.mode not in ("given", "again"):

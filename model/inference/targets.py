@@ -29,7 +29,7 @@ def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
 
 def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
     """The request's source and those of the sentences beside it, padded to one length, and by `padding` more."""
-    texts = (request.source, *request.beside)
+    texts = (request.source, *request.other_sentences)
     rows = [[*encode(checkpoint.source_tokenizer, text, "sentence"), END] for text in texts]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
 

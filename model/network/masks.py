@@ -114,7 +114,7 @@ def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[in
     return mask
 
 
-def idle(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def no_op_blocks(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Those of the blocks that close nothing: the masks [1,1,1|T,S] of one sentence forbid all that they name already."""
 
     def closes(block: Block) -> bool:

@@ -15,7 +15,7 @@ from model.network import masks
 from model.trace import Probe, Site
 
 
-class Recording(NamedTuple):
+class Activations(NamedTuple):
     """Queries, keys, values, z and residual streams of every site (the batch is one), and the encoder's output."""
 
     records: dict[Site, dict[str, Tensor]]
@@ -24,7 +24,7 @@ class Recording(NamedTuple):
 
 
 @torch.inference_mode()
-def recording(checkpoint: Checkpoint, analysis: Analysis) -> Recording:
+def activations(checkpoint: Checkpoint, analysis: Analysis) -> Activations:
     """One pass over the analysis' whole target, under its intervention."""
     model, trace = checkpoint.model, analysis.whole
     source = torch.tensor([trace.source.ids], device=checkpoint.device)  # [1,S]
@@ -35,4 +35,4 @@ def recording(checkpoint: Checkpoint, analysis: Analysis) -> Recording:
     memory = model.encode(source, seen.encoder, probe, edits)
     model.decode(inputs, memory, seen.decoder, seen.cross, probe=probe, edits=edits)
     unedited = masks.build(source, inputs, checkpoint.config.window, trained_causal=checkpoint.config.causal)
-    return Recording(probe.records, memory, unedited)
+    return Activations(probe.records, memory, unedited)

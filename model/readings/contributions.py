@@ -9,7 +9,7 @@ from model.checkpoint import Checkpoint
 from model.inference.analyse import Analysis
 from model.network.attention import MultiHeadAttention
 from model.network.transformer import EncoderDecoder
-from model.readings.activations import recording
+from model.readings.activations import activations
 from model.trace import Site
 
 
@@ -20,7 +20,7 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
     Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution.
     """
     found = {}
-    for site, record in recording(checkpoint, analysis).records.items():
+    for site, record in activations(checkpoint, analysis).records.items():
         values = record["v"][0]  # [H,S,K]
         heads, _, width = values.shape
         output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]

@@ -14,7 +14,7 @@ NUMBERS = ("entropy", "largest", "distance", "previous", "same", "next", "end", 
 ORDERS = ("position", "entropy", "distance", "diagonal", "similarity")
 
 
-def head_numbers(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
+def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
     """Means over the rows (or those named) of patterns [H,T,S]; each value is [H].
 
     `entropy` in nats; `largest` weight of a row; `distance` sum_j w_ij |i - j| in positions; the shares of a row's weight on
@@ -80,7 +80,7 @@ def order(patterns: np.ndarray, by: str) -> list[int]:
     if by == "position":
         return list(range(count))
     if by in ("entropy", "distance"):
-        values = head_numbers(patterns, [""] * patterns.shape[-1])[by]
+        values = head_metrics(patterns, [""] * patterns.shape[-1])[by]
     elif by == "diagonal":
         values = -diagonal(patterns)
     elif by == "similarity":

@@ -19,7 +19,7 @@ from model.edits.apply import UNEDITED, Edits, SiteEdits
 from model.edits.intervention import Intervention
 from model.inference.analyse import Analysis
 from model.network.attention import attention
-from model.readings.activations import recording
+from model.readings.activations import activations
 from model.trace import Site
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
@@ -116,7 +116,7 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
     """
     if site not in analysis.whole.patterns:
         raise ValueError(f"This checkpoint has no layer {site.layer + 1} here; choose a lower one.")
-    record = recording(checkpoint, analysis).records[site]
+    record = activations(checkpoint, analysis).records[site]
     query, key, mask = (record[name] for name in ("q", "k", "mask"))  # [1,H,T,K], [1,H,S,K], [1,(H,)T,S]
     mask = (mask if mask.ndim == 4 else mask[:, None]).expand(-1, query.size(1), -1, -1)  # [1,H,T,S]
     if site.kind == "encoder":

@@ -17,7 +17,7 @@ from model.edits.kinds import Positions
 from model.inference.analyse import Analysis
 from model.network.attention import MultiHeadAttention, attention
 from model.network.layers import FeedForward, Residual
-from model.readings.activations import recording
+from model.readings.activations import activations
 from model.readings.source_lines import Reference
 from model.trace import Site
 
@@ -90,7 +90,7 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     view = trace.view(site, head)  # ValueError for a site or a head that is not there
     if not 0 <= query < len(view.queries):
         raise ValueError(f"There is no query {query + 1}; this site has queries 1 to {len(view.queries)}.")
-    asked, done = analysis.request.intervention, recording(checkpoint, analysis)
+    asked, done = analysis.request.intervention, activations(checkpoint, analysis)
     layer = (model.encoder if site.kind == "encoder" else model.decoder)[site.layer]
     module = layer.cross_attention if site.kind == "cross" else layer.self_attention
     number = 1 if site.kind == "cross" else 0

@@ -68,7 +68,7 @@ class Run:
         if not len(self.corpus):
             raise DataError(f"{files.train}: every pair is longer than the text limit.")
         self.dev = Validator(files.dev, self.source_tokenizer, self.target_tokenizer, 4 * config.batch_tokens)
-        self.recorder = snapshots.Recorder(snapshots.encode(watched, self.source_tokenizer, self.target_tokenizer))
+        self.recorder = snapshots.SnapshotRecorder(snapshots.encode(watched, self.source_tokenizer, self.target_tokenizer))
         torch.manual_seed(config.seed)
         self.model = EncoderDecoder(self.model_config)
         if start:

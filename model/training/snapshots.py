@@ -65,7 +65,7 @@ def steps(total: int, count: int = 28) -> tuple[int, ...]:
     return (0, *sorted({round(total ** (n / (count - 1))) for n in range(count)}))
 
 
-class Recorder:
+class SnapshotRecorder:
     """Collects, step by step, what a model does with the sentences. Its state can be stored and taken up again."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:

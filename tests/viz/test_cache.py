@@ -194,11 +194,11 @@ def test_changed_files_of_a_checkpoint_are_noticed_and_unchanged_ones_keep_what_
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
     monkeypatch.setattr(cache, "CHECKPOINTS", tmp_path)
-    drawn = [cache.drawn("a picture", object)]
+    drawn = [cache.cached_figure("a picture", object)]
     for content in (None, None, '{"schema": 1}', None):
         if content:
             (tmp_path / "mine" / "config.json").write_text(content)
         cache.refresh("mine")
-        drawn.append(cache.drawn("a picture", object))
+        drawn.append(cache.cached_figure("a picture", object))
     assert drawn[0] is drawn[1] is drawn[2]
     assert drawn[3] is drawn[4] is not drawn[2]

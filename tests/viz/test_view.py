@@ -171,16 +171,16 @@ def test_the_chosen_sentence_is_asked_and_the_others_stand_beside_it_in_their_or
     request = view.request()
     assert view.sentences == texts
     assert request.source == texts[chosen]
-    assert request.beside == tuple(text for text in texts if text != texts[chosen])
+    assert request.other_sentences == tuple(text for text in texts if text != texts[chosen])
     whole = dataclasses.replace(view, split=False)
-    assert (whole.request().source, whole.request().beside) == (view.source.strip(), ())
+    assert (whole.request().source, whole.request().other_sentences) == (view.source.strip(), ())
 
 
 def test_a_text_of_more_sentences_than_a_batch_may_have_is_no_request_unless_it_is_read_as_one():
     view = View(source="Owl. " * 17)
     with pytest.raises(RequestError, match="17 sentences; expected at most 16"):
         view.request()
-    assert dataclasses.replace(view, split=False).request().beside == ()
+    assert dataclasses.replace(view, split=False).request().other_sentences == ()
 
 
 @pytest.mark.parametrize("where", ["branches", "path"])

@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
-from model.readings.head_metrics import NUMBERS, head_numbers, order
+from model.readings.head_metrics import NUMBERS, head_metrics, order
 from model.trace import KINDS, Site, Trace
 from viz import state, theme
 
@@ -42,7 +42,7 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
         ranked = order(patterns, by)
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
-        numbers = head_numbers(patterns, trace.keys(sites[0]), real)
+        numbers = head_metrics(patterns, trace.keys(sites[0]), real)
         made.append(
             {
                 "kind": kind,

@@ -18,8 +18,8 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            look = cache.look(view)
-            norms = cache.value_norms(look.request, view.device)
+            page_data = cache.page_data(view)
+            norms = cache.value_norms(page_data.request, view.device)
     except ValueError as fault:
         with body:
             texts.sentence_notes((), faults)
@@ -28,26 +28,26 @@ def main() -> None:
             edit_list.rescue(view)
         state.settle(view)
         return
-    analysis = look.analysis
-    view = look.view.within(len(analysis.trace.outputs))
+    analysis = page_data.analysis
+    view = page_data.view.within(len(analysis.trace.outputs))
     with body:
-        texts.sentence_notes(analysis.notes, (*faults, *look.faults))
+        texts.sentence_notes(analysis.notes, (*faults, *page_data.faults))
         edit_list.other_edits(view, analysis)
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(f"{look.loaded.languages[1]}: {analysis.translation or '(empty: it ends at once)'}")
+            texts.label(f"{page_data.loaded.languages[1]}: {analysis.translation or '(empty: it ends at once)'}")
             st.space("stretch")
             texts.label("Order by")
             _segments("Order by", ORDERS, "order", view.order)
             _segments("Measure", MEASURES, "measure", view.measure)
         mode = state.theme_mode()
-        shown = cache.drawn(
-            ("thumbnails", look.request, view.device, view.order, mode),
+        shown = cache.cached_figure(
+            ("thumbnails", page_data.request, view.device, view.order, mode),
             lambda: thumbnails(analysis.whole, view.order, mode),
         )
         drawn = (view.order, view.kind, view.layer, view.head, view.measure, view.merge, view.hide, view.mass, view.step)
         drawn += (view.together, view.average, view.by_row)
-        key = ("heads", look.request, view.device, drawn, mode)
-        data = cache.drawn(key, lambda: payload(analysis.whole, norms, view, mode))
+        key = ("heads", page_data.request, view.device, drawn, mode)
+        data = cache.cached_figure(key, lambda: payload(analysis.whole, norms, view, mode))
         heads(
             shown,
             data,

@@ -26,9 +26,9 @@ HUES = {"source": "encoder", "target": "decoder", "unknown": "cross"}
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
-def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
-    loaded, trace = look.loaded, look.analysis.trace
+    loaded, trace = page_data.loaded, page_data.analysis.trace
     texts.note(
         "Bars are cosines of two rows of the embedding table, before any position or layer: what is alike to the model "
         "from the start. Click a bar to go on from there."
@@ -155,7 +155,7 @@ def _list(
     labels = [tokenizer.piece(n.id) for n in near]
     key, drawn = f"near-{side}-{language}", ("near", view.checkpoint, view.device, token, side, language, mode)
     cosines = np.array([n.cosine for n in near])
-    figure = cache.drawn(
+    figure = cache.cached_figure(
         drawn, lambda: neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
     )
 

@@ -22,18 +22,20 @@ SMALL = 0.005  # a change of probability below this is not worth a line
 CLICKED = "lens map"
 
 
-def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
-    lens, trace = cache.lens(look.request, view.device), look.analysis.trace
-    tokenizer, step = look.loaded.target_tokenizer, view.step - 1
+    lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
     layers = layer_names(len(lens.log_probs))
     texts.note(
         "A column is a step, a row what the decoder would say if it ended after that layer: the likeliest token is written, "
         "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step."
     )
     says = [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
-    key = ("lens", look.request, view.device, step, mode)
-    figure = cache.drawn(key, lambda: lens_map(lens.probability, says, lens.rank, layers, trace.outputs.labels, step, mode))
+    key = ("lens", page_data.request, view.device, step, mode)
+    figure = cache.cached_figure(
+        key, lambda: lens_map(lens.probability, says, lens.rank, layers, trace.outputs.labels, step, mode)
+    )
     with st.container(key="lens_map"):
         st.plotly_chart(
             figure,
@@ -46,7 +48,9 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
         )
     controls.step_slider(view, trace.outputs.labels)
     texts.write(table(lens, step, layers, tokenizer, f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"))
-    texts.note(f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, look.loaded.config.tied_output)}")
+    texts.note(
+        f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, page_data.loaded.config.tied_output)}"
+    )
     texts.note(
         "Read early rows with care: the last norm and the projection were trained for the last layer alone; no layer before "
         "it was ever taught to speak through them."

@@ -10,16 +10,16 @@ from viz.view import PARTS, View
 _PAGES = {place: f"viz/{place.replace('-', '_')}/page.py" for place in ("heads", "positions", "what-if", "translate")}
 
 
-def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
-    trace = look.analysis.trace
+    trace = page_data.analysis.trace
     drawn = (view.kind, view.layer, view.step, mode)
 
     def made() -> dict:
-        blocks = plan(look.loaded, len(trace.source), len(trace.inputs))
-        return payload(blocks, trace, view, mode, rotary=look.loaded.config.positions == "rotary")
+        blocks = plan(page_data.loaded, len(trace.source), len(trace.inputs))
+        return payload(blocks, trace, view, mode, rotary=page_data.loaded.config.positions == "rotary")
 
-    data = cache.drawn(("map", look.request, view.device, drawn), made)
+    data = cache.cached_figure(("map", page_data.request, view.device, drawn), made)
     blueprint(data, on_choose=lambda kind, layer: state.change(kind=kind, layer=layer), on_open=_open)
 
 

@@ -12,7 +12,7 @@ from viz.shared import controls, edit_list, texts
 from viz.view import View
 
 # A part of the page: how it is called, and what draws it.
-PARTS: dict[str, tuple[str, Callable[[cache.Look, View, theme.Mode], None]]] = {
+PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]] = {
     "stages": ("One head", stages_part.draw),
     "map": ("Map", map_part.draw),
     "scale": ("Why √dₖ?", scale_part.draw),
@@ -28,7 +28,7 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            look = cache.look(view)
+            page_data = cache.page_data(view)
     except ValueError as fault:
         with body:
             texts.sentence_notes((), faults)
@@ -37,7 +37,7 @@ def main() -> None:
             edit_list.rescue(view)
         state.settle(view)
         return
-    view = look.view.within(len(look.analysis.trace.outputs))
+    view = page_data.view.within(len(page_data.analysis.trace.outputs))
     with body:
         st.segmented_control(
             "Part",
@@ -47,9 +47,9 @@ def main() -> None:
             label_visibility="collapsed",
             **state.bind("part", "part", view.part),
         )
-        texts.sentence_notes(look.analysis.notes, (*faults, *look.faults))
-        edit_list.other_edits(view, look.analysis)
-        PARTS[view.part][1](look, view, state.theme_mode())
+        texts.sentence_notes(page_data.analysis.notes, (*faults, *page_data.faults))
+        edit_list.other_edits(view, page_data.analysis)
+        PARTS[view.part][1](page_data, view, state.theme_mode())
     state.settle(view)
 
 

@@ -30,16 +30,16 @@ NUMBERS = {"variance": "variance of scores", "largest": "largest weight", "entro
 CODE = "scaling-off"
 
 
-def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Three charts against d_k, with this layer's heads in them, and their numbers."""
-    config = look.loaded.config
+    config = page_data.loaded.config
     layers = config.layers[view.kind]
     shown = dataclasses.replace(view, layer=min(view.layer, layers))
     _picks(shown, layers, config.heads)
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
-    own = cache.scaling(look.request, view.device, site)
+    own = cache.scaling(page_data.request, view.device, site)
     random = cache.random_scaling(max(2, own.keys), config.head_dim)
     chosen = None if view.head is None else view.head - 1
     _legend(shown, own, mode)
@@ -48,8 +48,8 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
             title, how = CHARTS[name]
             texts.write(f'<h2 class="lab-label">{title}</h2>')
             texts.note(how)
-            key = ("scaling", look.request, view.device, site, chosen, name, mode)
-            figure = cache.drawn(key, lambda name=name: _chart(random, own, name, chosen, site.kind, mode))
+            key = ("scaling", page_data.request, view.device, site, chosen, name, mode)
+            figure = cache.cached_figure(key, lambda name=name: _chart(random, own, name, chosen, site.kind, mode))
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(f"scaling-{name}"), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
@@ -60,7 +60,7 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
         texts.write(f'<div class="lab-answer">{html.escape(measured(own, chosen))}</div>')
         if own.queries:
             texts.note(trained(own))
-        _whole_model(look, view)
+        _whole_model(page_data, view)
 
 
 def _picks(view: View, layers: int, heads: int) -> None:
@@ -170,7 +170,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
     )
 
 
-def _whole_model(look: cache.Look, view: View) -> None:
+def _whole_model(page_data: cache.PageData, view: View) -> None:
     """The same left out in the whole model: a way to try it, and what came of it."""
     if view.intervention.scaling:
         st.button(
@@ -181,12 +181,12 @@ def _whole_model(look: cache.Look, view: View) -> None:
         )
         return
     texts.note("The division is left out in the whole model, by the edit above: q and k come from that run.")
-    base = look.analysis.baseline
+    base = page_data.analysis.baseline
     if base is not None:
         how = "again" if view.mode == "again" else "given"
-        texts.verdict(look.analysis)
+        texts.verdict(page_data.analysis)
         if how == "again":
-            texts.both_translations(look.analysis, look.loaded)
+            texts.both_translations(page_data.analysis, page_data.loaded)
 
 
 def _leave_out() -> None:

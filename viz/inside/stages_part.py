@@ -15,9 +15,9 @@ from viz.view import View
 MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
 
 
-def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Which head and whose query, and its stages. A mean over heads has no stages: the first head is shown, and said."""
-    trace, config = look.analysis.whole, look.loaded.config
+    trace, config = page_data.analysis.whole, page_data.loaded.config
     layers = config.encoder_layers if view.kind == "encoder" else config.decoder_layers
     site, head = Site(view.kind, min(view.layer, layers) - 1), (view.head or 1) - 1  # type: ignore[arg-type]
     _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config.heads)
@@ -29,9 +29,9 @@ def draw(look: cache.Look, view: View, mode: theme.Mode) -> None:
     query = min(asked, len(trace.queries(site))) - 1
     if view.kind == "encoder" and asked > query + 1:
         texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
-    unfolded = cache.unfold(look.request, view.device, site, head, query)
-    key = ("stages", look.request, view.device, site, head, query, mode)
-    data = cache.drawn(key, lambda: payload(unfolded, look.loaded, trace, mode))
+    unfolded = cache.unfold(page_data.request, view.device, site, head, query)
+    key = ("stages", page_data.request, view.device, site, head, query, mode)
+    data = cache.cached_figure(key, lambda: payload(unfolded, page_data.loaded, trace, mode))
     if view.stage > MOST_STAGES:
         texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True)
     stages(

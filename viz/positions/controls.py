@@ -173,7 +173,7 @@ def _six(view: View, found: PositionNumbers, name: str, mode: theme.Mode) -> Non
 
 
 def _chart(key: str, drawn_as: tuple, draw: Callable[[], go.Figure], alt: str) -> None:
-    figure = cache.drawn(drawn_as, draw)
+    figure = cache.cached_figure(drawn_as, draw)
     config = controls.picture(key.replace(" ", "-"))
     st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
 
@@ -181,17 +181,17 @@ def _chart(key: str, drawn_as: tuple, draw: Callable[[], go.Figure], alt: str) -
 # -- on this sentence -------------------------------------------------------------------------------------------------
 
 
-def sentence_part(look: cache.Look, view: View, mode: theme.Mode) -> None:
+def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """How alike the tokens of the sentence are, without positions and with them."""
     side = side_of(view)
     with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
-        texts.label(f"{look.loaded.name}: {look.loaded.config.positions} positions")
+        texts.label(f"{page_data.loaded.name}: {page_data.loaded.config.positions} positions")
         st.space("stretch")
         _side_pick("sentence side", view)
-    request = unedited(look.request)
+    request = unedited(page_data.request)
     found = cache.sentence_positions(request, view.device, side)
-    for sentence in position_texts.likeness(found, look.loaded.config.positions):
+    for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
         texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
@@ -222,7 +222,7 @@ def _maps(found: SentencePositions) -> list[tuple]:
     ]
 
 
-def variants_part(look: cache.Look, view: View) -> None:
+def variants_part(page_data: cache.PageData, view: View) -> None:
     """The translation with positions off, shuffled and shifted, on either side; a click makes the edit on every page."""
     from model.readings.sentence_positions import variants
 
@@ -231,8 +231,8 @@ def variants_part(look: cache.Look, view: View) -> None:
         "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
         "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
     )
-    plain = dataclasses.replace(unedited(look.request), beside=())
-    code = texts.language_code(look.loaded.languages[1])
+    plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
+    code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
         base = cache.analyse(plain, view.device)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))

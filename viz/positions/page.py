@@ -15,7 +15,7 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            look = cache.look(view)
+            page_data = cache.page_data(view)
     except ValueError as fault:
         with body:
             texts.sentence_notes((), faults)
@@ -25,14 +25,14 @@ def main() -> None:
             position_controls.scheme_part(view, state.theme_mode())  # needs no sentence
         state.settle(view)
         return
-    view = look.view.within(len(look.analysis.trace.outputs))
+    view = page_data.view.within(len(page_data.analysis.trace.outputs))
     with body:
-        texts.sentence_notes(look.analysis.notes, (*faults, *look.faults))
-        edit_list.other_edits(view, look.analysis)
+        texts.sentence_notes(page_data.analysis.notes, (*faults, *page_data.faults))
+        edit_list.other_edits(view, page_data.analysis)
         mode = state.theme_mode()
         position_controls.scheme_part(view, mode)
-        position_controls.sentence_part(look, view, mode)
-        position_controls.variants_part(look, view)
+        position_controls.sentence_part(page_data, view, mode)
+        position_controls.variants_part(page_data, view)
     state.settle(view)
 
 

@@ -20,7 +20,7 @@ from viz.view import MAX_TEMPERATURE, STRATEGIES, View
 if TYPE_CHECKING:
     from model.inference.analyse import Analysis
     from viz import theme
-    from viz.cache import Look
+    from viz.cache import PageData
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sample", "yours": "Yours"}
 HOW = {
@@ -126,15 +126,15 @@ def guessing(view: View) -> None:
     st.button("Stop guessing", key="stop_guessing", on_click=state.change, kwargs={"guess": False})
 
 
-def panel(view: View, look: Look, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
-    branch_chips(view, look)
+    branch_chips(view, page_data)
     if view.target is not None or view.strategy == "yours":
         _yours(view)
     if view.target is not None:
-        _surprise(look, own, mode, height)
+        _surprise(page_data, own, mode, height)
     elif view.strategy != "yours":
-        _tree(view, look, mode)
+        _tree(view, page_data, mode)
 
 
 def _yours(view: View) -> None:
@@ -160,8 +160,8 @@ def _target(typed: str) -> str:
     return typed
 
 
-def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
-    analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
+def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
+    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     trace = analysis.trace
     bits = -trace.token_log_probs / np.log(2)
     rather = [
@@ -184,8 +184,8 @@ def _surprise(look: Look, own: Callable[[], Analysis], mode: theme.Mode, height:
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
 
 
-def _tree(view: View, look: Look, mode: theme.Mode) -> None:
-    analysis, tokenizer = look.analysis, look.loaded.target_tokenizer
+def _tree(view: View, page_data: PageData, mode: theme.Mode) -> None:
+    analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     alpha = view.alpha if view.strategy == "beam" else None
     data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, mode)
     beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
@@ -200,11 +200,11 @@ def _show(analysis: Analysis, number: int, whole: bool) -> None:
     state.change(path=() if best else path, **({} if whole else {"step": node.step}))
 
 
-def branch_chips(view: View, look: Look) -> None:
+def branch_chips(view: View, page_data: PageData) -> None:
     """Every branch with its way back."""
     if not view.branches or view.target is not None:
         return
-    tokenizer = look.loaded.target_tokenizer
+    tokenizer = page_data.loaded.target_tokenizer
     with st.container(key="branches", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("Branches")
         for branch in view.branches:
@@ -219,24 +219,24 @@ def branch_chips(view: View, look: Look) -> None:
         st.button("Back to the original", key="unbranch", type="tertiary", on_click=state.change, kwargs=back)
 
 
-def branch(look: Look, step: int, token: int) -> None:
+def branch(page_data: PageData, step: int, token: int) -> None:
     """Goes on from the text before `step` with another token; called from a callback."""
-    _add(look, (*look.analysis.trace.outputs.ids[: step - 1], token), step)
+    _add(page_data, (*page_data.analysis.trace.outputs.ids[: step - 1], token), step)
 
 
-def word(look: Look, step: int, typed: str) -> None:
+def word(page_data: PageData, step: int, typed: str) -> None:
     """The same with a typed word, whose pieces are forced one by one."""
     from model.inference.targets import word_at
 
     try:
-        path = word_at(look.loaded.target_tokenizer, look.analysis.trace.outputs.ids[: step - 1], typed)
+        path = word_at(page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids[: step - 1], typed)
     except ValueError as fault:
         state.complain("word", typed, str(fault))
     else:
-        _add(look, path, step)
+        _add(page_data, path, step)
 
 
-def _add(look: Look, path: tuple[int, ...], step: int) -> None:
+def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     now = state.current()
     branches = tuple(b for b in now.branches if b != path)
     if len(branches) == MAX_BRANCHES:
@@ -247,7 +247,7 @@ def _add(look: Look, path: tuple[int, ...], step: int) -> None:
     state.change(branches=(*branches, path), path=(), step=step, **given)
 
 
-def sentences(view: View, look: Look, language: str) -> None:
+def sentences(view: View, page_data: PageData, language: str) -> None:
     """The sentences of the text with their translations; a click chooses the one that is looked at."""
     found = view.sentences
     if len(found) < 2 and view.split:
@@ -255,20 +255,20 @@ def sentences(view: View, look: Look, language: str) -> None:
     chosen = min(view.sentence, len(found))
     with st.container(key="sentences", gap=None):
         if view.split:
-            others = iter(look.analysis.beside)
+            others = iter(page_data.analysis.other_translations)
             for number, sentence in enumerate(found, 1):
-                said = look.analysis.translation if number == chosen else next(others)
+                said = page_data.analysis.translation if number == chosen else next(others)
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                     st.button(
                         f"{number}",
                         key=f"sentence {number}",
                         type="primary" if number == chosen else "secondary",
-                        help="Look at this sentence",
+                        help="PageData at this sentence",
                         on_click=state.change,
                         kwargs={"sentence": number},
                     )
                     texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
-            pads = sum(label == "<pad>" for label in look.analysis.trace.source.labels) - look.request.padding
+            pads = sum(label == "<pad>" for label in page_data.analysis.trace.source.labels) - page_data.request.padding
             told = f"{len(found)} sentences, decoded as one batch: " + (
                 f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
             )

@@ -40,8 +40,8 @@ def main() -> None:
         rest = st.container()
     try:
         with rest, texts.waiting():
-            look = cache.look(view)
-            effects = cache.mask_effects(unedited(look.request), view.device)
+            page_data = cache.page_data(view)
+            effects = cache.mask_effects(unedited(page_data.request), view.device)
     except ValueError as fault:
         with below:
             texts.sentence_notes((), faults)
@@ -52,22 +52,22 @@ def main() -> None:
             edit_list.rescue(view)
         state.settle(view)
         return
-    analysis, languages = look.analysis, look.loaded.languages
-    view = look.view.within(len(analysis.trace.outputs))
+    analysis, languages = page_data.analysis, page_data.loaded.languages
+    view = page_data.view.within(len(analysis.trace.outputs))
     with heading:
         texts.language(languages[0])
     with count:
         texts.token_count(analysis)
     with below:
-        texts.sentence_notes(analysis.notes, (*faults, *look.faults))
+        texts.sentence_notes(analysis.notes, (*faults, *page_data.faults))
         if view.show != "decoding":
             controls.given_target(view)
-            decoding_controls.branch_chips(view, look)
+            decoding_controls.branch_chips(view, page_data)
         edit_list.other_edits(view, analysis, masks=False)
     mode = state.theme_mode()
     with rest:
-        decoding_controls.sentences(view, look, languages[1])
-        draw_steps(view, look, mode)
+        decoding_controls.sentences(view, page_data, languages[1])
+        draw_steps(view, page_data, mode)
     if view.guess:
         decoding_controls.guessing(view)
         state.settle(view)
@@ -75,10 +75,10 @@ def main() -> None:
     with st.container(key="lower"):
         left, right = st.columns([760, 240], gap="medium")
         with left:
-            controls.layer_and_head(view, look.layers, look.loaded.config.heads)
+            controls.layer_and_head(view, page_data.layers, page_data.loaded.config.heads)
             if view.show == "decoding":
-                own = dataclasses.replace(look.request, target=None)
-                decoding_controls.panel(view, look, lambda: cache.analyse(own, view.device), mode, SURPRISE_HEIGHT)
+                own = dataclasses.replace(page_data.request, target=None)
+                decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), mode, SURPRISE_HEIGHT)
             else:
                 with st.container(key="maps"):
                     draw_maps(analysis, view, mode)
@@ -88,15 +88,15 @@ def main() -> None:
             else:
                 controls.mask_switches(view, effects)
     if analysis.baseline is not None:
-        draw_changes(analysis, look.loaded, mode)
+        draw_changes(analysis, page_data.loaded, mode)
     state.settle(view)
 
 
-def draw_steps(view: View, look: cache.Look, mode: theme.Mode) -> None:
+def draw_steps(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
     """The timeline, and the candidates of its step."""
-    analysis, layer, head = look.analysis, view.layer - 1, head_of(view)
-    key = ("timeline", look.request, view.device, layer, head, mode)
-    data = cache.drawn(key, lambda: payload(analysis, look.loaded, layer, head, 1, mode))
+    analysis, layer, head = page_data.analysis, view.layer - 1, head_of(view)
+    key = ("timeline", page_data.request, view.device, layer, head, mode)
+    data = cache.cached_figure(key, lambda: payload(analysis, page_data.loaded, layer, head, 1, mode))
     with st.container(key="steps"):
         steps, side = st.columns([760, 240], gap="medium")
     with steps:
@@ -104,14 +104,14 @@ def draw_steps(view: View, look: cache.Look, mode: theme.Mode) -> None:
         timeline(data | follow, lambda step: state.change(step=step), lambda rows: state.change(rows=rows))
     with side:
         drawing = view.controls
-        key = ("candidates", look.request, drawing, view.device, mode)
-        tokenizer, trace = look.loaded.target_tokenizer, data["trace"]
-        rows = cache.drawn(key, lambda: candidates.payload(analysis, tokenizer, drawing, trace, mode))
+        key = ("candidates", page_data.request, drawing, view.device, mode)
+        tokenizer, trace = page_data.loaded.target_tokenizer, data["trace"]
+        rows = cache.cached_figure(key, lambda: candidates.payload(analysis, tokenizer, drawing, trace, mode))
         told = state.complaint("word")
         candidates.candidates(
             rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
-            on_branch=lambda step, token: decoding_controls.branch(look, step, token),
-            on_word=lambda step, text: decoding_controls.word(look, step, text),
+            on_branch=lambda step, token: decoding_controls.branch(page_data, step, token),
+            on_word=lambda step, text: decoding_controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
         )
 
@@ -132,7 +132,7 @@ def draw_maps(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
             key = ("map", analysis.request, view.device, site, head, show, mode)
-            figure, alt = cache.drawn(key, lambda site=site: draw_map(analysis, site, head, show, mode))
+            figure, alt = cache.cached_figure(key, lambda site=site: draw_map(analysis, site, head, show, mode))
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{show}")
             st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
@@ -157,7 +157,7 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
     texts.change_heading(analysis)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
-    probabilities = base.trace.probabilities, np.exp(analysis.believed)
+    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
     st.plotly_chart(
         chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.edits.kinds import MAX_SEED, MAX_SHIFT, Ablate, Block, EditError, Overwrite, Place, Positions, Skip
+from model.edits.kinds import MAX_SEED, MAX_SHIFT, Ablate, Block, EditError, PatchRow, Place, Positions, Skip
 from model.inference.request import Request
 from viz import cache, state
 from viz.shared import controls, edit_list, texts
@@ -168,7 +168,7 @@ def _row(analysis: Analysis, loaded: Checkpoint) -> str:
     queries, keys = _axes(analysis, place.kind)
     query = _token("Whose row", queries, "query")
     key = _token("looks at", keys, "key", "all that it may see, evenly")
-    return Overwrite(place, query, key).code
+    return PatchRow(place, query, key).code
 
 
 def _head(analysis: Analysis, loaded: Checkpoint) -> str:

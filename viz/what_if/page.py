@@ -35,9 +35,9 @@ def main() -> None:
     body = st.container()
     try:
         with body, texts.waiting():
-            look = cache.look(view)
+            page_data = cache.page_data(view)
         with body:
-            effects = ranking(look.view)
+            effects = ranking(page_data.view)
     except ValueError as fault:
         with body:
             texts.sentence_notes((), faults)
@@ -46,8 +46,8 @@ def main() -> None:
             edit_list.rescue(view)
         state.settle(view)
         return
-    analysis, loaded, aside = look.analysis, look.loaded, look.aside
-    view = look.view.within(len((analysis.baseline or analysis).trace.outputs))
+    analysis, loaded, aside = page_data.analysis, page_data.loaded, page_data.aside
+    view = page_data.view.within(len((analysis.baseline or analysis).trace.outputs))
     mode = state.theme_mode()
     with body:
         editor.edit_bar(view, analysis, loaded, tuple(code for code, _ in aside))
@@ -62,9 +62,9 @@ def main() -> None:
         with left:
             change_it(view, analysis, loaded, effects, mode)
         with right:
-            what_happens(view, analysis, loaded, mode, (*faults, *look.faults))
+            what_happens(view, analysis, loaded, mode, (*faults, *page_data.faults))
             what_if_controls.largest_changes(effects, view)
-    leaks(view, look.request)
+    leaks(view, page_data.request)
     state.settle(view)
 
 
@@ -86,7 +86,9 @@ def change_it(view: View, analysis: Analysis, loaded: Checkpoint, effects: tuple
     what_if_controls.matrix_picks(view)
     if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps below say what is not there
         key = ("switchboard", analysis.request, view.device, view.place, mode)
-        data = cache.drawn(key, lambda: payload(analysis.whole, effects, view.place, analysis.request.intervention, mode))
+        data = cache.cached_figure(
+            key, lambda: payload(analysis.whole, effects, view.place, analysis.request.intervention, mode)
+        )
         switchboard(data, on_toggle=state.toggle_edit)
     what_if_controls.head_picks(view, loaded)
     with st.container(key="three_maps"):
@@ -118,7 +120,7 @@ def three_maps(view: View, analysis: Analysis, mode: theme.Mode) -> None:
                 texts.note("The tokens differ: nothing to subtract.")
                 continue
             key = ("whatif map", analysis.request, view.device, site, head, name, mode)
-            figure = cache.drawn(key, lambda name=name: drawn(name))
+            figure = cache.cached_figure(key, lambda name=name: drawn(name))
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
             alt = texts.map_alt(before if name == "before" else after, site, head, "attention")
             if name == "difference":
@@ -136,7 +138,7 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
         texts.translation(base.translation, loaded.languages[1])
     else:
         texts.both_translations(analysis, loaded, given=view.mode == "given")
-    probabilities = base.trace.probabilities, np.exp(analysis.believed)
+    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     chart = change_chart(
         base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT, chosen=view.step - 1
     )

@@ -9,7 +9,7 @@ import pytest
 import tiny
 
 from model.edits.intervention import BASELINE, SWITCHES, Intervention
-from model.edits.kinds import Ablate, Block, EditError, Labels, Overwrite, Place, Positions, Skip
+from model.edits.kinds import Ablate, Block, EditError, Labels, PatchRow, Place, Positions, Skip
 
 CODES = {
     "causal-off": "causal mask off",
@@ -227,8 +227,8 @@ def test_an_edit_waits_until_its_step_is_reached(code, reached):
 def test_those_that_wait_are_told_apart():
     made = tiny.edited("block_dec_4-2", "off_dec.1", "row_cross_2-uniform", "block_enc_9-all")
     assert made.waiting(2) == (Block(Place("decoder"), 3, 1),)
-    assert made.waiting(1) == (Block(Place("decoder"), 3, 1), Overwrite(Place("cross"), 1, None))
-    assert {type(edit) for edit in made.edits} == {Block, Ablate, Overwrite}
+    assert made.waiting(1) == (Block(Place("decoder"), 3, 1), PatchRow(Place("cross"), 1, None))
+    assert {type(edit) for edit in made.edits} == {Block, Ablate, PatchRow}
     assert tiny.edited("skip_enc.1.ff", "source-positions_off").edits == (
         Skip("encoder", 0, "ff"),
         Positions("source", "off"),

@@ -13,7 +13,7 @@ from model.edits.kinds import (
     Block,
     EditError,
     Labels,
-    Overwrite,
+    PatchRow,
     Place,
     Positions,
     Skip,
@@ -28,7 +28,7 @@ SUBLAYERS = [("encoder", "self"), ("encoder", "ff"), ("decoder", "self"), ("deco
 AMOUNTS = [("off", 0), ("shuffled", 0), ("shuffled", MAX_SEED), ("shifted", 1), ("shifted", MAX_SHIFT)]
 EVERY = [
     *(Block(place, *cell) for place in PLACES for cell in CELLS),
-    *(Overwrite(place, query, key) for place in PLACES for query, key in ((0, None), (3, 0), (127, 127))),
+    *(PatchRow(place, query, key) for place in PLACES for query, key in ((0, None), (3, 0), (127, 127))),
     *(Ablate(place, how) for place in PLACES for how in ("zero", "mean")),
     *(Skip(stack, layer, sublayer) for stack, sublayer in SUBLAYERS for layer in (0, 3)),
     *(Positions(side, how, amount) for side in ("source", "target") for how, amount in AMOUNTS),
@@ -113,7 +113,7 @@ def test_ordinals():
 
 def test_numbers_count_from_one_in_codes_and_from_zero_inside():
     assert parse("block_cross.3.5_4-2") == Block(Place("cross", 2, 4), 3, 1)
-    assert parse("row_dec.1_128-uniform") == Overwrite(Place("decoder", 0), 127, None)
+    assert parse("row_dec.1_128-uniform") == PatchRow(Place("decoder", 0), 127, None)
     assert parse("skip_enc.2.ff") == Skip("encoder", 1, "ff")
     assert parse("target-positions_shifted-2") == Positions("target", "shifted", 2)
 

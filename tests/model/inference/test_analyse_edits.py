@@ -157,7 +157,7 @@ def test_a_block_of_what_the_mask_forbids_is_told_and_changes_nothing(checkpoint
     pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
     found = analyse(checkpoint, asked(code.format(pad=pad), "off_cross.1.1", mode=mode))
     other = analyse(checkpoint, asked("off_cross.1.1", mode=mode))
-    told = FORBIDDEN + found.idle[0].text(found.labels) + "."
+    told = FORBIDDEN + found.no_op_blocks[0].text(found.labels) + "."
     assert [note for note in found.notes if note not in other.notes] == [told]
     same_bits(found.trace, other.trace)
 
@@ -177,17 +177,17 @@ def test_a_block_of_what_the_mask_forbids_is_told_and_changes_nothing(checkpoint
 def test_a_block_of_what_may_be_seen_is_not_called_forbidden(checkpoint, mode, codes):
     pad = len(analyse(checkpoint, asked(mode=mode)).trace.source)
     found = analyse(checkpoint, asked(*(code.format(pad=pad) for code in codes), mode=mode))
-    assert found.idle == () and not any(FORBIDDEN in note for note in found.notes)
+    assert found.no_op_blocks == () and not any(FORBIDDEN in note for note in found.notes)
 
 
 def test_a_block_beyond_the_window_is_forbidden_too(checkpoint):
     found = analyse(checkpoint, asked("window-2", "block_enc_1-3", "block_enc_1-2", mode="given"))
-    assert [block.code for block in found.idle] == ["block_enc_1-3"]
+    assert [block.code for block in found.no_op_blocks] == ["block_enc_1-3"]
 
 
 def test_a_row_of_blocked_cells_sees_nothing_either(checkpoint):
     found = analyse(checkpoint, asked("block_dec.2.1_2-1", "block_dec.2.1_2-2", target=TARGET))
-    assert found.trace.blind == ((Site("decoder", 1), 1),)
+    assert found.trace.fully_masked_rows == ((Site("decoder", 1), 1),)
     assert not found.trace.patterns[Site("decoder", 1)][0, 1].any()
 
 
@@ -232,7 +232,7 @@ def test_decoded_again_without_the_causal_mask_each_head_keeps_its_blocks(checkp
     blocked = np.argwhere(trace.view(cross, 0).allowed != trace.view(cross, 1).allowed)
     assert blocked.tolist() == [[1, 2]]
     assert not trace.view(encoder, 0).allowed[0, 1]
-    assert trace.blind == ((decoder, 0),)
+    assert trace.fully_masked_rows == ((decoder, 0),)
     for t, step in enumerate(steps):
         (alone,) = teacher_force(checkpoint, trace.source.ids, found.hypothesis.ids[: t + 1], [found.request.intervention])
         np.testing.assert_allclose(trace.log_probs[t], alone.log_probs[-1], atol=1e-5)
@@ -287,6 +287,6 @@ def test_what_is_believed_under_the_edits_is_of_the_baselines_tokens(checkpoint,
     found = analyse(checkpoint, asked(code, mode=mode))
     ids = found.baseline.trace.outputs.ids[: found.comparable]
     expected = [found.trace.log_probs[step, token] for step, token in enumerate(ids)]
-    assert found.believed.tolist() == expected
+    assert found.baseline_token_log_probs.tolist() == expected
     if mode == "given":
-        assert found.believed.tolist() == found.trace.token_log_probs.tolist()
+        assert found.baseline_token_log_probs.tolist() == found.trace.token_log_probs.tolist()

@@ -18,7 +18,7 @@ def test_requests_are_keys():
         Request("The fox.", checkpoint="other"),
         Request("The fox.", target="Lo varun."),
         Request("The fox.", prefix="Lo"),
-        Request("The fox.", beside=("A lamp.",)),
+        Request("The fox.", other_sentences=("A lamp.",)),
         Request("The fox.", branches=((5, 6),)),
         Request("The fox.", path=(5,)),
         Request("The fox.", pad=1),

@@ -22,9 +22,9 @@ def test_sentences_beside_one_another_are_one_batch_with_real_padding(exact_chec
     alone = [analyse(exact_checkpoint, Request(text, decoding=SHORT)) for text in TEXTS]
     for number, text in enumerate(TEXTS):
         others = tuple(t for t in TEXTS if t != text)
-        found = analyse(exact_checkpoint, Request(text, beside=others, decoding=SHORT))
+        found = analyse(exact_checkpoint, Request(text, other_sentences=others, decoding=SHORT))
         assert found.hypothesis.ids == alone[number].hypothesis.ids
-        assert found.beside == tuple(alone[TEXTS.index(t)].translation for t in others)
+        assert found.other_translations == tuple(alone[TEXTS.index(t)].translation for t in others)
         longest = max(len(a.trace.source) for a in alone)
         assert found.trace.source.ids.count(PAD) == longest - len(alone[number].trace.source)
 
@@ -73,8 +73,8 @@ def test_a_branch_that_cannot_be_is_told(exact_checkpoint, branch, message):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"beside": ("A boat.", " ")}, "A sentence of the batch is empty"),
-        ({"beside": ("x",) * 16}, "There are 17 sentences; expected at most 16."),
+        ({"other_sentences": ("A boat.", " ")}, "A sentence of the batch is empty"),
+        ({"other_sentences": ("x",) * 16}, "There are 17 sentences; expected at most 16."),
         ({"branches": ((),)}, "A branch is empty"),
     ],
 )

@@ -125,7 +125,7 @@ def test_a_block_of_what_is_forbidden_closes_nothing():
     built = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 5, 6]]))
     codes = {"dec_1-2": True, "dec_2-1": False, "dec_all-3": False, "enc_1-3": True, "cross_3-3": True, "cross_3-2": False}
     blocks = {code: parse(f"block_{code}") for code in codes}
-    assert masks.idle(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
+    assert masks.no_op_blocks(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
 
 
 def test_masks_stay_on_the_device_of_the_ids():

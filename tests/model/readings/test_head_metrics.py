@@ -6,7 +6,7 @@ import pytest
 from model.readings.head_metrics import (
     NUMBERS,
     diagonal,
-    head_numbers,
+    head_metrics,
     heaviest,
     is_punctuation,
     merged,
@@ -26,7 +26,7 @@ def patterns(*shape: int) -> np.ndarray:
 def test_the_numbers_of_a_head_by_hand():
     """Three queries over `a . </s>`: 1/2 1/2 0, then 0 1 0, then nothing at all."""
     pattern = np.array([[[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], np.eye(3)[[2, 2, 2]]])
-    found = head_numbers(pattern, ["a", ".", "</s>"])
+    found = head_metrics(pattern, ["a", ".", "</s>"])
     assert set(found) == set(NUMBERS)
     one = {name: float(values[0]) for name, values in found.items()}
     expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
@@ -40,7 +40,7 @@ def test_the_numbers_of_a_head_by_hand():
 def test_rows_can_be_left_out():
     pattern = patterns(2, 4, 5)
     keys = list("abcde")
-    some = head_numbers(pattern, keys, rows=[1, 3])
+    some = head_metrics(pattern, keys, rows=[1, 3])
     assert some["largest"] == pytest.approx(pattern[:, [1, 3]].max(-1).mean(1))
     assert some["same"] == pytest.approx(pattern[:, [1, 3], [1, 3]].mean(1))
 

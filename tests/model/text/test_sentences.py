@@ -149,7 +149,7 @@ def test_a_view_has_the_sentences_of_its_text_or_the_text_alone():
     view = View(source=text, sentence=2)
     assert view.sentences == ("Dr. Fox sleeps.", "The king", "sees it.")
     assert view.request().source == "The king"
-    assert view.request().beside == ("Dr. Fox sleeps.", "sees it.")
+    assert view.request().other_sentences == ("Dr. Fox sleeps.", "sees it.")
     assert View(source=text, split=False).sentences == (text.strip(),)
     assert View(source=" \n").sentences == View(source=" \n", split=False).sentences == ()
 

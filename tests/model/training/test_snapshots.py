@@ -10,15 +10,15 @@ from model.network import masks
 from model.text.corpus import DataError
 from model.trace import Probe
 from model.training import snapshots
-from model.training.snapshots import Recorder, Recording, steps
+from model.training.snapshots import Recording, SnapshotRecorder, steps
 
 
 @pytest.fixture
-def recorder(exact_checkpoint) -> Recorder:
+def recorder(exact_checkpoint) -> SnapshotRecorder:
     """Three steps of a model that changes in between."""
     tokenizer = exact_checkpoint.source_tokenizer
     listed = [(str(n), s, [t, "another"]) for n, (s, t) in enumerate(tiny.PAIRS[:3])]
-    made = Recorder(snapshots.encode(listed, tokenizer, tokenizer))
+    made = SnapshotRecorder(snapshots.encode(listed, tokenizer, tokenizer))
     for seed, step in enumerate((0, 1, 8)):
         made.record(step, tiny.checkpoint(tokenizer, seed).model)
     return made
@@ -52,7 +52,7 @@ def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
 
 
 def test_a_recorder_goes_on_from_its_state(recorder, exact_checkpoint):
-    other = Recorder(recorder.sentences)
+    other = SnapshotRecorder(recorder.sentences)
     other.restore(recorder.state())
     for each in (recorder, other):
         each.record(20, exact_checkpoint.model.float())
@@ -87,7 +87,7 @@ def test_steps_are_spaced_by_their_logarithm(total):
 
 def test_the_shortest_sentences_are_kept_in_the_order_of_the_file(tokenizer):
     listed = [(str(n), "boat " * (1 + n * 7 % 20), ["nefa"]) for n in range(20)]
-    kept = Recorder(snapshots.encode(listed, tokenizer, tokenizer)).sentences
+    kept = SnapshotRecorder(snapshots.encode(listed, tokenizer, tokenizer)).sentences
     assert len(kept) == 12
     assert [s.name for s in kept] == sorted((s.name for s in kept), key=int)
     assert max(s.source_text.count("boat") for s in kept) == 12

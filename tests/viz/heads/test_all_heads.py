@@ -15,7 +15,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.contributions import value_norms
 from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import NUMBERS, ORDERS, head_numbers, order
+from model.readings.head_metrics import NUMBERS, ORDERS, head_metrics, order
 from model.trace import KINDS, Site
 from viz import theme
 from viz.heads import all_heads as component
@@ -70,7 +70,7 @@ def test_thumbnails_stand_in_the_order_asked_for_with_their_own_numbers(read, by
         patterns = np.concatenate([trace.patterns[s] for s in sorted(trace.patterns) if s.kind == grid["kind"]])
         ranked = order(patterns, by)
         assert grid["places"] == [[n // grid["heads"] + 1, n % grid["heads"] + 1] for n in ranked]
-        numbers = head_numbers(patterns, grid["keys"])
+        numbers = head_metrics(patterns, grid["keys"])
         for name, values in zip(NUMBERS, grid["numbers"], strict=True):
             np.testing.assert_allclose(values, numbers[name][ranked], atol=0.51e-5)
 

@@ -48,12 +48,12 @@ def only(monkeypatch, tokenizer, tmp_path):
             *others, _ = function.__defaults__
             monkeypatch.setattr(function, "__defaults__", (*others, tmp_path))
         monkeypatch.setattr("model.readings.sentence_positions.learned_checkpoint.__defaults__", (tmp_path,))
-        for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.drawn):
+        for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.cached_figure):
             kept.cache_clear()
         return kind
 
     yield made
-    for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.drawn):
+    for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.cached_figure):
         kept.cache_clear()
 
 

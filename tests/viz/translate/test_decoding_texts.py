@@ -103,7 +103,10 @@ def pairs(page: Lab) -> list[str]:
 
 def test_the_sentences_of_a_text_are_listed_and_one_is_chosen():
     page = lab(text=" ".join(TWO))
-    said = [analysed(TWO[0], beside=TWO[1:]).translation, *analysed(TWO[0], beside=TWO[1:]).beside]
+    said = [
+        analysed(TWO[0], other_sentences=TWO[1:]).translation,
+        *analysed(TWO[0], other_sentences=TWO[1:]).other_translations,
+    ]
     assert pairs(page) == [f"{text} → {out}" for text, out in zip(TWO, said, strict=True)]
     assert said == [analysed(text).translation for text in TWO]  # a batch changes nothing
     assert page.sentences("lab-pair chosen") == pairs(page)[:1]
@@ -167,7 +170,7 @@ def test_more_sentences_than_a_batch_may_have_get_one_sentence_and_a_way_out(at)
 @pytest.mark.parametrize("show", ["attention", "mask", "decoding"])
 def test_who_guesses_first_sees_nothing_that_gives_it_away(show):
     page = lab(text=" ".join(TWO), show=show, guess="first")
-    said = analysed(TWO[0], beside=TWO[1:]).translation
+    said = analysed(TWO[0], other_sentences=TWO[1:]).translation
     assert (page.charts, tree(page), page.timeline["guess"], page._mounted("candidates")["guess"]) == ([], None, True, True)
     assert not any(said in html.unescape(text) for text in page.html)
     assert pairs(page)[0] == f"{TWO[0]} → …"
