@@ -17,7 +17,7 @@ from viz import cache, theme
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.leaks import LeakReport
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
     from model.trace import Site, View
 

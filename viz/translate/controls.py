@@ -18,7 +18,7 @@ from viz.translate.surprise_figure import surprise_chart
 from viz.view import MAX_TEMPERATURE, STRATEGIES, View
 
 if TYPE_CHECKING:
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from viz import theme
     from viz.cache import PageData
 
