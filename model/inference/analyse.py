@@ -221,7 +221,7 @@ def _no_op_blocks(
 ) -> tuple[Block, ...]:
     """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
     waiting = edit.waiting(len(target))
-    blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
+    blocks = [each for each in edit.edits if "change_mask" in each.hooks and each not in waiting]
     if not blocks:
         return ()
     ids, inputs = torch.tensor([list(source)]), torch.tensor([[START, *target[:-1]]])

@@ -51,7 +51,7 @@ def values(chart: dict) -> np.ndarray:
 def test_the_page_opens_whole_and_nothing_is_edited():
     lab = Lab(WHAT_IF)
     assert (lab.faults, lab.warnings, lab.link, lab.edits) == ([], [], {}, {})
-    assert lab.switchboard["place"] == "enc"
+    assert lab.switchboard["block"]["code"].split("_")[1] == "enc"
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
     assert {key: lab.at.button(key=key).disabled for key in ("undo", "redo", "clear")} == dict.fromkeys(
@@ -94,7 +94,7 @@ def test_the_three_maps_are_before_after_and_their_difference(kind, head):
         assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(seen.keys)
         assert [read(text) for text in chart["layout"]["yaxis"]["ticktext"]] == list(seen.queries)
     assert np.abs(np.nan_to_num(values(maps[2]))).max() > 1e-3
-    assert lab.switchboard["place"] == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
+    assert lab.switchboard["block"]["code"].split("_")[1] == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
     assert np.sum(lab.switchboard["blocked"]) == 1
 
 
@@ -103,10 +103,10 @@ def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
         lab.at.selectbox(key="scope").set_value(scope)
-        assert lab.run().switchboard["place"] == place
+        assert lab.run().switchboard["block"]["code"].split("_")[1] == place
     lab.at.selectbox(key="scope").set_value("head")
     lab.run().pick("head", "mean")
-    assert lab.switchboard["place"] == "cross.2"  # without one head there is none to edit
+    assert lab.switchboard["block"]["code"].split("_")[1] == "cross.2"  # without one head there is none to edit
     assert lab.at.selectbox(key="scope").options == ["all layers", "layer 2"]
 
 
