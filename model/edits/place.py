@@ -140,4 +140,5 @@ class Place:
         return f"{_NAMES[self.kind]}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
 
 
-PLACE = r"(?P<kind>enc|dec|cross)(?:\.(?P<layer>\d{1,3})(?:\.(?P<head>\d{1,3}))?)?"  # in a code
+_KIND = "|".join(CODES.values())
+PLACE = rf"(?P<kind>{_KIND})(?:\.(?P<layer>\d{{1,3}})(?:\.(?P<head>\d{{1,3}}))?)?"  # in a code

@@ -76,7 +76,7 @@ def test_a_given_target_stays_and_its_numbers_move(checkpoint, code):
 @pytest.mark.parametrize("decoding", [SHORT, BEAM], ids=["greedy", "beam"])
 def test_decoded_again_the_trace_is_that_of_the_edited_model(checkpoint, decoding):
     changed = 0
-    for code in ONE_EACH if decoding is BEAM else EXAMPLES[::2] + ("causal-off",):
+    for code in ONE_EACH if decoding is BEAM else (*EXAMPLES[::2], "causal-off"):
         found = analyse(checkpoint, asked(code, mode="again", decoding=decoding))
         assert bool(found.steps) == (code == "causal-off")
         assert found.hypothesis.log_probs == pytest.approx(found.trace.token_log_probs.tolist(), abs=1e-4)
