@@ -30,10 +30,12 @@ ROWS = (
     ("model.decoding", "model.checkpoint"),
     ("model.network",),
     ("model.edits", "model.text"),
-    ("model.trace", "model.config", "model.device", "model.arguments"),
+    ("model.trace", "model.config", "model.device", "model.arguments", "model.folders"),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
+    "model.arguments",
+    "model.folders",
     "model.config",
     "model.trace",
     "model.edits.kinds",

@@ -27,8 +27,8 @@ from model.text.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
 
 
-def load(name: str = "en-fr", device: str = "cpu") -> Checkpoint:
-    """A checkpoint by name in `checkpoints/` or by the path of its folder, on `cpu`, `cuda`, `mps` or `auto`.
+def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
+    """A checkpoint by name in `checkpoints/` or by the path of its folder, on `cpu`, `mps`, `cuda`, `cuda:1`, or `auto`.
 
     Raises CheckpointError for a damaged or missing checkpoint, ValueError for a device that is not there.
     """
@@ -46,6 +46,7 @@ class Analysis:
     hypothesis: Hypothesis  # the path of the tree that the trace belongs to
     rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
     rare_words: tuple[str, ...]  # the words that they belong to, each once
+    checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
@@ -132,7 +133,7 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """Text, tokens and probabilities, ready for JSON; maps are left out."""
         return {
-            "checkpoint": self.request.checkpoint,
+            "checkpoint": self.checkpoint,
             "source": self.request.source,
             "translation": self.translation,
             "log_prob": round(self.hypothesis.score, 6),
@@ -160,6 +161,7 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     source = [i for i in padded if i != PAD]
     rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
     known = {
+        "checkpoint": checkpoint.name,
         "rare": rare,
         "rare_words": _words_at(checkpoint.source_tokenizer, source, rare),
         "other_translations": tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoint import HOME, Checkpoint, names
+from model.checkpoint import Checkpoint, find, names
 from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
@@ -111,11 +111,11 @@ def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
     return getattr(checkpoint.model, f"{side}_embedding").positional.table.weight.detach().float().cpu().numpy()
 
 
-def learned_checkpoint(current: str, home: Path = HOME) -> str | None:
+def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
     """The current checkpoint where its positions are learned, else the first in the folder that has such; None without."""
     known = names(home)
     ordered = [*([current] if current in known else []), *known]
-    return next((name for name in ordered if _scheme(home / name / "config.json") == "learned"), None)
+    return next((name for name in ordered if _scheme(find(name, home) / "config.json") == "learned"), None)
 
 
 def _scheme(path: Path) -> str | None:
