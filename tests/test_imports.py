@@ -24,6 +24,7 @@ ROWS = (
     ("viz.links", "viz.theme"),
     ("viz.view",),
     ("model.__main__",),
+    ("model.commands",),
     ("model.experiments",),
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
