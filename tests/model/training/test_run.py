@@ -285,7 +285,7 @@ def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
         ({"d_ff": 16}, {}, "d_ff was 16, now not given (default 1024)"),
         ({}, {"d_ff": 16}, "d_ff was not given (default 1024), now 16"),
         ({}, {"window": 4}, "window was not given (default none), now 4"),
-        ({"causal": False}, {"heads": 1}, "causal was False, now not given (default True), heads was 2, now 1"),
+        ({"causal": False}, {"heads": 1}, "heads was 2, now 1, causal was False, now not given (default True)"),
     ],
 )
 def test_what_differs_is_told_with_the_default(tmp_path, pair_files, before, now, told):
