@@ -61,3 +61,9 @@ def test_the_version_and_the_command_are_there():
     for entry in PROJECT["project"]["scripts"].values():
         module, function = entry.split(":")
         assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_nothing_but_model_folders_knows_where_the_checkpoints_lie():
+    files = [file for name, file in in_the_wheel().items() if name.endswith(".py")]
+    knowing = {file.name for file in files if '"checkpoints"' in file.read_text(encoding="utf-8")}
+    assert knowing == {"folders.py"}
