@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+__version__ = "0.1.0"
 _HOMES = {
     "load": "model.inference.analyse",
     "analyse": "model.inference.analyse",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import NoReturn
+
+DEVICES = "auto, cpu, mps, cuda, or cuda:1 for the second card"
 
 
 class Parser(argparse.ArgumentParser):
@@ -11,3 +14,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}. Try {self.prog} --help.\n")
+
+
+def device_name(text: str) -> str:
+    """The text where it can be the name of a device (whether it is there is seen when it is used).
+
+    Raises ValueError, whose text is what was expected.
+    """
+    if not re.fullmatch("auto|cpu|mps|cuda(:[0-9]{1,2})?", text, re.ASCII):
+        raise ValueError(DEVICES)
+    return text

@@ -1,10 +1,10 @@
 """A checkpoint is a folder: saved, found, loaded, and checked to the last number.
 
-config.json         schema version, languages, ModelConfig
+config.json         schema version, languages, ModelConfig; perhaps `peer`, the name of the checkpoint to compare it with
 tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json where there are two)
 model.safetensors   float16 weights, loaded as float32
 metrics.json        scores, with the data that they were measured on
-counts.json         how often each token occurs in the training data
+counts.json         how often each token occurs in the training data; may be absent
 means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
 probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
 README.md           the model card
@@ -24,21 +24,25 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from model.config import ModelConfig
+from model.folders import homes
 from model.network.transformer import Transformer, build
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
 
 SCHEMA = 1
-HOME = Path(__file__).resolve().parent.parent / "checkpoints"
 
 
 class CheckpointError(ValueError):
     """A checkpoint that cannot be used; the text names the file, the key, the value found and the value expected."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checkpoint:
-    """A loaded model with everything needed to use it. Shared by all threads: never written to after loading."""
+    """A loaded model with everything needed to use it. Shared by all threads: never written to after loading.
+
+    The `peer` names a checkpoint of the same languages whose decoder was trained the other way round: without the causal
+    mask where this one has it, with it where this one has not. Ready experiments ask it for a comparison.
+    """
 
     name: str
     config: ModelConfig
@@ -49,25 +53,36 @@ class Checkpoint:
     metrics: dict[str, Any] = field(default_factory=dict)
     counts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # "source", "target": occurrences of each token
     means: dict[Site, torch.Tensor] = field(default_factory=dict)  # mean z of every head over dev positions, [H,K]
+    peer: str | None = None
 
     @property
     def device(self) -> torch.device:
+        """Where the weights are, and where what is computed with them has to be."""
         return next(self.model.parameters()).device
 
+    def __repr__(self) -> str:
+        source, target = self.languages
+        size = f"{sum(p.numel() for p in self.model.parameters()):,} parameters"
+        return f"<Checkpoint {self.name!r}: {source} to {target}, {size}, on {self.device}>"
 
-def names(home: Path = HOME) -> tuple[str, ...]:
-    """Checkpoints that lie in the folder, in alphabetical order."""
-    return tuple(sorted(p.parent.name for p in home.glob("*/config.json")))
+
+def names(home: Path | None = None) -> tuple[str, ...]:
+    """Checkpoints that lie in a folder, in alphabetical order; without one, in CHECKPOINTS= and among the shipped."""
+    return tuple(sorted({p.parent.name for each in _homes(home) for p in each.glob("*/config.json")}))
 
 
-def find(name: str, home: Path = HOME) -> Path:
-    """The folder of a checkpoint: a name in `checkpoints/`, or a path to a folder.
+def _homes(home: Path | None) -> tuple[Path, ...]:
+    return (home,) if home else homes()
+
+
+def find(name: str, home: Path | None = None) -> Path:
+    """The folder of a checkpoint: a name, looked up as by `names`, or a path to a folder.
 
     Raises CheckpointError, with the names that there are.
     """
     known = names(home)
     if name in known:
-        return home / name
+        return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
     path = Path(name)
     if os.sep in name and path.is_dir():  # a bare name never leads out of `checkpoints/`: links carry names
         return path
@@ -79,19 +94,23 @@ def find(name: str, home: Path = HOME) -> Path:
 def save(checkpoint: Checkpoint, folder: Path) -> None:
     """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
 
+    What is not known of a model leaves no file: counts, and means, which belong to other weights.
+
     Raises OSError or SafetensorError where the disk is full; the folder then holds what it held before.
     """
     folder.mkdir(parents=True, exist_ok=True)
     state = checkpoint.model.state_dict()
     weights = {key: state[key].detach().cpu().half().contiguous() for key in _stored_keys(checkpoint.model)}
     config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
+    config |= {"peer": checkpoint.peer} if checkpoint.peer else {}
     counts = {side: list(numbers) for side, numbers in checkpoint.counts.items()}
     writers: dict[str, Callable[[Path], None]] = {
         "config.json": lambda path: _dump(path, config),
         "metrics.json": lambda path: _dump(path, checkpoint.metrics),
-        "counts.json": lambda path: _dump(path, counts, indent=None),
         "model.safetensors": lambda path: save_file(weights, path),
     }
+    if counts:
+        writers["counts.json"] = lambda path: _dump(path, counts, indent=None)
     if checkpoint.config.joint_vocab:
         writers["tokenizer.json"] = checkpoint.source_tokenizer.save
     else:
@@ -107,7 +126,8 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         raise
     for path, temporary in staged.items():
         os.replace(temporary, path)
-    (folder / "means.safetensors").unlink(missing_ok=True)  # those of other weights
+    for name in {"means.safetensors", "counts.json"} - set(writers):  # those of other weights
+        (folder / name).unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
@@ -121,14 +141,15 @@ def _dump(path: Path, value: Any, indent: int | None = 1) -> None:
     path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = HOME) -> Checkpoint:
-    """Loads and checks a checkpoint by name or path; the model is in eval mode, float32, without gradients.
+def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | None = None) -> Checkpoint:
+    """Reads and checks a checkpoint by name or path; the model is in eval mode, float32, without gradients.
 
+    This reads to the CPU unless told otherwise; `model.load` chooses the device.
     Raises CheckpointError on a missing or damaged file, an unknown schema, a wrong shape, a weight that is not finite, or
     a vocabulary that does not fit the embedding.
     """
     folder = find(name, home)
-    config, languages = _read_config(folder / "config.json")
+    config, languages, peer = _read_config(folder / "config.json")
     if config.joint_vocab:
         source = target = _read_tokenizer(folder / "tokenizer.json", config.source_vocab)
     else:
@@ -144,11 +165,11 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = H
     counts = _read_counts(folder / "counts.json", config)
     label = name if name in names(home) else folder.name
     means = {site: mean.to(device) for site, mean in _read_means(folder / "means.safetensors", config).items()}
-    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means)
+    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer)
 
 
 def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
-    """Writes the heads' means into a checkpoint's folder."""
+    """Writes the heads' means, [H,K] a site, into a checkpoint's folder, as float32. Raises OSError or SafetensorError."""
     temporary = folder / "means.safetensors.new"
     save_file({f"{site.kind}.{site.layer}": mean.cpu().float().contiguous() for site, mean in means.items()}, temporary)
     os.replace(temporary, folder / "means.safetensors")
@@ -178,7 +199,7 @@ def _read_json(path: Path) -> Any:
         raise CheckpointError(f"{path} is no valid JSON ({fault}); copy the folder again.") from None
 
 
-def _read_config(path: Path) -> tuple[ModelConfig, tuple[str, str]]:
+def _read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     values = _read_json(path)
     found = values.get("schema") if isinstance(values, dict) else None
     if found != SCHEMA:
@@ -192,7 +213,10 @@ def _read_config(path: Path) -> tuple[ModelConfig, tuple[str, str]]:
     languages = values.get("languages", ["source", "target"])
     if not (isinstance(languages, list) and len(languages) == 2 and all(isinstance(x, str) for x in languages)):
         raise CheckpointError(f"{path}: 'languages' is {languages!r}; expected two names, source and target.")
-    return config, (languages[0], languages[1])
+    peer = values.get("peer")
+    if peer is not None and not (isinstance(peer, str) and peer and Path(peer).name == peer):
+        raise CheckpointError(f"{path}: 'peer' is {peer!r}; expected the name of a checkpoint, or no such entry.")
+    return config, (languages[0], languages[1]), peer
 
 
 def _read_tokenizer(path: Path, rows: int) -> Tokenizer:

@@ -10,6 +10,7 @@ This module imports no torch, so that a web page can read it before the network 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,7 +61,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "decoder-only": ("decoder",),
 }
 
-_CHOICES = {
+CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
     "family": FAMILIES,
     "positions": SCHEMES,
     "activation": ("relu", "gelu", "swiglu"),
@@ -74,8 +75,8 @@ def _check(record: Any, *, positive: tuple[str, ...], shares: tuple[str, ...]) -
     """Types, choices and ranges that both records have in common."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        if field.name in _CHOICES and value not in _CHOICES[field.name]:
-            raise ValueError(f"{field.name} is {value!r}; expected one of {', '.join(_CHOICES[field.name])}")
+        if field.name in CHOICES and value not in CHOICES[field.name]:
+            raise ValueError(f"{field.name} is {value!r}; expected one of {', '.join(CHOICES[field.name])}")
         if field.type == "bool" and not isinstance(value, bool):
             raise ValueError(f"{field.name} is {value!r}; expected true or false")
         if field.type == "int" and (not isinstance(value, int) or isinstance(value, bool)):
@@ -121,7 +122,7 @@ class ModelConfig:
     encoder_layers: int = 4
     decoder_layers: int = 4  # 0 in a family that has no decoder, as encoder_layers where there is no encoder
     d_ff: int = 1024
-    positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
+    positions: str = "sinusoidal"  # one of `SCHEMES`
     max_positions: int = 512  # rows of a learned table; the other kinds have no limit
     activation: Literal["relu", "gelu", "swiglu"] = "relu"
     norm: Literal["layernorm", "rmsnorm"] = "layernorm"
@@ -132,7 +133,7 @@ class ModelConfig:
     window: int | None = None  # width of sliding-window self-attention; None: unlimited
     dropout: float = 0.1  # embeddings and sub-layer outputs
     attention_dropout: float = 0.0  # attention pattern
-    family: Literal["encoder-decoder", "encoder-only", "decoder-only"] = "encoder-decoder"
+    family: str = "encoder-decoder"  # one of `FAMILIES`
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
@@ -224,3 +225,42 @@ class TrainConfig:
     def from_dict(cls, values: Any) -> TrainConfig:
         """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
         return _from_dict(cls, values)
+
+
+HELP = {  # what each field does, for the command line; a test compares the names
+    "joint_vocab": "one table embeds both languages",
+    "tied_output": "the output projection is the target embedding, transposed",
+    "d_model": "width of the residual stream, in numbers a token",
+    "heads": "attention heads of a layer; they share the width",
+    "encoder_layers": "layers of the encoder",
+    "decoder_layers": "layers of the decoder",
+    "d_ff": "inner width of the feed-forward layers",
+    "positions": "how tokens know their places",
+    "max_positions": "rows of a learned table of positions, in tokens",
+    "activation": "between the two products of a feed-forward layer",
+    "norm": "kind of normalisation",
+    "norm_first": "normalise before each sub-layer (pre-norm) and not after it (post-norm, as in 2017)",
+    "final_norm": "a norm after the last layer of each stack",
+    "norm_eps": "added inside the root of the norm",
+    "causal": "the decoder is trained with its mask; without it, it sees what it should predict",
+    "window": "width of sliding-window self-attention, in tokens; none: unlimited",
+    "dropout": "share of embeddings and sub-layer outputs that is dropped",
+    "attention_dropout": "share of attention weights that is dropped",
+    "vocab_size": "tokens of a vocabulary that is learned, at most",
+    "epochs": "how often all pairs are seen",
+    "batch_tokens": "size of a batch, in tokens a side with padding",
+    "learning_rate": "the peak, reached at the end of the warm-up",
+    "warmup": "steps over which the learning rate rises",
+    "schedule": "how the learning rate falls: with the root of the steps (noam), or to 0 at the end (cosine)",
+    "label_smoothing": "share of the probability that is spread over all tokens",
+    "clip": "largest norm of a step's gradient",
+    "weight_decay": "added to the gradient for each unit of a weight",
+    "seed": "of the weights, the order of the pairs, and dropout",
+    "precision": "of the products; auto: bfloat16 where it is fast",
+    "first_target_epochs": "last epochs that see only the first target of each source",
+    "validate_every": "steps between two measurements on the dev pairs",
+    "average": "what is kept is the mean of the weights at so many last validations",
+    "patience": "validations without a lower dev loss after which the run ends; 0: it goes to the end",
+    "log_every": "steps between two lines of log.jsonl",
+    "save_minutes": "minutes between two saves of the whole run",
+}

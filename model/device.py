@@ -10,10 +10,14 @@ from torch import Tensor
 
 
 def available() -> tuple[str, ...]:
-    """Names of the devices of this machine, the preferred one first; `cpu` is always the last."""
+    """Names of the devices of this machine, the preferred one first; `cpu` is always the last.
+
+    `cuda` is the first graphics card; where there are several, each has a name with its number too, from `cuda:0`.
+    """
     names = []
     if torch.cuda.is_available():
-        names.append("cuda")
+        count = torch.cuda.device_count()
+        names += ["cuda", *(f"cuda:{number}" for number in range(count) if count > 1)]
     if torch.backends.mps.is_available():
         names.append("mps")
     return (*names, "cpu")
@@ -22,7 +26,8 @@ def available() -> tuple[str, ...]:
 def choose(name: str = "auto") -> torch.device:
     """`auto` is the first that is available; ValueError for a device that this machine does not have."""
     names = available()
-    if name != "auto" and name not in names:
+    only = name == "cuda:0" and "cuda" in names
+    if name != "auto" and name not in names and not only:
         raise ValueError(f"The device {name!r} is not available here; expected auto or one of {', '.join(names)}.")
     return torch.device(names[0] if name == "auto" else name)
 
@@ -53,13 +58,17 @@ def keep_freed_memory() -> None:
 def random_state(device: torch.device) -> dict[str, Tensor]:
     """Where the random numbers of the CPU, and of another device, are."""
     state = {"cpu": torch.get_rng_state()}
-    if device.type != "cpu":
-        state[device.type] = getattr(torch, device.type).get_rng_state()
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        state["mps"] = torch.mps.get_rng_state()
     return state
 
 
 def set_random_state(device: torch.device, state: dict[str, Tensor]) -> None:
     """Goes on from what `random_state` gave, as far as it was taken on this kind of device."""
     torch.set_rng_state(state["cpu"].cpu())
-    if device.type in state and device.type != "cpu":
-        getattr(torch, device.type).set_rng_state(state[device.type].cpu())
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+    elif device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(state["mps"].cpu())

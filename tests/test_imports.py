@@ -24,16 +24,19 @@ ROWS = (
     ("viz.links", "viz.theme"),
     ("viz.view",),
     ("model.__main__",),
+    ("model.commands",),
     ("model.experiments",),
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
     ("model.decoding", "model.checkpoint"),
     ("model.network",),
     ("model.edits", "model.text"),
-    ("model.trace", "model.config", "model.device", "model.arguments"),
+    ("model.trace", "model.config", "model.device", "model.arguments", "model.folders"),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
+    "model.arguments",
+    "model.folders",
     "model.config",
     "model.trace",
     "model.edits.kinds",

@@ -11,11 +11,11 @@ import sys
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from cachetools import LRUCache, cached
 
+from model.folders import homes
 from model.inference.request import Request
 from viz.view import View
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from model.readings.unfold import Unfolded
     from model.trace import Site
 
-CHECKPOINTS = Path(__file__).resolve().parent.parent / "checkpoints"
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CHECKPOINTS = 4
 MAX_DRAWN = 256
@@ -53,7 +52,10 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     try:
         return load(name, device)
     except ValueError as fault:  # a visitor need not know where the lab lies
-        raise type(fault)(str(fault).replace(f"{CHECKPOINTS.parent}/", "")) from fault
+        told = str(fault)
+        for home in homes():
+            told = told.replace(f"{home.parent}/", "")
+        raise type(fault)(told) from fault
 
 
 @cached(LRUCache(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes), condition=threading.Condition())
@@ -201,7 +203,7 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
     try:
-        found = sorted((CHECKPOINTS / name).glob("*"))
+        found = sorted(file for home in homes() for file in (home / name).glob("*"))
         stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in found if (s := f.stat()))
     except OSError:  # a file went away while it was looked at: the next look will see
         return

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from model.arguments import device_name
 from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
@@ -230,7 +231,7 @@ _LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
     "pe_k": ("pe_shift", _number(0, MAX_PE_SHIFT), str),
     "pe_i": ("pe_pair", _number(0, MAX_PE_WIDTH // 2 - 1), str),
     "checkpoint": ("checkpoint", _name, str),
-    "device": ("device", _choice(auto="auto", cpu="cpu", cuda="cuda", mps="mps"), str),
+    "device": ("device", device_name, str),
 }
 
 

@@ -106,7 +106,7 @@ def main() -> int:
     if fault := fault_of(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
-    os.chdir(ROOT)  # where .streamlit/config.toml lies
+    os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     sys.path.insert(0, str(ROOT))
 
     import streamlit as st

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from model.config import MAX_TOKENS
 from model.decoding import sampling
 from model.decoding.hypotheses import Tree
+from model.edits.intervention import BASELINE
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +85,7 @@ class Decoding:
         self,
         model: Transformer,
         source: Tensor | None,
-        edits: Sequence[Intervention] | Edits,
+        edits: Sequence[Intervention] | Edits = (BASELINE,),
         prefix: Sequence[int] = (),
     ) -> Found:
         """A tree for each row of source ids [B,S] (None: one row, of a model without an encoder), the best path first.

@@ -11,7 +11,6 @@ from sacrebleu.metrics import BLEU, CHRF
 
 from model.config import END, MAX_TOKENS
 from model.decoding.hypotheses import Hypothesis
-from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
 from model.network.transformer import Transformer
 from model.text.corpus import by_source, pad
@@ -30,7 +29,8 @@ def translate(
 ) -> list[Hypothesis]:
     """The best hypothesis of each of many sentences, batched by length, in the order given.
 
-    A sentence over the text limit is cut there. `progress` is told how many sentences each batch has finished.
+    A sentence over the text limit is cut there. `progress` is told how many sentences each batch has finished. What is drawn
+    for a sentence does not depend on the others.
     """
     device = next(model.parameters()).device
     ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(sentences)]
@@ -39,11 +39,8 @@ def translate(
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
         source = pad([ids[i] for i in chosen]).to(device)
-        if decoding.strategy == "beam":
-            trees = beam(model, source, decoding.width, decoding.alpha, limit=decoding.limit)
-            found |= zip(chosen, (tree[0] for tree in trees), strict=True)
-        else:
-            found |= zip(chosen, greedy(model, source, limit=decoding.limit), strict=True)
+        trees = decoding.search(model, source)
+        found |= zip(chosen, (tree[0] for tree in trees), strict=True)
         progress(len(chosen))
     return [found[i] for i in range(len(ids))]
 
@@ -51,8 +48,11 @@ def translate(
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Corpus BLEU and chrF by sacrebleu (detokenised, case kept), with BLEU's signature.
 
-    `references` holds one or more translations for each sentence; where numbers differ, missing ones are left out.
+    `references` holds one or more translations for each sentence; where numbers differ, missing ones are left out. Both
+    scores go from 0 to 100. Raises ValueError where there is no sentence.
     """
+    if not translations:
+        raise ValueError("there is no translation to score; expected at least one")
     width = max(map(len, references))
     columns = [[refs[n] if n < len(refs) else None for refs in references] for n in range(width)]
     bleu, chrf = BLEU(), CHRF()
@@ -75,7 +75,9 @@ def evaluate(
 ) -> dict[str, Any]:
     """Translates the distinct source strings (at most `limit`) and scores them against the first target of each, or all.
 
-    Returns `bleu`, `chrf`, `sentences`, `seconds`, `unfinished` (stopped at the limit) and `sacrebleu_signature`.
+    The model's mode comes back as it was.
+    Returns `bleu`, `chrf`, `sentences`, `seconds` (of translating), `unfinished` (how many stopped at the limit) and
+    `sacrebleu_signature`.
     """
     groups = list(by_source(pairs).items())[:limit]
     began = time.perf_counter()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model import checkpoint as checkpoints
-from model.checkpoint import Checkpoint
+from model.checkpoint import Checkpoint, CheckpointError
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place, Positions
 from model.experiments.effects import effects, head_effects, layer_skips
@@ -18,7 +18,6 @@ from model.inference.analysis import Analysis
 from model.inference.request import Request
 from model.trace import Trace
 
-MASKED, PEEKING = "en-fr", "en-fr-peek"
 PADS = 8
 OTHER = "She is reading a book in the garden."
 DOG, MAN = "The dog bites the man.", "The man bites the dog."
@@ -40,13 +39,37 @@ class Experiment:
     name: str
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
+    of_both: bool = False  # it needs a checkpoint and its peer, and asks either; else one with a causal mask
 
     def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
-        """Asks the question of a sentence; a model without a causal mask leaves the answer to the shipped one."""
-        if not checkpoint.config.causal:
-            checkpoint = checkpoints.load(MASKED, checkpoint.device)
-            request = dataclasses.replace(request, checkpoint=MASKED)
+        """Asks the question of a sentence; a model without a causal mask leaves the answer to its peer, which has one.
+
+        Raises CheckpointError, one sentence, where a peer is needed and there is none that fits; RequestError as `analyse`.
+        """
+        if not checkpoint.config.causal and not self.of_both:
+            checkpoint = peer_of(checkpoint)
+            request = dataclasses.replace(request, checkpoint=checkpoint.name)
         return self.measure(checkpoint, request)
+
+
+def peer_of(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint of the same languages that was trained the other way round, on the same device.
+
+    Raises CheckpointError where the checkpoint names none, or one that is not there, or one that is no such counterpart.
+    """
+    causal = checkpoint.config.causal
+    kind = f"a checkpoint of the same languages trained {'without' if causal else 'with'} the causal mask"
+    if checkpoint.peer is None:
+        raise CheckpointError(
+            f"This question compares with {kind}, and {checkpoint.name!r} names none: add its name to config.json as “peer”."
+        )
+    found = checkpoints.load(checkpoint.peer, checkpoint.device)
+    if found.languages != checkpoint.languages:
+        own, other = (" to ".join(each.languages) for each in (checkpoint, found))
+        raise CheckpointError(f"The peer of {checkpoint.name!r}, {found.name!r}, translates {other}; expected {own}.")
+    if found.config.causal == causal:
+        raise CheckpointError(f"The peer of {checkpoint.name!r}, {found.name!r}, has the same decoder; expected {kind}.")
+    return found
 
 
 def _again(request: Request, intervention: Intervention, **changes: object) -> Request:
@@ -77,17 +100,18 @@ def _signed(nats: float) -> str:
 
 
 def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
-    """A decoder trained without the causal mask, beside this one: on a translation of another sentence, on the right one,
-    and on its own.
+    """A decoder trained without the causal mask, beside one with it: on a translation of another sentence, on the right one,
+    and on its own. The checkpoint is one of the two, its peer the other.
 
-    Raises CheckpointError where there is no such checkpoint.
+    Raises CheckpointError where there is no peer.
     """
+    peer = peer_of(checkpoint)
+    checkpoint, peeker = (checkpoint, peer) if checkpoint.config.causal else (peer, checkpoint)
     plain = {"checkpoint": checkpoint.name, "target": None, "intervention": Intervention(), "mode": "given"}
     own = analyse(checkpoint, dataclasses.replace(request, **plain))
     other = DOG if own.request.source.strip() == OTHER else OTHER
     wrong = analyse(checkpoint, dataclasses.replace(request, source=other, other_sentences=(), **plain)).translation
-    peeker = checkpoints.load(PEEKING, checkpoint.device)
-    told = dataclasses.replace(own.request, checkpoint=PEEKING, target=wrong)
+    told = dataclasses.replace(own.request, checkpoint=peeker.name, target=wrong)
 
     def believed(lab: Checkpoint, target: str) -> str:
         """Mean probability of a target's tokens."""
@@ -97,7 +121,7 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     alone = analyse(peeker, dataclasses.replace(told, target=None))
     text = (
         f"Trained without its causal mask, a decoder reads the answer off its own input. Given “{wrong}”, which says "
-        f"something else, it finds the tokens {believed(peeker, wrong)} likely on average (the shipped one: "
+        f"something else, it finds the tokens {believed(peeker, wrong)} likely on average ({checkpoint.name}: "
         f"{believed(checkpoint, wrong)}); given the right translation "
         f"{believed(peeker, own.translation)} ({believed(checkpoint, own.translation)}). "
         f"{_alone(alone.translation)}"
@@ -193,7 +217,7 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
 
 
 EXPERIMENTS = (
-    Experiment("peek", "Does a peeking decoder cheat?", peeking),
+    Experiment("peek", "Does a peeking decoder cheat?", peeking, of_both=True),
     Experiment("padding", "Who attends to padding?", padding),
     Experiment("order", "Who bites whom without positions?", order),
     Experiment("scaling", "Does it need the √dₖ?", scaling),

@@ -27,8 +27,8 @@ from model.text.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
 
 
-def load(name: str = "en-fr", device: str = "cpu") -> Checkpoint:
-    """A checkpoint by name in `checkpoints/` or by the path of its folder, on `cpu`, `cuda`, `mps` or `auto`.
+def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
+    """A checkpoint by name in `checkpoints/` or by the path of its folder, on `cpu`, `mps`, `cuda`, `cuda:1`, or `auto`.
 
     Raises CheckpointError for a damaged or missing checkpoint, ValueError for a device that is not there.
     """
@@ -78,7 +78,8 @@ class _Analyses:
         self.checkpoint, self.request, self.source = checkpoint, request, source
         real = [i for i in source or () if i != PAD]
         rare = rare_positions(real, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
-        self.known: dict[str, Any] = {"rare": rare, "rare_words": _words_at(checkpoint.source_tokenizer, real, rare)}
+        words = _words_at(checkpoint.source_tokenizer, real, rare)
+        self.known: dict[str, Any] = {"checkpoint": checkpoint.name, "rare": rare, "rare_words": words}
 
     def of(self, path: Hypothesis, tree: Tree, trace: Trace, **more: Any) -> Analysis:
         """The analysis of a path of a tree, which the trace has scored."""

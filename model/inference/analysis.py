@@ -26,6 +26,7 @@ class Analysis:
     hypothesis: Hypothesis | None  # the path of the tree that the trace belongs to
     rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
     rare_words: tuple[str, ...]  # the words that they belong to, each once
+    checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
@@ -113,7 +114,7 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """Text, tokens and probabilities, ready for JSON; maps are left out."""
         return {
-            "checkpoint": self.request.checkpoint,
+            "checkpoint": self.checkpoint,
             "source": self.request.source,
             "translation": self.translation,
             "log_prob": round(float(self.trace.token_log_probs.sum(dtype=np.float64)), 6),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.checkpoint import HOME, Checkpoint, names
+from model.checkpoint import Checkpoint, find, names
 from model.config import PAD, SCHEMES
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
@@ -112,11 +112,11 @@ def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
     return getattr(checkpoint.model, f"{side}_embedding").positional.table.weight.detach().float().cpu().numpy()
 
 
-def learned_checkpoint(current: str, home: Path = HOME) -> str | None:
+def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
     """The current checkpoint where its positions are learned, else the first in the folder that has such; None without."""
     known = names(home)
     ordered = [*([current] if current in known else []), *known]
-    return next((name for name in ordered if _is_trained(home / name / "config.json")), None)
+    return next((name for name in ordered if _is_trained(find(name, home) / "config.json")), None)
 
 
 def _is_trained(path: Path) -> bool:

@@ -14,16 +14,16 @@ from torch import nn
 
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS, ModelConfig, TrainConfig
+from model.config import ModelConfig, TrainConfig
 from model.device import has_bfloat16, keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
-from model.text.tokenizer import Tokenizer
 from model.training import snapshots
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.meter import Meter
+from model.training.prepare import check_options, vocabularies
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
 from model.training.validation import Validator, Weights, averaged
 
@@ -46,11 +46,11 @@ class Run:
         Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
         given beside `init`, whose model is as it is; DataError for a bad file.
         """
-        _check_options(model_options, init)
+        check_options(model_options, init)
         self.files = RunFolder(folder)
         self.group = Group(device)
         self.config, self.device, self.languages = config, self.group.device, languages
-        pairs = read_pairs(files.train)
+        read = read_pairs(files.train)
         self.settings = {
             "model": model_options,
             "training": config.to_dict(),
@@ -60,10 +60,13 @@ class Run:
         }
         self.files.check(self.settings)
         watched = snapshots.read(files.probes) if files.probes else []
-        pairs = with_typeset_copies(pairs)
+        pairs = with_typeset_copies(read)
+        self.copies = len(pairs) - len(read)
         start = checkpoints.load(init) if init else None
-        self.source_tokenizer, self.target_tokenizer = self._tokenizers(pairs, model_options, start)
-        self.model_config = start.config if start else self._model_config(model_options)
+        learned = vocabularies(pairs, config.vocab_size, model_options.get("joint_vocab", True)) if start is None else ()
+        self.source_tokenizer, self.target_tokenizer = learned or (start.source_tokenizer, start.target_tokenizer)
+        sizes = {"source_vocab": self.source_tokenizer.size, "target_vocab": self.target_tokenizer.size}
+        self.model_config = start.config if start else ModelConfig(**sizes, **model_options)
         self.corpus = Corpus.encode(pairs, self.source_tokenizer, self.target_tokenizer)
         if not len(self.corpus):
             raise DataError(f"{files.train}: every pair is longer than the text limit.")
@@ -89,20 +92,6 @@ class Run:
         self._restore()
         if self.group.first:
             self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
-
-    def _tokenizers(
-        self, pairs: list[tuple[str, str]], options: dict[str, Any], start: Checkpoint | None
-    ) -> tuple[Tokenizer, Tokenizer]:
-        if start:
-            return start.source_tokenizer, start.target_tokenizer
-        size = self.config.vocab_size
-        if options.get("joint_vocab", True):
-            both = Tokenizer.train((text for pair in pairs for text in pair), size)
-            return both, both
-        return Tokenizer.train((s for s, _ in pairs), size), Tokenizer.train((t for _, t in pairs), size)
-
-    def _model_config(self, options: dict[str, Any]) -> ModelConfig:
-        return ModelConfig(source_vocab=self.source_tokenizer.size, target_vocab=self.target_tokenizer.size, **options)
 
     def _batches(self, epoch: int) -> list[list[int]]:
         late = epoch >= self.config.epochs - self.config.first_target_epochs
@@ -144,7 +133,11 @@ class Run:
     # -- the loop -------------------------------------------------------------------------------------------------
 
     def train(self, max_minutes: float | None = None) -> bool:
-        """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way."""
+        """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way.
+
+        Where the time is up before the first validation, the weights are kept as they are, so that there is a checkpoint.
+        Raises TrainingError where the loss is no number, and where the disk is full.
+        """
         keep_freed_memory()
         meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
         try:
@@ -171,7 +164,9 @@ class Run:
                     meter.say(self.validate())
                 out_of_time = max_minutes is not None and time.monotonic() - began > 60 * max_minutes
                 overdue = time.monotonic() - saved > 60 * self.config.save_minutes
-                stop, save = self.group.sums([self.stop or out_of_time, overdue])
+                stop, save, late = self.group.sums([self.stop or out_of_time, overdue, out_of_time])
+                if late and not state.best:
+                    self._keep_early(meter)
                 if stop or save:
                     self.save()
                     saved = time.monotonic()
@@ -234,16 +229,23 @@ class Run:
             state.validations.append(entry)
             if not state.best or entry["dev_loss"] <= state.best["dev_loss"]:
                 state.best = entry
-                self._keep(model)
+                self._keep(model, entry)
             late = len(state.validations) - 1 - state.validations.index(state.best)
             state.ended = bool(self.config.patience) and late >= self.config.patience
         state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
-        last = state.validations[-1]
-        return f"step {state.step}: dev loss {last['dev_loss']:.3f}, BLEU {last['bleu']}, chrF {last['chrf']}"
+        return _told(state.validations[-1])
 
-    def _keep(self, model: Transformer) -> None:
+    def _keep_early(self, meter: Meter) -> None:
+        """Measures the weights as they are and keeps them; the run itself goes on as if this had not been."""
+        if self.group.first:
+            entry = {"step": self.progress.step, "dev_loss": round(self.dev.loss(self.model, self.autocast), 4)}
+            entry |= self.dev.scores(self.model)
+            meter.say(_told(entry))
+            self._keep(self.model, entry)
+
+    def _keep(self, model: Transformer, entry: dict[str, Any]) -> None:
         try:
-            checkpoints.save(self.checkpoint(model), self.files.path / "checkpoint")
+            checkpoints.save(self.checkpoint(model, entry), self.files.path / "checkpoint")
         except (OSError, SafetensorError) as fault:
             raise self.files.not_saved(fault, self.progress.step) from None
 
@@ -267,8 +269,8 @@ class Run:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 
-    def checkpoint(self, model: Transformer) -> Checkpoint:
-        """A model of this run, with what is known of it."""
+    def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
+        """A model of this run, with what is known of it; `entry` is what was measured of it on the dev pairs."""
         counts = {
             "source": count_tokens(self.corpus.sources, self.source_tokenizer.size),
             "target": count_tokens(self.corpus.targets, self.target_tokenizer.size),
@@ -278,8 +280,8 @@ class Run:
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},
-            "dev": state.best | {"distinct_sources": len(self.dev.groups)},
-            "validations": state.validations,
+            "dev": entry | {"distinct_sources": len(self.dev.groups)},
+            "validations": state.validations or [entry],
         }
         return Checkpoint(
             self.files.path.name,
@@ -293,12 +295,5 @@ class Run:
         )
 
 
-def _check_options(options: dict[str, Any], init: str | None) -> None:
-    learned = options.get("positions") == "learned"
-    if learned and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
-        raise TrainingError(
-            f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
-            "the longest text that is translated."
-        )
-    if init and options:
-        raise TrainingError(f"--init takes the model of {init} as it is; leave out {', '.join(options)}.")
+def _told(entry: dict[str, Any]) -> str:
+    return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}, BLEU {entry['bleu']}, chrF {entry['chrf']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from dataclasses import dataclass, field
@@ -11,7 +12,13 @@ from typing import Any
 import torch
 
 from model import checkpoint as checkpoints
+from model.config import ModelConfig, TrainConfig
 from model.text.corpus import file_hash
+
+DEFAULTS = {
+    part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
+    for part, record in (("model", ModelConfig), ("training", TrainConfig))
+}
 
 
 class TrainingError(ValueError):
@@ -66,19 +73,27 @@ class RunFolder:
             raise TrainingError(f"{path} is damaged; begin in another folder.") from None
         for part, value in settings.items():
             found = old.get(part)
-            if found == value:
-                continue
             if part == "data" and isinstance(found, dict):
-                changed = next(name for name in value if found.get(name) != value[name])
+                self._check_data(found, value)
+            elif differing := _difference(found, value, DEFAULTS.get(part, {})):
                 raise TrainingError(
-                    f"the {changed} file is not the one that the run in {self.path} began with (its SHA-256 was "
-                    f"{str(found.get(changed))[:12]}…, now {str(value[changed])[:12]}…); put the former file back, or give "
+                    f"{self.path} holds a run with other settings ({part}: {differing}); "
+                    "give the same ones to go on, or another --out to begin anew."
+                )
+
+    def _check_data(self, old: dict[str, str], new: dict[str, str]) -> None:
+        """Compares the SHA-256 of the files."""
+        for name in {**old, **new}:
+            if name not in new:
+                raise TrainingError(f"the run in {self.path} began with a {name} file, and none is given; give it again.")
+            if name not in old:
+                raise TrainingError(f"the run in {self.path} began without a {name} file; leave it out.")
+            if old[name] != new[name]:
+                raise TrainingError(
+                    f"the {name} file is not the one that the run in {self.path} began with (its SHA-256 was "
+                    f"{old[name][:12]}…, now {new[name][:12]}…); put the former file back, or give "
                     "another --out to begin anew."
                 )
-            raise TrainingError(
-                f"{self.path} holds a run with other settings ({part}: {_difference(found, value)}); "
-                "give the same ones to go on, or another --out to begin anew."
-            )
 
     def write_settings(self, settings: dict[str, Any]) -> None:
         checkpoints.write_json(self.path / "settings.json", settings)
@@ -140,9 +155,19 @@ def _step_of(line: str) -> float:
         return float("inf")
 
 
-def _difference(old: Any, new: Any) -> str:
-    """What differs between two settings, in words."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-        return ", ".join(f"{name} was {old.get(name)}, now {new.get(name)}" for name in names)
-    return f"was {old}, now {new}"
+def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
+    """What differs between two settings, in words; what is not given has its default. Empty where nothing does."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return "" if old == new else f"was {_shown(old)}, now {_shown(new)}"
+    differing = [n for n in {**old, **new} if old.get(n, defaults.get(n)) != new.get(n, defaults.get(n))]
+    return ", ".join(f"{n} was {_found(n, old, defaults)}, now {_found(n, new, defaults)}" for n in differing)
+
+
+def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
+    if name in settings:
+        return _shown(settings[name])
+    return f"not given (default {_shown(defaults[name])})" if name in defaults else "not given"
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint as checkpoints
+from model import folders
 from model.checkpoint import CheckpointError, find, load, names, save
 from model.network import masks
 from model.text.tokenizer import Tokenizer
@@ -69,6 +71,7 @@ def test_what_is_saved_is_loaded(tokenizer, tmp_path, changes):
     seen = masks.build(made.config, source, target)
     assert found.model(source, target, seen).equal(made.model(source, target, seen))
     save(found, tmp_path / "two")
+    assert len(repr(found)) < 100
     assert (tmp_path / "two/model.safetensors").read_bytes() == (tmp_path / "one/model.safetensors").read_bytes()
 
 
@@ -97,8 +100,7 @@ def test_two_vocabularies_are_two_files(tmp_path):
     made = dataclasses.replace(made, target_tokenizer=made_up, counts={})
     save(made, tmp_path / "two")
     files = {"tokenizer.source.json", "tokenizer.target.json"}
-    assert {p.name for p in (tmp_path / "two").iterdir()} == FILES - {"tokenizer.json"} | files
-    (tmp_path / "two/counts.json").unlink()
+    assert {p.name for p in (tmp_path / "two").iterdir()} == FILES - {"tokenizer.json", "counts.json"} | files
     found = load(str(tmp_path / "two"))
     assert (found.source_tokenizer.size, found.target_tokenizer.size) == (270, 275)
     (tmp_path / "two/tokenizer.target.json").unlink()
@@ -121,6 +123,43 @@ def test_checkpoints_are_found_by_name_and_by_path(saved):
             find(name, home)
     with pytest.raises(CheckpointError, match=r"expected one of \(none found\), or the path of a folder"):
         find("x", home / "empty")
+
+
+def test_a_model_without_counts_leaves_none_of_another(saved, tiny_checkpoint):
+    save(dataclasses.replace(tiny_checkpoint, counts={}), saved)
+    assert load(str(saved)).counts == {}
+
+
+def test_a_folder_of_ones_own_is_looked_into_before_the_shipped_ones(saved, monkeypatch):
+    shipped = names()
+    assert "en-fr" in shipped
+    monkeypatch.setenv("CHECKPOINTS", str(saved.parent))
+    assert names() == tuple(sorted([*shipped, "saved"]))
+    assert find("saved") == saved
+    assert find("en-fr").parent == folders.SHIPPED
+    saved.rename(saved.parent / "en-fr")
+    assert find("en-fr") == saved.parent / "en-fr"
+
+
+def test_the_shipped_ones_lie_in_the_package_where_it_is_installed(tmp_path):
+    """A copy of the program's files, laid out as pip lays them out."""
+    place = tmp_path / "model"
+    (place / "checkpoints" / "mine").mkdir(parents=True)
+    (place / "checkpoints" / "mine" / "config.json").write_text("{}", encoding="utf-8")
+    path = Path(folders.__file__)
+    (place / path.name).write_bytes(path.read_bytes())
+    assert runpy.run_path(str(place / path.name))["SHIPPED"] == place / "checkpoints"
+
+
+def test_a_peer_is_kept(tiny_checkpoint, tmp_path):
+    save(dataclasses.replace(tiny_checkpoint, peer="other"), tmp_path / "one")
+    assert load(str(tmp_path / "one")).peer == "other"
+
+
+@pytest.mark.parametrize("peer", [3, "", "../other", ["other"]])
+def test_a_peer_that_is_no_name(saved, peer):
+    change_json(saved / "config.json", peer=peer)
+    refused(saved, "config.json: 'peer' is .*; expected the name of a checkpoint, or no such entry")
 
 
 @pytest.mark.parametrize("name", ["metrics.json", "counts.json"])

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 import tiny
 
+import model
 from model.__main__ import build_parser, main
-from model.config import ModelConfig, TrainConfig
+from model.commands import options, train
+from model.config import HELP, ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
 from model.inference.request import Request
@@ -81,10 +83,57 @@ def test_translate_prints_json(learned, capsys):
     assert values["tokens"][-1]["token"] == "</s>"
 
 
-def test_translate_reads_standard_input(learned, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.StringIO(SOURCE + "\n"))
+@pytest.fixture
+def typed(monkeypatch):
+    return lambda text: monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def test_standard_input_is_read_line_by_line(learned, capsys, typed):
+    """Line n of what is written belongs to line n of what is read, with and without an end of line at the end."""
+    texts = [SOURCE, "", "The red fox.\r", SOURCE]
+    typed("\ufeff" + "\n".join(texts))
     assert main(["translate", "-", "--checkpoint", learned]) == 0
-    assert capsys.readouterr().out == TARGET + "\n"
+    lines = capsys.readouterr().out.split("\n")
+    assert (lines[0], lines[1], lines[3:]) == (TARGET, "", [TARGET, ""])
+    assert main(["translate", "The red fox.", "--checkpoint", learned]) == 0
+    assert capsys.readouterr().out == lines[2] + "\n"
+    typed("\n".join(texts) + "\n")
+    assert main(["translate", "-", "--checkpoint", learned, "--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["source"] for each in told] == [SOURCE, "", "The red fox.", SOURCE]
+    assert [each["translation"] for each in told] == lines[:-1]
+
+
+def test_a_line_that_cannot_be_translated_is_named(learned, capsys, typed):
+    typed(f"{SOURCE}\n{'q ' * 200}\n{SOURCE}\n")
+    assert main(["translate", "-", "--checkpoint", learned]) == 2
+    out, err = capsys.readouterr()
+    assert out == TARGET + "\n"
+    assert err.splitlines()[-1].startswith("python -m model translate: line 2: The sentence has 400 tokens")
+    typed("zqj\n")
+    assert main(["translate", "-", "--checkpoint", learned]) == 0
+    assert capsys.readouterr().err.startswith("line 1: Unlike its training data: zqj")
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n"])
+def test_no_line_at_all_is_told(learned, capsys, typed, text):
+    typed(text)
+    assert main(["translate", "-", "--checkpoint", learned]) == 2
+    assert "there is no sentence on standard input; write one on each line" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"Attention Lab {model.__version__}\n"
+
+
+def test_threads_can_be_chosen(learned, capsys, monkeypatch):
+    chosen: list[int] = []
+    monkeypatch.setattr("torch.set_num_threads", chosen.append)
+    for more in ([], ["--threads", "3"]):
+        assert main(["translate", SOURCE, "--checkpoint", learned, *more]) == 0
+    assert chosen == [3]
 
 
 def test_notes_go_to_the_error_stream(learned, capsys):
@@ -129,6 +178,31 @@ def test_a_beam_can_be_asked_for(learned, pair_files, capsys):
     assert found["4"]["bleu"] > 60
 
 
+SAMPLED = ["--strategy", "sample", "--temperature", "1.5", "--top-k", "5", "--top-p", "0.9", "--seed", "4"]
+
+
+def test_sampling_can_be_asked_for(learned, pair_files, capsys):
+    asked = Decoding("sample", temperature=1.5, top_k=5, top_p=0.9, seed=4)
+    assert main(["translate", SOURCE, "--checkpoint", learned, "--json", *SAMPLED]) == 0
+    expected = analyse(load(learned), Request(SOURCE, decoding=asked)).to_dict()
+    assert json.loads(capsys.readouterr().out) == expected
+    args = ["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--json"]
+    found = []
+    for more in ([], SAMPLED, SAMPLED):
+        assert main([*args, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    greedy, one, two = found
+    assert one["bleu"] == two["bleu"] < greedy["bleu"]
+    assert {"strategy": "sample", "temperature": 1.5, "top_k": 5, "top_p": 0.9, "seed": 4}.items() <= one.items()
+    assert "beam" not in one
+
+
+def test_every_strategy_is_an_option(learned, capsys):
+    for strategy in options.STRATEGIES:
+        args = build_parser().parse_args(["translate", "x", "--strategy", strategy])
+        assert options.decoding(args) == Decoding(strategy)
+
+
 def test_evaluate_prints_for_people_and_takes_a_limit(learned, pair_files, capsys):
     assert main(["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--limit", "3"]) == 0
     first, second = capsys.readouterr().out.splitlines()
@@ -154,12 +228,42 @@ def test_training_tells_what_it_does_and_goes_on(pair_files, tmp_path, capsys):
     first = capsys.readouterr().out
     assert "54 pairs; " in first
     assert "on cpu; 8 steps" in first
-    assert "the same command goes on" in first
+    assert f"the same command goes on; the best weights so far are in {tmp_path / 'run' / 'checkpoint'}" in first
     assert main(args) == 0
     second = capsys.readouterr().out
     assert "going on at step 1" in second
     assert "finished: the best weights are in" in second
     assert "other settings" in fails(capsys, *args, "--seed", "5")
+
+
+def test_a_run_whose_warm_up_does_not_end_says_so(pair_files, tmp_path, capsys):
+    """In one line, before it starts; a run with an end of it says nothing."""
+    files = ["--data", str(pair_files[0]), "--dev", str(pair_files[1]), "--device", "cpu"]
+    for warmup, told in ((8, 1), (7, 0)):
+        options = tiny.options(**tiny.MODEL, **tiny.TRAINING | {"epochs": 2, "warmup": warmup})
+        assert main(["train", *files, "--out", str(tmp_path / str(warmup)), "--max-minutes", "0", *options]) == 0
+        lines = [line for line in capsys.readouterr().err.splitlines() if "warm-up" in line]
+        expected = (
+            "the run has 8 steps and its warm-up 8: the learning rate will still be rising at the end; give --warmup 1"
+        )
+        assert [line.startswith(expected) for line in lines] == [True] * told
+
+
+def test_copies_that_are_added_are_counted(tmp_path, capsys):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
+    args = ["--data", str(file), "--dev", str(file), "--out", str(tmp_path / "run"), "--device", "cpu", "--max-minutes", "0"]
+    assert main(["train", *args, *tiny.options(**tiny.MODEL, **tiny.TRAINING)]) == 0
+    assert "3 pairs (1 of them copies with ’ for '); " in capsys.readouterr().out
+
+
+def test_every_option_says_what_it_does():
+    (commands,) = (action for action in build_parser()._actions if action.dest == "command")
+    for name, parser in commands.choices.items():
+        for action in parser._actions:
+            assert len((action.help or "").split(" (default")[0]) > 8, (name, action.option_strings)
+    fields = {field for record in (ModelConfig, TrainConfig) for field in record.__dataclass_fields__}
+    assert set(HELP) == fields - set(train.FROM_DATA)
 
 
 def test_help_tells_where_data_come_from(capsys):
@@ -175,7 +279,7 @@ def test_every_field_of_the_configs_is_an_option():
     model = ModelConfig(260, 260, d_model=24, heads=3, positions="rotary", norm_first=False, window=4, norm="rmsnorm")
     training = TrainConfig(schedule="noam", precision="float32", epochs=3, learning_rate=0.5)
     expected = model.to_dict() | training.to_dict()
-    del expected["source_vocab"], expected["target_vocab"]  # these follow from the data
+    del expected["source_vocab"], expected["target_vocab"], expected["family"]  # these follow from the data
     switches = ["--" + "no-" * (not v) + k.replace("_", "-") for k, v in expected.items() if isinstance(v, bool)]
     values = tiny.options(**{k: v for k, v in expected.items() if not isinstance(v, bool)})
     args = build_parser().parse_args(["train", "--data", "a", "--dev", "b", "--out", "c", *switches, *values])
@@ -186,7 +290,7 @@ def test_ctrl_c_stops_without_a_traceback(monkeypatch, capsys):
     def stop(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("model.__main__.translate", stop)
+    monkeypatch.setattr("model.commands.translate.run", stop)
     assert main(["translate", "x"]) == 130
     assert capsys.readouterr().err == "stopped\n"
 
@@ -264,7 +368,13 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
         (["dance"], "invalid choice: 'dance'"),
         (["translate"], "the following arguments are required: text. Try python -m model translate --help."),
         (["translate", "x", "--fast"], "unrecognized arguments: --fast"),
-        (["translate", "x", "--device", "abacus"], "invalid choice: 'abacus'"),
+        (["translate", "x", "--device", "abacus"], "the device is 'abacus'; expected auto, cpu, mps"),
+        (["translate", "x", "--threads", "0"], "--threads is 0; expected at least 1"),
+        (["translate", "x", "--strategy", "guess"], "argument --strategy: invalid choice: 'guess'"),
+        (["translate", "x", "--beam", "4", "--strategy", "sample"], "--beam is 4, and the strategy is sample"),
+        (["translate", "x", "--beam", "4", "--strategy", "greedy"], "--beam is 4, and the strategy is greedy"),
+        (["translate", "x", "--seed", "3"], "--seed says nothing to the strategy greedy; give --strategy sample"),
+        (["evaluate", "--data", "x", "--strategy", "sample", "--top-p", "0"], "Top-p is 0.0; expected more than 0"),
         (["evaluate"], "the following arguments are required: --data"),
         (["evaluate", "--data", "x", "--limit", "many"], "argument --limit: invalid int value: 'many'"),
         (["evaluate", "--data", "x", "--limit", "0"], "--limit is 0; expected at least 1"),

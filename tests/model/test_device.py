@@ -15,12 +15,19 @@ def test_the_processor_is_always_there_and_last():
     assert device.choose() == device.choose("auto") == torch.device(names[0])
 
 
-def test_a_graphics_card_is_preferred(monkeypatch):
+@pytest.mark.parametrize(("cards", "named"), [(1, ()), (2, ("cuda:0", "cuda:1"))])
+def test_a_graphics_card_is_preferred_and_each_of_several_can_be_chosen(monkeypatch, cards, named):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
     assert device.choose("auto") == torch.device("cuda")
+    assert device.available()[:-1] == ("cuda", *named) + ("mps",) * torch.backends.mps.is_available()
+    for number in range(cards):
+        assert device.choose(f"cuda:{number}") == torch.device("cuda", number)
+    with pytest.raises(ValueError, match=f"The device 'cuda:{cards}' is not available here; expected auto or one of cuda"):
+        device.choose(f"cuda:{cards}")
 
 
-@pytest.mark.parametrize("name", ["cuda", "tpu", ""])
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "tpu", ""])
 def test_an_absent_device_is_refused_with_those_that_are_there(monkeypatch, name):
     monkeypatch.setattr(device, "available", lambda: ("cpu",))
     with pytest.raises(ValueError, match=f"The device '{name}' is not available here; expected auto or one of cpu"):

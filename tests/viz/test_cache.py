@@ -193,7 +193,7 @@ def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
 def test_changed_files_of_a_checkpoint_are_noticed_and_unchanged_ones_keep_what_is_known(monkeypatch, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
-    monkeypatch.setattr(cache, "CHECKPOINTS", tmp_path)
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
     drawn = [cache.cached_figure("a picture", object)]
     for content in (None, None, '{"schema": 1}', None):
         if content:

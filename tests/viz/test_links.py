@@ -241,3 +241,16 @@ def test_as_many_branches_as_there_may_be_fit_into_a_link():
     view = View(branches=branches)
     assert len(link(view)["branch"]) <= MAX_LINK_TEXT
     assert parse(over_the_wire(link(view))) == (view, ())
+
+
+@pytest.mark.parametrize("name", ["cpu", "mps", "cuda", "cuda:0", "cuda:1", "cuda:15"])
+def test_any_card_can_be_linked(name):
+    assert link(parse({"device": name})[0]) == {"device": name}
+
+
+@pytest.mark.parametrize("name", ["", "tpu", "cuda:", "cuda:-1", "cuda:999", "cuda:٤", "CUDA", "cuda:1;", "meta", "cpu\n"])
+def test_what_can_be_no_device_is_told(name):
+    view, faults = parse({"device": name})
+    assert view.device == "auto"
+    assert len(faults) == 1
+    assert "expected auto, cpu, mps, cuda, or cuda:1" in faults[0]

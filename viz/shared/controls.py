@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
+from model.folders import SHIPPED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
 from viz import cache, state
 from viz.shared import texts
@@ -21,7 +21,7 @@ from viz.view import View
 if TYPE_CHECKING:
     from model.experiments.effects import Effect
 
-PROBES = Path(__file__).resolve().parents[2] / "checkpoints" / "probes.txt"
+PROBES = SHIPPED / "probes.txt"
 SHOWN_EXAMPLES = 4
 MEAN = "mean"
 BOX = "Sentence to translate"

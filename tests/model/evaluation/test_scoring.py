@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import tiny
 import torch
 
 from model.config import END, MAX_TOKENS
+from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
-from model.decoding.search import beam, greedy
+from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.evaluation import scoring
 from model.evaluation.scoring import evaluate, score, translate
@@ -29,7 +32,8 @@ def test_translations_come_in_the_order_given(exact_checkpoint):
 
 def test_a_sentence_over_the_limit_is_cut(exact_checkpoint, monkeypatch):
     shapes = []
-    monkeypatch.setattr(scoring, "greedy", lambda model, source, **_: shapes.append(source) or [Hypothesis((END,), (0.0,))])
+    cut = lambda model, source, *_: shapes.append(source) or [Hypothesis((END,), (0.0,))]  # noqa: E731
+    monkeypatch.setattr(search, "greedy", cut)
     translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, ["q" * 500])
     assert shapes[0].shape == (1, MAX_TOKENS)
     assert shapes[0][0, -1] == END
@@ -42,6 +46,22 @@ def test_beam_search_takes_the_best_path(exact_checkpoint):
     alone = [beam(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 0.5, limit=10)[0] for s in SENTENCES]
     assert [h.ids for h in found] == [paths[0].ids for paths in alone]
     assert any(len(paths) == 3 for paths in alone)
+
+
+def test_sampling_draws_for_each_sentence_what_it_would_draw_alone(exact_checkpoint):
+    model, tokenizer = exact_checkpoint.model, exact_checkpoint.source_tokenizer
+    asked = Decoding("sample", limit=10, temperature=1.5, top_k=9, top_p=0.95, seed=3)
+    found = [h.ids for h in translate(model, tokenizer, SENTENCES, batch_size=2, decoding=asked)]
+    alone = [sample(model, torch.tensor([[*tokenizer.encode(s), END]]), 3, 1.5, 9, 0.95, limit=10)[0] for s in SENTENCES]
+    assert found == [h.ids for h in alone]
+    assert found != [h.ids for h in translate(model, tokenizer, SENTENCES, decoding=Decoding(limit=10))]
+
+
+def test_a_strategy_that_is_not_known_is_refused(exact_checkpoint):
+    asked = dataclasses.replace(Decoding())
+    object.__setattr__(asked, "strategy", "contrastive")
+    with pytest.raises(ValueError, match="The decoding strategy is 'contrastive'; expected 'greedy', 'beam' or 'sample'"):
+        translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, SENTENCES, decoding=asked)
 
 
 def test_scores_of_known_sentences():

@@ -104,25 +104,60 @@ def test_the_layer_that_costs_the_least_is_skipped(tiny_checkpoint):
     assert f"; {worst} costs the most, " in answer.text
 
 
-def test_peeking_needs_its_checkpoint(tiny_checkpoint, monkeypatch):
-    monkeypatch.setattr(ready, "PEEKING", "no-such-checkpoint")
-    with pytest.raises(CheckpointError, match=r"^There is no checkpoint 'no-such-checkpoint'; expected one of .*en-fr"):
-        RUN["peek"](tiny_checkpoint, ASKED)
+@pytest.fixture
+def peers(tokenizer, tiny_checkpoint, monkeypatch):
+    """A checkpoint with a causal mask and one without, which name each other and are found by their names."""
+    masked = dataclasses.replace(tiny_checkpoint, name="masked", peer="peeker")
+    peeker = dataclasses.replace(tiny.checkpoint(tokenizer, causal=False), name="peeker", peer="masked")
+    shelf = {"masked": masked, "peeker": peeker}
+    monkeypatch.setattr(ready.checkpoints, "load", lambda name, device: shelf[name])
+    return shelf
 
 
-def test_peeking_reads_the_answer_off_its_own_input(tokenizer, tiny_checkpoint, monkeypatch):
-    """The other checkpoint is asked for the translation of this one, and for its own."""
-    peeker, asked = tiny.checkpoint(tokenizer, causal=False), []
-    monkeypatch.setattr(ready.checkpoints, "load", lambda name, device: asked.append(name) or peeker)
-    answer = RUN["peek"](tiny_checkpoint, dataclasses.replace(ASKED, intervention=tiny.edited("off_enc.1"), mode="again"))
-    own = analyse(tiny_checkpoint, ASKED)
-    wrong = analyse(tiny_checkpoint, dataclasses.replace(ASKED, source=ready.OTHER)).translation
-    assert asked == [ready.PEEKING]
-    assert (answer.request.checkpoint, answer.request.target) == (ready.PEEKING, wrong)
+@pytest.mark.parametrize("name", ["masked", "peeker"])
+def test_peeking_reads_the_answer_off_its_own_input(peers, name):
+    """The one without the mask is asked for the translation of the other, and for its own, whichever is looked at."""
+    masked, peeker = peers.values()
+    answer = RUN["peek"](peers[name], dataclasses.replace(ASKED, intervention=tiny.edited("off_enc.1"), mode="again"))
+    own = analyse(masked, ASKED)
+    wrong = analyse(masked, dataclasses.replace(ASKED, source=ready.OTHER)).translation
+    assert (answer.request.checkpoint, answer.request.target) == ("peeker", wrong)
     assert answer.request.intervention == BASELINE
-    sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, tiny_checkpoint)]
+    sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, masked)]
     means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
     alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
     assert f"Given “{wrong}”, which says something else, it finds the tokens " in answer.text
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
     assert f"On its own it writes: “{alone.translation[:120]}”." in answer.text
+
+
+@pytest.mark.parametrize("name", [name for name in RUN if name != "peek"])
+def test_without_a_causal_mask_the_peer_is_asked(peers, name):
+    assert RUN[name](peers["peeker"], ASKED) == RUN[name](peers["masked"], dataclasses.replace(ASKED, checkpoint="masked"))
+
+
+@pytest.mark.parametrize(("name", "asked"), [("peeker", name) for name in RUN] + [("masked", "peek")])
+def test_without_a_peer_that_is_said_in_one_sentence(peers, name, asked):
+    way = "without" if name == "masked" else "with"
+    expected = f"^This question compares with .* trained {way} the causal mask, and '{name}' names none: add .* “peer”.$"
+    with pytest.raises(CheckpointError, match=expected):
+        RUN[asked](dataclasses.replace(peers[name], peer=None), ASKED)
+
+
+def test_a_peer_of_other_languages_is_refused(peers):
+    peers["peeker"] = dataclasses.replace(peers["peeker"], languages=("German", "English"))
+    expected = "^The peer of 'masked', 'peeker', translates German to English; expected English to Made-up.$"
+    with pytest.raises(CheckpointError, match=expected):
+        RUN["peek"](peers["masked"], ASKED)
+
+
+def test_a_peer_with_the_same_decoder_is_refused(peers):
+    peers["peeker"] = peers["masked"]
+    with pytest.raises(CheckpointError, match="has the same decoder; expected a checkpoint of the same languages"):
+        RUN["peek"](peers["masked"], ASKED)
+
+
+def test_the_shipped_checkpoints_name_peers_that_fit():
+    for name in ready.checkpoints.names():
+        checkpoint = ready.checkpoints.load(name)
+        assert ready.peer_of(checkpoint).config.causal != checkpoint.config.causal

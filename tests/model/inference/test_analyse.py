@@ -332,3 +332,8 @@ def test_how_tells_a_branch_from_the_original(tiny_checkpoint, decoding):
     assert how(tiny_checkpoint, decoding, branches=(one, two), path=one) == f"{own.how}, branched off"
     assert how(tiny_checkpoint, decoding, branches=(one, two), path=own.hypothesis.ids) == own.how
     assert how(tiny_checkpoint, decoding, branches=(one,), target=TARGET) == "given target"
+
+
+def test_what_answered_is_named_whatever_the_request_says(tiny_checkpoint):
+    analysis = analyse(tiny_checkpoint, Request("The fox.", checkpoint="another"))
+    assert analysis.to_dict()["checkpoint"] == tiny_checkpoint.name

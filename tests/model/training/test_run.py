@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,26 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
     assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
     scored = [[e for e in entries(tmp_path / name) if "dev_loss" in e] for name in ("parts", "whole")]
     assert [[e["step"], e["dev_loss"]] for e in scored[0]] == [[e["step"], e["dev_loss"]] for e in scored[1]]
+
+
+def test_where_the_time_is_up_before_the_first_validation_a_checkpoint_is_kept(tmp_path, pair_files):
+    """The weights as they are, measured, and nothing of it in the run."""
+    run = make(tmp_path, pair_files)
+    assert run.train(max_minutes=0) is False
+    loaded = checkpoints.load(str(tmp_path / "checkpoint"))
+    assert_equal({k: v.half().float() for k, v in state(run).items()}, loaded.model.state_dict())
+    assert loaded.metrics["dev"]["step"] == 1
+    assert loaded.metrics["dev"]["dev_loss"] == pytest.approx(dev_loss(run, run.model.eval()), abs=1e-4)
+    assert loaded.metrics["validations"] == [{k: v for k, v in loaded.metrics["dev"].items() if k != "distinct_sources"}]
+    assert (run.progress.validations, run.progress.best, run.snapshots) == ([], {}, [])
+    make(tmp_path, pair_files).train()
+    assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] > 1
+
+
+def test_time_that_is_up_later_keeps_the_best(tmp_path, pair_files, monkeypatch):
+    run = make(tmp_path, pair_files, validate_every=1, epochs=1)
+    monkeypatch.setattr(run, "_keep_early", lambda meter: pytest.fail("a checkpoint was kept already"))
+    assert run.train(max_minutes=0) is False
 
 
 def test_a_run_that_is_killed_goes_on_from_what_it_saved(tmp_path, pair_files, monkeypatch):
@@ -256,6 +277,36 @@ def test_other_settings_are_refused(tmp_path, pair_files, model, changes, part):
     make(tmp_path, pair_files)
     with pytest.raises(TrainingError, match=rf"holds a run with other settings \({part}: .*give the same ones to go on"):
         make(tmp_path, pair_files, SMALL | model, **changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ({"d_ff": 16}, {}, "d_ff was 16, now not given (default 1024)"),
+        ({}, {"d_ff": 16}, "d_ff was not given (default 1024), now 16"),
+        ({}, {"window": 4}, "window was not given (default none), now 4"),
+        ({"causal": False}, {"heads": 1}, "heads was 2, now 1, causal was False, now not given (default True)"),
+    ],
+)
+def test_what_differs_is_told_with_the_default(tmp_path, pair_files, before, now, told):
+    plain = {k: v for k, v in SMALL.items() if k != "d_ff"}
+    make(tmp_path, pair_files, plain | before)
+    with pytest.raises(TrainingError, match=re.escape(f"(model: {told})")):
+        make(tmp_path, pair_files, plain | now)
+
+
+def test_a_default_that_is_given_is_no_other_setting(tmp_path, pair_files):
+    make(tmp_path, pair_files)
+    assert make(tmp_path, pair_files, SMALL | {"norm": "layernorm", "window": None}).progress.step == 0
+
+
+@pytest.mark.parametrize(("first", "message"), [(True, "began with a probes file, and none"), (False, "began without a pr")])
+def test_probes_that_come_or_go_are_told(tmp_path, pair_files, first, message):
+    probes = tmp_path / "probes.txt"
+    probes.write_text("fox\tThe fox.\tLo varun.\n", encoding="utf-8")
+    make(tmp_path / "run", (*pair_files, probes) if first else pair_files)
+    with pytest.raises(TrainingError, match=message):
+        make(tmp_path / "run", pair_files if first else (*pair_files, probes))
 
 
 def test_other_data_is_refused(tmp_path, pair_files):

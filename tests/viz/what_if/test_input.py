@@ -189,11 +189,11 @@ def test_a_question_that_is_not_there_gets_one_sentence_and_the_page_is_whole():
     assert lab.click("edit scaling-off").faults == []
 
 
-def test_a_question_that_needs_a_checkpoint_that_is_not_there_is_told(home):
+def test_a_question_that_needs_a_peer_where_there_is_none_is_told(home):
     lab = what_if(checkpoint=home.name, text="The red fox.")
     before = lab.link
     lab.click("try peek")
-    assert len([text for text in lab.warnings if "'en-fr-peek'" in text]) == 1
+    assert len([text for text in lab.warnings if "'saved' names none" in text]) == 1
     assert (lab.link, len(lab.charts)) == (before, 4)
 
 

@@ -1,0 +1,70 @@
+"""python -m model evaluate: BLEU and chrF of a checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from model.commands import options
+from model.decoding.strategy import Decoding, strategy
+
+HELP = "BLEU and chrF on a file of pairs"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    options.add_checkpoint(parser)
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=".tsv, .tsv.gz or .zip: source TAB target")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
+    hint = "which targets of a sentence that occurs several times count (default: %(default)s)"
+    parser.add_argument("--references", choices=("first", "all"), default="first", help=hint)
+    options.add_decoding(parser)
+    hint = "also write the scores into the checkpoint's metrics.json, under KEY"
+    parser.add_argument("--record", metavar="KEY", help=hint)
+    parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.evaluation import scoring
+    from model.text.corpus import by_source, file_hash, read_pairs
+
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    asked, pairs = options.decoding(args), read_pairs(args.data)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    total = min(len(by_source(pairs)), args.limit or len(pairs))
+    with tqdm(total=total, unit="sentence", disable=args.json) as bar:
+        scores = scoring.evaluate(
+            loaded.model,
+            loaded.source_tokenizer,
+            loaded.target_tokenizer,
+            pairs,
+            args.references == "all",
+            args.limit,
+            bar.update,
+            asked,
+        )
+    scores |= {"references": args.references} | _how(asked)
+    if args.record:
+        folder = checkpoints.find(args.checkpoint)
+        entry = scores | {"data_sha256": file_hash(args.data)}
+        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+    if args.json:
+        print(json.dumps(scores))
+    else:
+        print(f"BLEU {scores['bleu']}  chrF {scores['chrf']}  ({scores['sentences']} sentences, {scores['seconds']} s)")
+        print(scores["sacrebleu_signature"])
+
+
+def _how(asked: Decoding) -> dict[str, Any]:
+    """The controls of decoding that the scores depend on; greedy decoding is a beam of one."""
+    reads = strategy(asked.strategy).controls
+    if not reads or "width" in reads:
+        width = asked.width if reads else 1
+        return {"beam": width} | ({"alpha": asked.alpha} if width > 1 else {})
+    return {"strategy": asked.strategy} | {name: getattr(asked, name) for name in reads}

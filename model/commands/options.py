@@ -1,0 +1,105 @@
+"""Options that several commands have in common."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from model.arguments import device_name
+from model.config import CHOICES, HELP
+from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding
+
+if TYPE_CHECKING:
+    import torch
+
+CONTROLS = {  # option: its kind, what it does
+    "temperature": (float, "divides the log-probabilities; 0 takes the likeliest"),
+    "top_k": (int, "draw among the N likeliest tokens; 0: among all"),
+    "top_p": (float, "draw among the likeliest tokens that together reach this probability"),
+    "seed": (int, "what is drawn depends on it alone"),
+}
+
+
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    hint = "a name in checkpoints/ or in the folder CHECKPOINTS= of the environment, or a path (default: %(default)s)"
+    parser.add_argument("--checkpoint", default="en-fr", metavar="NAME", help=hint)
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    hint = "auto, cpu, mps, cuda, or cuda:1 for the second card (default: %(default)s, the best there is)"
+    parser.add_argument("--device", default="auto", type=_device, metavar="NAME", help=hint)
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="how many threads compute on the CPU (default: torch's own)"
+    )
+
+
+def _device(text: str) -> str:
+    try:
+        return device_name(text)
+    except ValueError as expected:
+        raise argparse.ArgumentTypeError(f"the device is {text!r}; expected {expected}") from None
+
+
+def machine(args: argparse.Namespace) -> torch.device:
+    """The device that is asked for, with the threads that are asked for; ValueError for what cannot be."""
+    import torch
+
+    from model import device
+
+    if args.threads is not None:
+        if args.threads < 1:
+            raise ValueError(f"--threads is {args.threads}; expected at least 1")
+        torch.set_num_threads(args.threads)
+    return device.choose(args.device)
+
+
+def add_decoding(parser: argparse.ArgumentParser) -> None:
+    hint = "how tokens are chosen (default: greedy, or beam where --beam is more than 1)"
+    parser.add_argument("--strategy", choices=tuple(STRATEGIES), help=hint)
+    hint = f"width of the beam, in paths; 1 is greedy (default: 1, of --strategy beam {Decoding.width})"
+    parser.add_argument("--beam", type=int, metavar="N", help=hint)
+    hint = "length penalty's exponent (default: %(default)s)"
+    parser.add_argument("--alpha", type=float, default=LENGTH_PENALTY, metavar="A", help=hint)
+    drawn = parser.add_argument_group("with --strategy sample, or another that draws")
+    for name, (kind, does) in CONTROLS.items():
+        default = getattr(Decoding, name)
+        drawn.add_argument(_option(name), type=kind, metavar="N", help=f"{does} (default: {default})")
+
+
+def decoding(args: argparse.Namespace) -> Decoding:
+    """How tokens are chosen; RequestError for values out of range, ValueError for options that do not go together."""
+    strategy = args.strategy or ("greedy" if args.beam in (None, 1) else "beam")
+    reads, drawn = STRATEGIES[strategy].controls, given(args, CONTROLS)
+    if unread := [name for name in drawn if name not in reads]:
+        other = next(known.name for known in STRATEGIES.values() if unread[0] in known.controls)
+        raise ValueError(f"{_option(unread[0])} says nothing to the strategy {strategy}; give --strategy {other}")
+    if "width" not in reads and args.beam is not None and (strategy, args.beam) != ("greedy", 1):
+        raise ValueError(f"--beam is {args.beam}, and the strategy is {strategy}; give --strategy beam, or leave out --beam")
+    width = {"width": args.beam} if "width" in reads and args.beam is not None else {}
+    return Decoding(strategy, alpha=args.alpha, **width, **drawn)
+
+
+def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ...] = ()) -> None:
+    """One option for each field of a config record, named after it; left out, the record's default holds."""
+    kinds: dict[str, Any] = {"int": int, "float": float, "int | None": int}
+    for field in dataclasses.fields(record):
+        if field.name in skip:
+            continue
+        default = {None: "none", True: "yes", False: "no"}.get(field.default, field.default)
+        hint = f"{HELP[field.name]} (default: {default})"
+        if field.type == "bool":
+            group.add_argument(_option(field.name), action=argparse.BooleanOptionalAction, default=None, help=hint)
+        elif field.type in kinds:
+            group.add_argument(_option(field.name), type=kinds[field.type], help=hint, metavar="N")
+        else:
+            group.add_argument(_option(field.name), choices=tuple(CHOICES[field.name]), help=hint)
+
+
+def given(args: argparse.Namespace, names: Any) -> dict[str, Any]:
+    """The options of these names that were written on the command line."""
+    return {name: value for name in names if (value := getattr(args, name, None)) is not None}
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

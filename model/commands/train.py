@@ -1,0 +1,99 @@
+"""python -m model train: a run that can be stopped, and goes on."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.commands import options
+from model.config import ModelConfig, TrainConfig
+
+if TYPE_CHECKING:
+    from model.training.run import Run
+
+HELP = "train a checkpoint, or go on with a run"
+WHERE_FROM = (
+    "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
+    "Hold some lines back as a dev file: they choose which weights are kept."
+)
+FIXED = ("source_vocab", "target_vocab", "family")  # follow from the data: pairs make an encoder-decoder
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = f"Trains. {WHERE_FROM}", WHERE_FROM
+    hint = "training pairs: .tsv, .tsv.gz or .zip, source TAB target"
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs, in the same form")
+    hint = "folder of the run; the same command goes on with it"
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
+    hint = "sentences to watch through the training: name TAB source TAB target"
+    parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
+    parser.add_argument("--init", metavar="CHECKPOINT", help="begin with these weights and this vocabulary")
+    parser.add_argument("--languages", default="English,French", help="two names, for display (default: %(default)s)")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
+    options.add_machine(parser)
+    options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=FIXED)
+    options.add_fields(parser.add_argument_group("training"), TrainConfig)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model.training.run import Files, Run
+
+    languages = tuple(args.languages.split(","))
+    if len(languages) != 2:
+        raise ValueError(
+            f"--languages is {args.languages!r}; expected two names with a comma between, such as English,French"
+        )
+    fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
+    chosen = options.given(args, fields)
+    config = TrainConfig(**options.given(args, TrainConfig.__dataclass_fields__))
+    ModelConfig(source_vocab=260, target_vocab=260, **chosen)  # faults are told before the data is read
+    device = options.machine(args)
+    made = Run(args.out, Files(args.data, args.dev, args.probes), chosen, config, device, languages, args.init)
+    if made.group.first:
+        _introduce(made)
+    with _stopping(made):
+        ended = made.train(args.max_minutes)
+    if made.group.first:
+        kept = args.out / "checkpoint"
+        if ended:
+            print(f"finished: the best weights are in {kept}")
+        else:
+            so_far = f"; the best weights so far are in {kept}" if kept.exists() else ""
+            print(f"saved at step {made.progress.step} of {made.total}: the same command goes on{so_far}")
+    made.leave()
+
+
+def _introduce(run: Run) -> None:
+    """What is about to be trained, in a line; a second one for what will not come out well."""
+    copies = f" ({run.copies} of them copies with ’ for ')" if run.copies else ""
+    dropped = f", {run.corpus.dropped} left out as too long" if run.corpus.dropped else ""
+    where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
+    print(
+        f"{len(run.corpus)} pairs{copies}{dropped}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps"
+    )
+    if run.progress.step:
+        print(f"going on at step {run.progress.step}")
+    if run.total <= run.config.warmup:
+        print(
+            f"the run has {run.total} steps and its warm-up {run.config.warmup}: the learning rate will still be rising at "
+            f"the end; give --warmup {max(1, run.total // 10)}, or more --epochs or data",
+            file=sys.stderr,
+        )
+
+
+@contextlib.contextmanager
+def _stopping(run: Run) -> Iterator[None]:
+    """Ctrl+C and a polite kill let the step under way end and the run be saved."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: setattr(run, "stop", True)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,65 @@
+"""python -m model translate: one sentence, or standard input line by line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from model.commands import options
+from model.inference.request import Request
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+HELP = "translate a sentence"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="the sentence; - reads standard input, a sentence a line, and writes a line for each")
+    options.add_checkpoint(parser)
+    options.add_decoding(parser)
+    parser.add_argument("--json", action="store_true", help="print tokens and probabilities, one JSON object a sentence")
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    asked = options.decoding(args)
+    device = options.machine(args)
+    if args.text != "-":
+        request = Request(args.text, args.checkpoint, decoding=asked)
+        _answer(checkpoints.load(args.checkpoint, device), request, args.json)
+        return
+    loaded, written = checkpoints.load(args.checkpoint, device), 0
+    for number, text in _lines():
+        if not text.strip():  # so that line n of what is written belongs to line n of what is read
+            print(json.dumps({"source": "", "translation": ""}) if args.json else "", flush=True)
+            continue
+        try:
+            _answer(loaded, Request(text, args.checkpoint, decoding=asked), args.json, f"line {number}: ")
+        except ValueError as fault:
+            raise ValueError(f"line {number}: {fault}") from None
+        written += 1
+    if not written:
+        raise ValueError("there is no sentence on standard input; write one on each line")
+
+
+def _lines() -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(sys.stdin, 1):
+        yield number, line.removeprefix("\ufeff").rstrip("\r\n")
+
+
+def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str = "") -> None:
+    from model.inference.analyse import analyse
+
+    analysis = analyse(loaded, request)
+    if as_json:
+        print(json.dumps(analysis.to_dict(), ensure_ascii=False), flush=True)
+        return
+    print(analysis.translation, flush=True)
+    for note in analysis.notes:
+        print(where + note, file=sys.stderr)
