@@ -47,9 +47,7 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert place_of(lab) == "enc"
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
-    assert {key: lab.at.button(key=key).disabled for key in ("undo", "redo", "clear")} == dict.fromkeys(
-        ("undo", "redo", "clear"), True
-    )
+    assert all(lab.at.button(key=key).disabled for key in ("undo", "redo", "clear"))
     before, after, difference, chart = lab.charts
     np.testing.assert_array_equal(values(before), values(after))
     assert not np.nan_to_num(values(difference)).any()
