@@ -1,7 +1,7 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { button, cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
+import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
 import { readable } from "./switchboard_parts.js";
 
 const CELL = 18, LEAST = 9, TOP = 48;
@@ -151,18 +151,20 @@ export default function ({ data, parentElement, setTriggerValue }) {
       grid.changes.forEach((row, layer) => {
         rows.append(element("span", "layer", `L${layer + 1}`));
         row.forEach((change, head) => {
-          const off = grid.off[layer][head], cell = button(off ? "off" : "", off ? "✕" : "", () => toggle(`off_${grid.code}.${layer + 1}.${head + 1}`));
+          const off = grid.off[layer][head], button = element("button", off ? "off" : "", off ? "✕" : "");
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
-          cell.dataset.focus = `${grid.code}.${layer + 1}.${head + 1}`;
-          cell.dataset.change = change;
-          cell.setAttribute("aria-pressed", off);
-          cell.setAttribute("aria-label", `${name}: ${signed(change, "+")} nats when off${off ? ", off" : ""}`);
-          cell.title = `${name}: ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.type = "button";
+          button.dataset.focus = `${grid.code}.${layer + 1}.${head + 1}`;
+          button.dataset.change = change;
+          button.setAttribute("aria-pressed", off);
+          button.setAttribute("aria-label", `${name}: ${signed(change, "+")} nats when off${off ? ", off" : ""}`);
+          button.title = `${name}: ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
           const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
-          Object.assign(cell.style, { background: colour, color: readable(colour, data.style) });
-          cell.tabIndex = layer + head ? -1 : 0;
-          onKeys(cell, (_, move) => move && step(move, rows, grid, layer, head));
-          rows.append(cell);
+          Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
+          button.tabIndex = layer + head ? -1 : 0;
+          button.onclick = () => toggle(`off_${grid.code}.${layer + 1}.${head + 1}`);
+          onKeys(button, (_, move) => move && step(move, rows, grid, layer, head));
+          rows.append(button);
         });
       });
       box.append(rows);
