@@ -177,7 +177,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function step([down, right], rows, grid, layer, head) {
-    refocus(rows, `${grid.code}.${layer + 1 + down}.${head + 1 + right}`);
+    rows.querySelector(`[data-focus="${CSS.escape(`${grid.code}.${layer + 1 + down}.${head + 1 + right}`)}"]`)?.focus();
     return true;
   }
 }
