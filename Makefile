@@ -15,6 +15,7 @@ test: lint browser
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/oxlint --deny-warnings viz tests
 
 browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python

@@ -104,7 +104,7 @@ class Lab:
     @property
     def all_heads(self) -> dict[str, Any] | None:
         """What the view of all heads was given, its thumbnails included; None where there is none."""
-        told, shown = self._mounted(".heads"), self._mounted(".thumbnails")
+        told, shown = self._mounted(".all_heads"), self._mounted(".thumbnails")
         assert (told or {}).get("grids") == (shown or {}).get("id")
         return told and {**told, "grids": shown["grids"]}
 

@@ -16,7 +16,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import EditError
 from model.inference.request import MAX_PAD, MAX_SENTENCES
 from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import ORDERS
+from model.readings.head_metrics import orders
 from viz.view import (
     MAX_PE_BASE,
     MAX_PE_COUNT,
@@ -212,7 +212,7 @@ _LINK: dict[str, tuple[str, Callable[[str], Any], Callable[[Any], str]]] = {
     "path": ("path", _ids, _joined),
     "rows": ("rows", _choice(steps="steps", shifted="shifted", training="training"), str),
     "guess": ("guess", _choice(first=True), lambda on: "first"),
-    "order": ("order", _choice(**{name: name for name in ORDERS}), str),
+    "order": ("order", lambda text: _choice(**{name: name for name in orders()})(text), str),
     "measure": ("measure", _choice(**{name: name for name in MEASURES}), str),
     "words": ("merge", _choice(merged=True, pieces=False), lambda on: "merged" if on else "pieces"),
     "lines": ("hide", _choice(content=True, all=False), lambda on: "content" if on else "all"),

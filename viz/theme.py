@@ -166,7 +166,9 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
 
 
 def stylesheet(mode: Mode) -> str:
-    """The page's own rules, with this theme's colours as custom properties."""
+    """The rules that all pages share, then those of each page in the order of their folders; with this theme's colours as
+    custom properties."""
     variables = ";".join(f"{name}:{value}" for name, value in PALETTES[mode].css_variables().items())
-    rules = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
+    here = Path(__file__).parent
+    rules = "".join(path.read_text(encoding="utf-8") for path in (here / "lab.css", *sorted(here.glob("*/page.css"))))
     return f"<style>:root{{{variables}}}\n{rules}</style>"

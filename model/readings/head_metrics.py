@@ -1,55 +1,91 @@
 """What a head does on one sentence, in numbers: entropy, distances, shares; orders, merged words, rollout, ranks.
 
-With numpy alone. Queries are rows; a row that may attend to nothing is left out of every mean.
+With numpy alone. Queries are rows; a row that may attend to nothing is left out of every mean. A metric is one entry at the
+end of this file: the page, the orders and the link read it from there.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-NUMBERS = ("entropy", "largest", "distance", "previous", "same", "next", "end", "punctuation")
-ORDERS = ("position", "entropy", "distance", "diagonal", "similarity")
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of some heads that are measured: their weights [H,R,S], their positions [R], and the tokens of the S keys."""
+
+    weights: np.ndarray
+    places: np.ndarray
+    keys: tuple[str, ...]
+
+    def at(self, offset: int) -> np.ndarray:
+        """The weight on the position that lies so far behind each row's own, 0 where there is none: [H,R]."""
+        length = len(self.keys)
+        places = self.places + offset
+        picked = self.weights[:, np.arange(len(places)), places.clip(0, length - 1)]
+        return np.where((places >= 0) & (places < length), picked, 0.0)
+
+    def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
+        """The weight on the tokens that are wanted: [H,R]."""
+        return self.weights[..., np.array([wanted(key) for key in self.keys], dtype=bool)].sum(-1)
+
+    def entropy(self) -> np.ndarray:
+        """-sum_j w_ij ln w_ij, in nats: [H,R]."""
+        return -(self.weights * np.log(np.where(self.weights > 0, self.weights, 1.0))).sum(-1)
+
+    def distance(self) -> np.ndarray:
+        """sum_j w_ij |i - j|, in positions: [H,R]."""
+        return (self.weights * np.abs(self.places[:, None] - np.arange(len(self.keys))[None])).sum(-1)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a head: the mean over its rows of what `measure` says of each of them ([H,R]).
+
+    `label`, `unit` and `meaning` are what stands on the screen, `digits` how many follow the point. Heads can be put in
+    order by it from the "least" or the "most", or not at all where `order` is None.
+    """
+
+    name: str
+    label: str
+    meaning: str
+    measure: Callable[[Rows], np.ndarray]
+    unit: str = ""
+    digits: int = 2
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.order not in (None, "least", "most"):
+            raise ValueError(f"The order of {self.name!r} is {self.order!r}; expected 'least', 'most' or None.")
+
+
+METRICS: dict[str, Metric] = {}  # by their names, as they stand on the screen
+
+
+def register(metric: Metric) -> None:
+    """Adds a metric: from here its number, its words and its order find their way to the page and into the link."""
+    if metric.name in orders() or metric.name in METRICS:
+        raise ValueError(f"There is a metric or an order {metric.name!r} already.")
+    METRICS[metric.name] = metric
 
 
 def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
-    """Means over the rows (or those named) of patterns [H,T,S]; each value is [H].
+    """Every metric of patterns [H,T,S]: the mean over the rows (or those named); each value is [H].
 
-    `entropy` in nats; `largest` weight of a row; `distance` sum_j w_ij |i - j| in positions; the shares of a row's weight on
-    the `previous`, `same` and `next` position, on `</s>` and on punctuation. For cross-attention positions are compared
-    across the two sentences: row t with source position t.
+    For cross-attention positions are compared across the two sentences: row t with source position t.
     """
-    queries, length = pattern.shape[1:]
-    wanted = np.arange(queries) if rows is None else np.asarray(rows, dtype=int)
+    return {name: _mean(metric, pattern, keys, rows) for name, metric in METRICS.items()}
+
+
+def _mean(metric: Metric, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> np.ndarray:
+    wanted = np.arange(pattern.shape[1]) if rows is None else np.asarray(rows, dtype=int)
     weights = pattern[:, wanted].astype(np.float64)  # [H,R,S]
     seen = weights.sum(-1) > 0  # [H,R]
-    count = np.maximum(1, seen.sum(1))
-
-    def mean(values: np.ndarray) -> np.ndarray:
-        return np.where(seen, values, 0.0).sum(1) / count
-
-    def at(offset: int) -> np.ndarray:
-        places = wanted + offset
-        inside = (places >= 0) & (places < length)
-        picked = weights[:, np.arange(len(wanted)), places.clip(0, length - 1)]
-        return mean(np.where(inside, picked, 0.0))
-
-    logs = np.log(np.where(weights > 0, weights, 1.0))
-    distance = np.abs(wanted[:, None] - np.arange(length)[None])  # [R,S]
-    ends = np.array([label == "</s>" for label in keys])
-    marks = np.array([is_punctuation(label) for label in keys])
-    return {
-        "entropy": mean(-(weights * logs).sum(-1)),
-        "largest": mean(weights.max(-1)),
-        "distance": mean((weights * distance).sum(-1)),
-        "previous": at(-1),
-        "same": at(0),
-        "next": at(1),
-        "end": mean(weights[..., ends].sum(-1)),
-        "punctuation": mean(weights[..., marks].sum(-1)),
-    }
+    values = metric.measure(Rows(weights, wanted, tuple(keys)))
+    return np.where(seen, values, 0.0).sum(1) / np.maximum(1, seen.sum(1))
 
 
 def is_punctuation(label: str) -> bool:
@@ -70,23 +106,30 @@ def diagonal(pattern: np.ndarray) -> np.ndarray:
     return (pattern * near).sum((1, 2)) / np.maximum(1e-12, pattern.sum((1, 2)))
 
 
-def order(patterns: np.ndarray, by: str) -> list[int]:
-    """The heads [N,T,S] of a site in an order of `ORDERS`, as their numbers: entropy and distance from the least, the
-    diagonal from the most; by similarity each is followed by the most alike (cosine) of those that are left.
+def orders() -> tuple[str, ...]:
+    """The orders in which the heads of a site can stand."""
+    return ("position", *(metric.name for metric in METRICS.values() if metric.order), "diagonal", "similarity")
+
+
+def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None) -> list[int]:
+    """The heads [N,T,S] of a site in one of the `orders`, as their numbers: by a metric from the least or the most (`keys`,
+    the tokens of S, where it asks for them), the diagonal from the most; by similarity each is followed by the most alike
+    (cosine) of those that are left.
 
     Raises ValueError for an order that does not exist.
     """
-    count = len(patterns)
+    count, metric = len(patterns), METRICS.get(by)
     if by == "position":
         return list(range(count))
-    if by in ("entropy", "distance"):
-        values = head_metrics(patterns, [""] * patterns.shape[-1])[by]
+    if metric and metric.order:
+        values = _mean(metric, patterns, keys or [""] * patterns.shape[-1])
+        values = values if metric.order == "least" else -values
     elif by == "diagonal":
         values = -diagonal(patterns)
     elif by == "similarity":
         return _chain(patterns.reshape(count, -1).astype(np.float64))
     else:
-        raise ValueError(f"There is no order {by!r}; expected one of {', '.join(ORDERS)}.")
+        raise ValueError(f"There is no order {by!r}; expected one of {', '.join(orders())}.")
     return np.argsort(values, kind="stable").tolist()
 
 
@@ -147,3 +190,39 @@ def heaviest(row: np.ndarray, mass: float) -> np.ndarray:
     kept = np.zeros(len(row), dtype=bool)
     kept[places[(before < mass * row.sum()) & (row[places] > 0)]] = True
     return kept
+
+
+for _metric in (
+    Metric(
+        "entropy",
+        "Entropy",
+        "How evenly a row shares its weight out: 0 where one token gets all, ln n where n tokens get as much; "
+        "the mean over rows",
+        Rows.entropy,
+        unit="nats",
+        order="least",
+    ),
+    Metric(
+        "largest", "Largest weight", "The largest weight of a row, the mean over rows", lambda rows: rows.weights.max(-1)
+    ),
+    Metric(
+        "distance",
+        "Mean distance",
+        "How far away, in tokens, what a row looks at stands: the mean, weighted",
+        Rows.distance,
+        order="least",
+    ),
+    Metric("previous", "On previous", "Share of the weight on the token before", lambda rows: rows.at(-1)),
+    Metric("same", "On same", "Share of the weight on the token at the same position", lambda rows: rows.at(0)),
+    Metric("next", "On next", "Share of the weight on the token after", lambda rows: rows.at(1)),
+    Metric(
+        "end", "On </s>", "Share of the weight on the end of the sentence", lambda rows: rows.on(lambda key: key == "</s>")
+    ),
+    Metric(
+        "punctuation",
+        "On punctuation",
+        "Share of the weight on tokens of punctuation alone",
+        lambda rows: rows.on(is_punctuation),
+    ),
+):
+    register(_metric)

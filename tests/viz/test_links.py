@@ -13,7 +13,7 @@ from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.inference.request import MAX_SENTENCES
 from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import ORDERS
+from model.readings.head_metrics import orders
 from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, MAX_WORD, READERS, SEPARATOR, link, parse
 from viz.view import (
     MAX_PE_BASE,
@@ -46,7 +46,7 @@ FIELDS = {
     "split": ("split", (True, False)),
     "rows": ("rows", ("steps", "shifted", "training")),
     "guess": ("guess", (True, False)),
-    "order": ("order", ORDERS),
+    "order": ("order", orders()),
     "measure": ("measure", MEASURES),
     "words": ("merge", (True, False)),
     "lines": ("hide", (True, False)),

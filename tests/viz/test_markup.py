@@ -17,5 +17,5 @@ def test_the_browser_makes_no_markup_from_text(script):
 
 def test_text_is_written_as_text():
     assert len(SCRIPTS) >= 8
-    shared = (ROOT / "viz" / "shared" / "dom.js").read_text(encoding="utf-8")
+    shared = (ROOT / "viz" / "shared" / "mount.js").read_text(encoding="utf-8")
     assert shared.count("node.textContent = text") == 2

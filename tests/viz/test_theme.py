@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import tomllib
@@ -152,3 +153,38 @@ def test_no_rule_asks_for_a_variable_that_is_not_there():
     asked = {path.name: set(re.findall(r"var\((--lab-[a-z0-9-]+)\)", path.read_text(encoding="utf-8"))) for path in files}
     assert {name: names - there for name, names in asked.items() if names - there} == {}
     assert sum(map(len, asked.values())) > 20
+
+
+def keys() -> list[str]:
+    """What the code gives to containers and widgets as keys, as patterns of the class names that Streamlit makes of them."""
+    found = []
+    for path in (ROOT / "viz").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                found += [word.value for word in node.keywords if word.arg == "key"]
+                found += node.args[:1] if ast.unparse(node.func) in ("bind", "state.bind", "_COMPONENT.mount") else []
+            elif isinstance(node, ast.FunctionDef):
+                words = node.args.args[len(node.args.args) - len(node.args.defaults) :]
+                found += [value for word, value in zip(words, node.args.defaults, strict=True) if word.arg == "key"]
+    texts = [each.values if isinstance(each, ast.JoinedStr) else [each] for each in found]
+    parts = [[part.value if isinstance(part, ast.Constant) else None for part in text] for text in texts]
+    named = [text for text in parts if any(text)]
+    return ["".join(".+" if part is None else re.sub(r"[^\w-]", "-", part) for part in text) for text in named]
+
+
+def test_every_key_that_a_rule_asks_for_is_given_to_something():
+    sheet, given = theme.stylesheet("light"), keys()
+    begun = set(re.findall(r'\[class\*="st-key-([\w-]+)"\]', sheet))
+    asked = set(re.findall(r"st-key-([\w-]+)", sheet)) - begun
+    assert len(asked) > 35 and begun
+    assert [name for name in sorted(asked) if not any(re.fullmatch(key, name) for key in given)] == []
+    assert [name for name in begun if not any(key.startswith(name) for key in given)] == []
+
+
+def test_a_pages_rules_stand_in_its_own_folder_after_those_that_all_share():
+    sheet = theme.stylesheet("light")
+    pages = sorted((ROOT / "viz").glob("*/page.css"))
+    places = [sheet.index(path.read_text(encoding="utf-8")) for path in (ROOT / "viz" / "lab.css", *pages)]
+    assert len(pages) == 5 and places == sorted(places)
+    named = {path.parent.name: path.with_suffix(".py").exists() for path in pages}
+    assert all(named.values()), named

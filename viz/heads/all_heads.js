@@ -1,28 +1,31 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-const mounts = new WeakMap();
+import { element, focusOf, mounted, onKeys, onResize, refocus, unmounted, button, minus } from "../shared/mount.js";
+import { ARRIVED, store } from "./thumbnails_parts.js";
+import { allThree, previewed, rgb, unpacked } from "./all_heads_parts.js";
+import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
+import { numbers } from "./all_heads_numbers.js";
+
+const LEFT = 22, TOP = 16, GAP = 2;
 
 export default function (args) { // the thumbnails come as an element of their own, once: they may still be on their way
-  const ready = () => globalThis.attentionLabThumbnails?.get(args.data.grids), root = args.parentElement.querySelector(".all-heads");
+  const ready = () => store().get(args.data.grids), root = args.parentElement.querySelector(".all-heads");
   let leave = () => {};
   const arrived = () => {
     if (!ready()) return;
-    document.removeEventListener("attention-lab-thumbnails", arrived);
-    leave = draw({ ...args.data, grids: ready() }, root, args);
+    document.removeEventListener(ARRIVED, arrived);
+    leave = draw({ ...args.data, grids: ready() }, args);
   };
   root.classList.toggle("waits", !ready());
-  document.addEventListener("attention-lab-thumbnails", arrived);
+  document.addEventListener(ARRIVED, arrived);
   arrived();
-  return () => { document.removeEventListener("attention-lab-thumbnails", arrived); leave(); };
+  return () => { document.removeEventListener(ARRIVED, arrived); leave(); };
 }
 
-function draw(data, root, { parentElement, setTriggerValue }) {
-  const { chosen } = data, state = mounts.get(root) || { cursor: {} };
+function draw(data, { parentElement, setTriggerValue }) {
+  const { root, state } = mounted({ data, parentElement }, ".all-heads", { cursor: {} }), { chosen } = data, focused = focusOf(parentElement);
   root.classList.remove("waits");
-  const focused = parentElement.activeElement?.dataset?.focus;
-  mounts.set(root, state);
-  for (const name in data.style) root.style.setProperty(name, data.style[name]);
   const colour = (name) => data.style[`--lab-${name}`];
   const sans = () => getComputedStyle(root).fontFamily;
   const panel = element("section", "detail");
@@ -32,14 +35,10 @@ function draw(data, root, { parentElement, setTriggerValue }) {
   for (const grid of data.grids) boxes.append(site(grid));
   root.replaceChildren(boxes, panel);
   show(null);
-  if (focused) root.querySelector(`[data-focus="${focused}"]`)?.focus({ preventScroll: true });
-  state.paint = () => repaint.forEach((paint) => paint());
-  if (!state.resize) {
-    state.resize = new ResizeObserver(() => state.paint());
-    state.resize.observe(root);
-  }
-  requestAnimationFrame(state.paint); // fonts and sizes are there by then
-  return () => { state.resize?.disconnect(); mounts.delete(root); };
+  refocus(root, focused);
+  onResize(state, root, () => repaint.forEach((paint) => paint()));
+  requestAnimationFrame(state.draw); // fonts and sizes are there by then
+  return () => unmounted(root);
 
   function indexOf(grid, layer, head) { return grid.places.findIndex(([l, h]) => l === layer && h === head); }
 
@@ -147,17 +146,15 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     canvas.onmouseleave = () => look(null);
     canvas.onblur = () => look(null);
     canvas.onclick = (event) => { const index = hit(event); if (index !== null) { state.cursor[grid.kind] = index; choose(index); } };
-    canvas.onkeydown = (event) => {
+    onKeys(canvas, (key, arrow) => {
       const last = grid.places.length - 1, from = state.cursor[grid.kind] ?? (grid.kind === chosen.kind ? Math.max(0, indexOf(grid, chosen.layer ?? 1, chosen.head ?? 1)) : 0);
-      const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -grid.heads, ArrowDown: grid.heads };
-      if (event.key === "Enter" || event.key === " ") choose(over ?? from);
-      else if (moves[event.key]) {
-        const to = over === null ? from : from + moves[event.key];
+      if (key === "Enter" || key === " ") choose(over ?? from);
+      else if (arrow) {
+        const to = over === null ? from : from + arrow[0] * grid.heads + arrow[1];
         if (to >= 0 && to <= last) { state.cursor[grid.kind] = to; look(to); }
-      } else return;
-      event.preventDefault();
-      event.stopPropagation();
-    };
+      } else return false;
+      return true;
+    });
     box.append(top, canvas, live);
     repaint.push(settle);
     return box;
@@ -172,9 +169,9 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     hue.style.background = "var(--hue)";
     const where = layer === null ? "mean over layers and heads" : `layer ${layer}, ${head === null ? "mean over heads" : `head ${head}`}`, three = element("div", "three");
     if (data.together && !preview) name.append(`All three at once: ${where}`);
-    else name.append(hue, `${grid.name}${grid.kind === "cross" ? "-attention" : " self-attention"}, ${where}`);
+    else name.append(hue, `${grid.title}, ${where}`);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
-    const what = preview ? "preview: click to choose it" : MEASURES[chosen.measure] + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights") + small;
+    const what = preview ? "preview: click to choose it" : chosen.readAs + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights") + small;
     title.append(name, element("span", "say", what));
     const ways = element("div", "ways");
     if (!preview) {
@@ -189,13 +186,13 @@ function draw(data, root, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(grid, index, map, layer));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
-    const focus = parentElement.activeElement?.dataset?.focus;
+    const focus = focusOf(parentElement);
     panel.replaceChildren(title, three, ...beside);
     [...panel.querySelectorAll(".lines, .map")].forEach((node, n) => { node.scrollTop = tops[n] || 0; });
-    if (focus && panel.contains(parentElement.activeElement) === false) panel.querySelector(`[data-focus="${focus}"]`)?.focus({ preventScroll: true });
+    if (focus && panel.contains(parentElement.activeElement) === false) refocus(panel, focus);
   }
 
   function below() {
@@ -205,11 +202,9 @@ function draw(data, root, { parentElement, setTriggerValue }) {
   }
 
   function way(focus, text, act) {
-    const button = element("button", "mean", text);
-    button.type = "button";
-    button.dataset.focus = focus;
-    button.onclick = act;
-    return button;
+    const node = button("mean", text, act);
+    node.dataset.focus = focus;
+    return node;
   }
 
   function readings(grid) { // the same head read in three ways, each in its own map
@@ -223,7 +218,7 @@ function draw(data, root, { parentElement, setTriggerValue }) {
       values.forEach((weights, i) => weights.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
-      const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : agreed.toFixed(2).replace("-", "−")}`;
+      const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : minus(agreed.toFixed(2))}`;
       figure.append(canvas, element("figcaption", "", name + told));
       row.append(figure);
     }
@@ -264,31 +259,6 @@ function draw(data, root, { parentElement, setTriggerValue }) {
       line.append(input, text);
       box.append(line);
     }
-    return box;
-  }
-
-  function numbers(grid, index, map, layer) {
-    const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers");
-    title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
-    NUMBERS.forEach((name, n) => {
-      const values = grid.numbers[n], top = Math.max(...values, 1e-9), track = element("div", "track");
-      values.forEach((value, k) => {
-        const tick = element("i", k === index || (index === null && layer !== null && grid.places[k][0] === layer) ? "on" : "");
-        tick.style.left = `${(value / top) * 100}%`;
-        track.append(tick);
-      });
-      const own = values.filter((_, k) => index === k || (index === null && (layer === null || grid.places[k][0] === layer)));
-      const shown = own.reduce((a, b) => a + b, 0) / own.length;
-      const named = element("span", "", name);
-      named.title = MEANT[n];
-      list.append(named, track, element("b", "", shown.toFixed(2)));
-    });
-    const settings = switches();
-    const { contribution, rollout } = chosen.agreement, agree = element("p", "agree");
-    const told = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
-    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(contribution)), ", with the rollout ", element("b", "", told(rollout)), ": where they differ, none of them alone is what matters.");
-    box.append(title, list, settings, ...(map === chosen ? [agree] : []));
-    if (index === null) box.insertBefore(element("p", "agree", layer === null ? "The numbers are means over all heads of the site." : `The numbers are means over the heads of layer ${layer}, marked.`), settings);
     return box;
   }
 }

@@ -9,29 +9,33 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
-from model.readings.head_metrics import NUMBERS, head_metrics, order
+from model.readings.head_metrics import METRICS, head_metrics, order
 from model.trace import KINDS, Site, Trace
-from viz import state, theme
+from viz import theme
+from viz.shared import mount
 
 if TYPE_CHECKING:
     from viz.view import View
 
-_HERE = Path(__file__).parent
 LEVELS = 255
+TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+READ_AS = {
+    "weights": "weights",
+    "contribution": "contribution: weight × norm of the value",
+    "rollout": "rollout of all layers up to here, heads together",
+}
 MANY = 300_000  # bytes
 
 
 def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
     `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each;
-    their numbers, in the order of `NUMBERS`."""
+    their numbers, by the names of `METRICS`."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
@@ -39,7 +43,7 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
             continue
         patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
         heads = len(trace.patterns[sites[0]])
-        ranked = order(patterns, by)
+        ranked = order(patterns, by, trace.keys(sites[0]))
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         numbers = head_metrics(patterns, trace.keys(sites[0]), real)
@@ -47,13 +51,14 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
             {
                 "kind": kind,
                 "name": theme.SITE_NAMES[kind],
+                "title": TITLES[kind],
                 "layers": len(sites),
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
                 **_packed(_levels(patterns[ranked][:, allowed])),
                 "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
                 "places": [[sites[n // heads].layer + 1, n % heads + 1] for n in ranked],
-                "numbers": [np.round(numbers[name][ranked], 5).tolist() for name in NUMBERS],
+                "numbers": {name: np.round(values[ranked], 5).tolist() for name, values in numbers.items()},
                 "queries": list(trace.queries(sites[0])),
                 "keys": list(trace.keys(sites[0])),
                 "scale": list(theme.scale(kind, mode)),
@@ -106,6 +111,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "layer": None if view.average else layer,
         "head": None if view.average else view.head,
         "measure": view.measure,
+        "readAs": READ_AS[view.measure],
         **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
@@ -144,6 +150,7 @@ def thumbnails(trace: Trace, by: str, mode: theme.Mode) -> dict[str, Any]:
     is sent once: an unchanged element travels as a hash."""
     made = grids(trace, by, mode)
     name = hashlib.blake2b(repr((by, mode)).encode(), digest_size=12)
+    name.update(repr([*METRICS]).encode())
     for grid in made:
         name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"])).encode())
         name.update(grid["bytes"].encode())
@@ -156,24 +163,15 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
         "order": view.order,
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,
-        "style": theme.PALETTES[mode].css_variables(),
+        "metrics": [
+            {"name": name, "label": each.label, "unit": each.unit, "meaning": each.meaning, "digits": each.digits}
+            for name, each in METRICS.items()
+        ],
     }
 
 
-def _within(number: Any, last: int) -> bool:
-    return isinstance(number, int | float) and 1 <= number <= last
-
-
-_SCRIPTS = ("../shared/dom.js", "all_heads_parts.js", "all_heads_maps.js", "all_heads.js")
-_mount = st.components.v2.component(
-    "attention_lab.heads",
-    html='<div class="all-heads"></div>',
-    css=(_HERE / "all_heads.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS),
-)
-_store = st.components.v2.component(
-    "attention_lab.thumbnails", html="<span hidden></span>", js=(_HERE / "thumbnails.js").read_text(encoding="utf-8")
-)
+_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>')
+_STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
 
 
@@ -193,26 +191,20 @@ def heads(
     """
     shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
 
-    def clicked() -> None:
-        told = state.component_value(key, "choose")
+    def place(told: Any) -> tuple[str, int, int | None] | None:
         if not isinstance(told, dict) or told.get("kind") not in shapes:
-            return
+            return None
         layers, count = shapes[told["kind"]]
-        layer, head = told.get("layer"), told.get("head")
-        if _within(layer, layers) and (head is None or _within(head, count)):
-            on_choose(told["kind"], int(layer), None if head is None else int(head))
+        layer, head = mount.whole(1, layers)(told.get("layer")), mount.whole(1, count)(told.get("head"))
+        if layer is None or (head is None and told.get("head") is not None):
+            return None
+        return told["kind"], *layer, *(head or (None,))
 
-    def switched() -> None:
-        told = state.component_value(key, "set")
-        if isinstance(told, dict):
-            for name, kind in _FIELDS.items():
-                if isinstance(told.get(name), bool | int | float) and 0 <= told[name] <= 100:
-                    on_set(name, kind(told[name]))
+    def setting(told: Any) -> tuple[str, int] | None:
+        (name, value), *more = told.items() if isinstance(told, dict) and told else [(None, None)]
+        usable = not more and name in _FIELDS and isinstance(value, bool | int | float) and 0 <= value <= 100
+        return (name, _FIELDS[name](value)) if usable else None
 
-    def unfolded() -> None:
-        if state.component_value(key, "unfold"):
-            on_unfold()
-
-    _store(key=f"{key} thumbnails", data=shown, height=1)
-    reports = {"on_choose_change": clicked, "on_set_change": switched, "on_unfold_change": unfolded}
-    _mount(key=key, data=data | {"grids": shown["id"]}, **reports)
+    _STORE.mount(f"{key} thumbnails", shown, height=1)
+    events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
+    _COMPONENT.mount(key, data | {"grids": shown["id"]}, events)

@@ -1,8 +1,10 @@
-// One head as lines from token to token and as a map; put before heads.js. Nothing here makes markup from text: textContent only.
+// One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
+import { cut, drawing, element, nth, onKeys } from "../shared/mount.js";
+import { rgb } from "./all_heads_parts.js";
+
+export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
 function reachable(node, focus, label) { // by Tab, worked with arrow keys
   node.setAttribute("tabindex", 0);
@@ -18,11 +20,9 @@ function spoken(className) {
 }
 
 function onArrows(node, start, move) { // start() where nothing is marked yet
-  node.addEventListener("keydown", (event) => {
-    if (!ARROWS[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;
-    move(...ARROWS[event.key]);
-    event.preventDefault();
-    event.stopPropagation();
+  onKeys(node, (_, arrow) => {
+    if (arrow) move(...arrow);
+    return Boolean(arrow);
   });
   node.addEventListener("focus", () => { if (node.matches(":focus-visible")) start(); });
 }
@@ -33,7 +33,7 @@ function reveal(scroll, left, top, width, height) { // scrolls no more than it m
 }
 
 // Keys on the left, queries on the right, a line for every weight that is kept.
-function tokenLines(map, grid) {
+export function tokenLines(map, grid) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
   title.append(element("small", "", map.rough ? "weights above 0.08" : "left is looked at, right asks"));
@@ -93,7 +93,7 @@ function tokenLines(map, grid) {
 }
 
 // The cells alone, a pixel each.
-function painted(map, grid) {
+export function painted(map, grid) {
   const { values, allowed } = map, m = values.length, n = values[0].length, canvas = element("canvas"), image = new ImageData(n, m), colours = grid.scale.map(rgb), last = colours.length - 1;
   for (let i = 0; i < m; i++) {
     const most = map.byRow ? Math.max(...values[i]) || 1 : 1;
@@ -105,7 +105,7 @@ function painted(map, grid) {
 }
 
 // Queries are rows, keys are columns; what the mask forbids is not painted.
-function fullMap(map, grid, colour, sans) {
+export function fullMap(map, grid, colour, sans) {
   const scroll = element("div", "map"), canvas = element("canvas"), said = spoken("said");
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));

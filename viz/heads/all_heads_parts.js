@@ -1,29 +1,16 @@
-// What the view of all heads is made of; put before heads.js. Nothing here makes markup from text: textContent only.
+// What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-const LEFT = 22, TOP = 16, GAP = 2;
-const NUMBERS = ["Entropy, nats", "Largest weight", "Mean distance", "On previous", "On same", "On next", "On </s>", "On punctuation"];
-const MEANT = [
-  "How evenly a row shares its weight out: 0 where one token gets all, ln n where n tokens get as much; the mean over rows",
-  "The largest weight of a row, the mean over rows",
-  "How far away, in tokens, what a row looks at stands: the mean, weighted",
-  "Share of the weight on the token before",
-  "Share of the weight on the token at the same position",
-  "Share of the weight on the token after",
-  "Share of the weight on the end of the sentence",
-  "Share of the weight on tokens of punctuation alone",
-];
-const MEASURES = { weights: "weights", contribution: "contribution: weight × norm of the value", rollout: "rollout of all layers up to here, heads together" };
+import { cut, drawing, element } from "../shared/mount.js";
 
-const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
-function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
+export function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
   grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);
   return grid;
 }
 
 // A head under the pointer as a map, to the nearest 1/255.
-function previewed(grid, index, byRow) {
+export function previewed(grid, index, byRow) {
   const [m, n] = grid.shape, { raw, cells } = unpacked(grid), values = Array.from({ length: m }, () => new Array(n).fill(0)), allowed = values.map((row) => [...row]);
   cells.forEach((at, k) => {
     const i = Math.floor(at / n), j = at % n;
@@ -35,8 +22,8 @@ function previewed(grid, index, byRow) {
 }
 
 // Encoder arcs on the left, decoder arcs on the right, cross-attention between the two columns of tokens.
-function allThree(data, names) {
-  const { maps, source, target, row } = data, box = element("div", "together"), width = 1024, most = Math.max(source.length, target.length);
+export function allThree(together, names) {
+  const { maps, source, target, row } = together, box = element("div", "together"), width = 1024, most = Math.max(source.length, target.length);
   const pitch = Math.max(13, Math.min(22, 345 / most)), height = most * pitch + 8, columns = [360, 664];
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${source.length} source tokens on the left, ${target.length} target rows on the right; arcs on the left are encoder self-attention, lines between cross-attention, arcs on the right decoder self-attention` });
   const y = (n, side) => (n + 0.5) * pitch + 4 + ((most - [source, target][side].length) * pitch) / 2, paths = [], labels = [];

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import ORDERS
+from model.readings.head_metrics import orders
 from viz import cache, state
 from viz.heads.all_heads import heads, payload, thumbnails
 from viz.shared import controls, edit_list, texts
@@ -37,7 +37,7 @@ def main() -> None:
             texts.label(f"{page_data.loaded.languages[1]}: {analysis.translation or '(empty: it ends at once)'}")
             st.space("stretch")
             texts.label("Order by")
-            _segments("Order by", ORDERS, "order", view.order)
+            _segments("Order by", orders(), "order", view.order)
             _segments("Measure", MEASURES, "measure", view.measure)
         mode = state.theme_mode()
         shown = cache.cached_figure(

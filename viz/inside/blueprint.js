@@ -1,12 +1,12 @@
 // The architecture as a picture, and beside it one block in words and numbers. Nothing here makes markup from text.
 // Pointing and arrow keys show a block and send nothing; a click or Enter keeps it.
 
-const mounts = new WeakMap();
+import { cut, drawing, element, focusOf, mounted, onKeys, onResize, percent, refocus, unmounted } from "../shared/mount.js";
+import { cell, column, fitting, short, wrapped } from "./blueprint_parts.js";
+import { blockPanel, platePanel, shares } from "./blueprint_panel.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".blueprint"), state = mounts.get(root) || { role: null, kind: data.kind, width: 0 };
-  mounts.set(root, state);
-  for (const name in data.style) root.style.setProperty(name, data.style[name]);
+  const { root, state } = mounted({ data, parentElement }, ".blueprint", { role: null, kind: data.kind, width: 0 });
   if (state.kind !== data.kind) Object.assign(state, { role: null, kind: data.kind });
   const box = element("div", "picture"), panel = element("section", "panel");
   panel.setAttribute("aria-live", "polite");
@@ -14,12 +14,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const nodes = new Map(); // key -> [g, item]
   let current = null;
   draw();
-  state.draw = () => { if (Math.abs(root.clientWidth - state.width) > 1) draw(); };
-  if (!state.resize) {
-    state.resize = new ResizeObserver(() => state.draw());
-    state.resize.observe(root);
-  }
-  return () => { state.resize?.disconnect(); mounts.delete(root); };
+  onResize(state, root, () => { if (Math.abs(root.clientWidth - state.width) > 1) draw(); });
+  return () => unmounted(root);
 
   function role(block) { return `${block.column} ${block.kind} ${block.sublayer}`; }
   function kept() { // the block that is chosen: by its role, so that it stays the same one in another layer
@@ -29,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // -- the picture -------------------------------------------------------------------------------------------------
 
   function draw() {
-    const focused = parentElement.activeElement?.dataset?.focus;
+    const focused = focusOf(parentElement);
     state.width = root.clientWidth;
     const narrow = state.width < 760, W = narrow ? state.width : state.width - 312, u = narrow ? 1.3 : 1;
     root.classList.toggle("narrow", narrow);
@@ -54,7 +50,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     show(kept());
     const first = nodes.get(focused) || nodes.get(kept().key);
     first[0].tabIndex = 0;
-    if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+    refocus(root, focused);
   }
 
   function arrowHead() {
@@ -100,13 +96,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     g.onfocus = () => show(item.block || item.plate);
     g.onblur = (event) => { if (!panel.contains(event.relatedTarget)) show(kept()); };
     g.onclick = () => choose(item);
-    g.onkeydown = (event) => {
-      if (event.key === "Enter" || event.key === " ") choose(item);
-      else if (event.key.startsWith("Arrow")) walk(item, event.key.slice(5));
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    };
+    onKeys(g, (key) => {
+      if (key === "Enter" || key === " ") choose(item);
+      else if (key.startsWith("Arrow")) walk(item, key.slice(5));
+      else return false;
+      return true;
+    });
     return g;
   }
 
@@ -189,7 +184,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function token(label, x, y, w) {
     const g = drawing("g", { class: "token" });
-    g.append(drawing("text", { x: x + w / 2, y: y + 14, "text-anchor": "middle" }, label.length > 14 ? `${label.slice(0, 13)}…` : label), drawing("title", {}, label));
+    g.append(drawing("text", { x: x + w / 2, y: y + 14, "text-anchor": "middle" }, cut(label, 14)), drawing("title", {}, label));
     return g;
   }
 

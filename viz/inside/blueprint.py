@@ -7,19 +7,16 @@ the lab, are sent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
-from viz import state, theme
+from viz import theme
+from viz.shared import mount
 
 if TYPE_CHECKING:
     from model.readings.blueprint import Block
     from model.trace import Trace
     from viz.view import View
 
-_HERE = Path(__file__).parent
 _LINKS = {
     "tokens": (("translate", "Watch the decoding, on Translate"),),
     "embedding": (("embeddings", "Nearest neighbours of a token"),),
@@ -106,19 +103,11 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
         "outputs": list(trace.outputs.labels),
         "step": step,
         "probability": round(float(trace.probabilities[step]), 5),
-        "style": theme.PALETTES[mode].css_variables()
-        | {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
+        "style": {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
     }
 
 
-_mount = st.components.v2.component(
-    "attention_lab.blueprint",
-    html='<div class="blueprint"></div>',
-    css=(_HERE / "blueprint.css").read_text(encoding="utf-8"),
-    js="".join(
-        (_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "blueprint_parts.js", "blueprint.js")
-    ),
-)
+_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>')
 
 
 def blueprint(
@@ -134,16 +123,12 @@ def blueprint(
     blocks = {block["key"]: block for block in data["blocks"]}
     kinds = [block["site"] for block in data["blocks"] if block["site"]]
 
-    def chosen() -> None:
-        told = state.component_value(key, "choose")
-        if isinstance(told, dict) and told.get("kind") in kinds and told.get("layer") in range(1, most + 1):
-            on_choose(told["kind"], int(told["layer"]))
-
-    def opened() -> None:
-        told = state.component_value(key, "open")
+    def opens(told: Any) -> tuple[str, str | None, int | None] | None:
         block = blocks.get(str(told.get("key"))) if isinstance(told, dict) else None
-        if block and told.get("to") in [to for to, _ in block["links"]]:
-            after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
-            on_open(told["to"], block["site"] or after, block["layer"])
+        if not block or told.get("to") not in [to for to, _ in block["links"]]:
+            return None
+        after = {"encoder": "encoder", "decoder": "cross"}[block["column"]] if block["kind"] == "feed_forward" else None
+        return told["to"], block["site"] or after, block["layer"]
 
-    _mount(key=key, data=data, on_choose_change=chosen, on_open_change=opened)
+    place = mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, most))
+    _COMPONENT.mount(key, data, {"choose": (place, on_choose), "open": (opens, on_open)})

@@ -1,14 +1,10 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
-const REST_MS = 300;
-const BAR_NAMES = { score: [""], weight: [""], step: ["q · k", "score"] };
-const mounts = new WeakMap();
+import { button, element, focusOf, free, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { bars, cells, formula } from "./stages_parts.js";
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
-  const root = parentElement.querySelector(".stages"), state = mounts.get(root) || {};
-  mounts.set(root, state);
-  const focused = parentElement.activeElement?.dataset?.focus;
-  for (const name in data.style) root.style.setProperty(name, data.style[name]);
+  const { root, state, first } = mounted({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
   const last = data.stages.length, repaint = [];
   // What the server says counts where it is news: not what it has said before, nor the echo of a stage it was told of.
@@ -21,14 +17,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const rail = element("nav", "rail"), list = element("ol", ""), main = element("section", "stage"), range = element("input", "range");
   rail.setAttribute("aria-label", "Stages");
   const buttons = data.stages.map((each, n) => {
-    const item = element("li"), button = element("button", "", each.title);
-    button.type = "button";
-    button.dataset.focus = `stage ${n}`;
-    if (each.edited) button.append(element("small", "", "edited"));
-    button.onclick = () => go(n + 1);
-    item.append(button);
+    const item = element("li"), name = button("", each.title, () => go(n + 1));
+    name.dataset.focus = `stage ${n}`;
+    if (each.edited) name.append(element("small", "", "edited"));
+    item.append(name);
     list.append(item);
-    return button;
+    return name;
   });
   Object.assign(range, { type: "range", min: 1, max: last, step: 1 });
   range.setAttribute("aria-label", "Stage");
@@ -39,39 +33,34 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   body.append(rail, main);
   root.replaceChildren(asking(), body);
   go(stage, false);
-  if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  refocus(root, focused);
 
-  state.paint = () => repaint.forEach((paint) => paint());
+  onResize(state, root, () => repaint.forEach((paint) => paint()));
   state.go = go;
-  state.step = () => stage;
   state.last = last;
-  if (!state.resize) {
-    state.resize = new ResizeObserver(() => state.paint());
-    state.resize.observe(root);
+  if (first) {
     state.onKey = (event) => {
-      const at = event.composedPath()[0], moves = { ArrowLeft: () => state.step() - 1, ArrowRight: () => state.step() + 1, Home: () => 1, End: () => state.last };
-      if (!moves[event.key] || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
-      if (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT|CANVAS)$/.test(at.tagName)) return;
+      const at = event.composedPath()[0], to = walked(event.key, state.stage, state.last);
+      if (to === null || !free(event, at) || /^(INPUT|CANVAS)$/.test(at.tagName)) return;
       if (at.closest?.("[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox],.code")) return;
       event.preventDefault();
-      state.go(moves[event.key]());
+      state.go(to);
     };
     document.addEventListener("keydown", state.onKey);
   }
-  document.fonts?.ready.then(() => state.paint());
+  document.fonts?.ready.then(() => state.draw());
   return () => {
-    state.resize?.disconnect();
     document.removeEventListener("keydown", state.onKey);
     clearTimeout(state.rest);
-    mounts.delete(root);
+    unmounted(root);
   };
 
   function go(number, tell = true) {
     stage = Math.max(1, Math.min(last, number));
     state.stage = stage;
-    buttons.forEach((button, n) => {
-      if (n + 1 === stage) button.setAttribute("aria-current", "step");
-      else button.removeAttribute("aria-current");
+    buttons.forEach((name, n) => {
+      if (n + 1 === stage) name.setAttribute("aria-current", "step");
+      else name.removeAttribute("aria-current");
     });
     const item = list.children[stage - 1]; // sideways alone: the page stays where it is
     list.scrollLeft = item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
@@ -89,11 +78,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     chips.setAttribute("aria-label", "Who asks");
     line.append(element("h2", "small", "Who asks"), chips);
     data.queries.forEach((label, n) => {
-      const chip = element("button", "chip", label);
-      chip.type = "button";
+      const chip = button("chip", label, () => setTriggerValue("query", n + 1));
       chip.dataset.focus = `query ${n}`;
       chip.setAttribute("aria-pressed", n + 1 === data.query);
-      chip.onclick = () => setTriggerValue("query", n + 1);
       chips.append(chip);
     });
     requestAnimationFrame(() => { const on = chips.children[data.query - 1]; if (on) chips.scrollLeft = on.offsetLeft - chips.offsetLeft - chips.clientWidth / 2 + on.offsetWidth / 2; });
@@ -104,13 +91,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     repaint.length = 0;
     const top = element("div", "top"), title = element("h2", "", each.title), steps = element("div", "steps");
     for (const [name, move, text] of [["back", -1, "‹"], ["on", 1, "›"]]) {
-      const button = element("button", "walk", text);
-      button.type = "button";
-      button.dataset.focus = name;
-      button.disabled = stage + move < 1 || stage + move > last;
-      button.setAttribute("aria-label", name === "on" ? "Next stage" : "Stage before");
-      button.onclick = () => { go(stage + move); root.querySelector(`[data-focus=${name}]`).focus({ preventScroll: true }); };
-      steps.append(button);
+      const walk = button("walk", text, () => { go(stage + move); refocus(root, name); });
+      walk.dataset.focus = name;
+      walk.disabled = stage + move < 1 || stage + move > last;
+      walk.setAttribute("aria-label", name === "on" ? "Next stage" : "Stage before");
+      steps.append(walk);
     }
     top.append(title, element("span", "count", `${stage} of ${last}`), steps);
     const sentence = element("p", "sentence", each.sentence);
@@ -119,16 +104,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     each.shapes.forEach((s) => shapes.append(element("span", "", `${s.name} ${s.letters} = [${s.numbers.join(", ")}]`)));
     const drawn = element("div", "tables");
     each.tables.forEach((table) => {
-      const small = table.unit !== "dimension" && table.unit !== "unit", pair = !small && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
-      const node = small ? bars(table, BAR_NAMES[table.unit] || [table.name], data) : cells(table, data, repaint);
+      const pair = !table.bars && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
+      const node = table.bars ? bars(table) : cells(table, data, repaint);
       if (pair) node.classList.add("half");
       drawn.append(node);
     });
     main.replaceChildren(top, formula(each.formula), sentence, code(each.code), shapes, drawn);
     if (stage === last && data.next) {
-      const on = element("button", "next", `Go on: ${{ encoder: "encoder", decoder: "decoder self-attention", cross: "cross-attention" }[data.next.kind]}, layer ${data.next.layer}`);
-      on.type = "button";
-      on.onclick = () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); };
+      const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
       main.append(on);
     }
     repaint.forEach((paint) => paint());

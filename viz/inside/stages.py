@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.readings import source_lines
-from viz import state, theme
+from viz import theme
 from viz.inside.stage_texts import told
+from viz.shared import mount
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from model.readings.unfold import Unfolded
     from model.trace import Trace
 
-_HERE = Path(__file__).parent
+_GOES_ON = {"encoder": "encoder", "decoder": "decoder self-attention", "cross": "cross-attention"}
+_BARS = {"score": ("",), "weight": ("",), "step": ("q · k", "score")}  # units whose numbers are bars, a heading a column
 
 
 def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: theme.Mode) -> dict[str, Any]:
@@ -43,11 +43,9 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "query": unfolded.query + 1,
         "asks": unfolded.asks,
         "queries": list(trace.source.labels if site.kind == "encoder" else trace.queries(site)),
-        "next": following,
+        "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
         "signed": list(theme.diverging(mode)),
-        "weights": list(theme.scale(site.kind, mode)),
-        "style": theme.PALETTES[mode].css_variables(),
     }
 
 
@@ -76,6 +74,7 @@ def _table(table: Table) -> dict[str, Any]:
         "columns": table.values.shape[1],
         "values": _packed(table.values),
         "unit": table.unit,
+        "bars": _bars(table),
         "kind": table.kind,
         "marked": table.marked,
         "totals": None if table.totals is None else _packed(table.totals),
@@ -86,16 +85,16 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
+def _bars(table: Table) -> list[str] | None:
+    """What stands above each column of bars; None for the numbers of a vector, which are cells."""
+    return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
+
+
 def _packed(values: np.ndarray) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
-_mount = st.components.v2.component(
-    "attention_lab.stages",
-    html='<div class="stages"></div>',
-    css=(_HERE / "stages.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "stages_parts.js", "stages.js")),
-)
+_COMPONENT = mount.Component(__file__, '<div class="stages"></div>')
 
 
 def stages(
@@ -108,20 +107,10 @@ def stages(
     """Mounts the component with the payload and `stage` (from 1). Before the next run `on_stage` is called with the stage at
     which the visitor rests, `on_query` with the token or step (from 1) that shall ask, `on_next` with the kind and layer at
     which the stream goes on."""
-
-    def settled() -> None:
-        stage = state.component_value(key, "stage")
-        if isinstance(stage, int | float) and 1 <= stage <= len(data["stages"]):
-            on_stage(int(stage))
-
-    def asked() -> None:
-        query = state.component_value(key, "query")
-        if isinstance(query, int | float) and 1 <= query <= len(data["queries"]):
-            on_query(int(query))
-
-    def followed() -> None:
-        if state.component_value(key, "next") and data["next"]:
-            on_next(data["next"]["kind"], data["next"]["layer"])
-
-    told = {"stage": data["stage"]}
-    _mount(key=key, data=data, default=told, on_stage_change=settled, on_query_change=asked, on_next_change=followed)
+    following = data["next"]
+    events = {
+        "stage": (mount.whole(1, len(data["stages"])), on_stage),
+        "query": (mount.whole(1, len(data["queries"])), on_query),
+        "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"])),
+    }
+    _COMPONENT.mount(key, data, events, default={"stage": data["stage"]})

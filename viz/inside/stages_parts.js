@@ -1,15 +1,15 @@
-// How the tables of a stage are drawn; put before stages.js. Nothing here makes markup from text: textContent only.
+// How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
+
+import { cut, element, minus, nth, onKeys } from "../shared/mount.js";
 
 const WRAP = 256; // cells in a line
 
-const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const minus = (text) => text.replaceAll("-", "−");
-const exact = (value) => minus(Number(value.toPrecision(7)).toString());
-const short = (value) => minus(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
-const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+export const exact = (value) => minus(Number(value.toPrecision(7)).toString());
+export const short = (value) => minus(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
 
 // Text with _{below} and ^{above} the line.
-function formula(text) {
+export function formula(text) {
   const node = element("p", "formula");
   for (const part of text.split(/([_^]\{[^}]*\})/)) {
     if (/^[_^]\{/.test(part)) node.append(element(part[0] === "_" ? "sub" : "sup", "", part.slice(2, -1)));
@@ -19,8 +19,8 @@ function formula(text) {
 }
 
 // Numbers that are read: a row a token, with a bar from zero for each column.
-function bars(table, names, data) {
-  const values = floats(table.values), n = table.columns, node = element("table", "bars"), body = element("tbody");
+export function bars(table) {
+  const names = table.bars, values = floats(table.values), n = table.columns, node = element("table", "bars"), body = element("tbody");
   const ends = names.map((_, j) => {
     const column = table.rows.map((_, i) => values[i * n + j]);
     return table.kind === "weights" ? [0, 1] : [Math.min(0, ...column), Math.max(0, ...column)];
@@ -57,7 +57,7 @@ function bars(table, names, data) {
 }
 
 // Many numbers as coloured cells, symmetric about 0; pointing at one, or walking with the arrow keys, tells it exactly.
-function cells(table, data, repaint) {
+export function cells(table, data, repaint) {
   const values = floats(table.values), totals = table.totals && floats(table.totals), foot = table.foot && floats(table.foot);
   const box = element("section", "cells"), top = element("div", "top"), canvas = element("canvas"), said = element("p", "told");
   const lines = foot ? [...table.rows, table.footName] : table.rows, n = table.columns, chunks = lines.length === 1 ? Math.ceil(n / WRAP) : 1;
@@ -131,16 +131,14 @@ function cells(table, data, repaint) {
   };
   canvas.onmouseleave = () => point(null);
   canvas.onblur = () => point(null);
-  canvas.onkeydown = (event) => {
-    const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }, move = moves[event.key];
-    if (!move || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    event.stopPropagation();
+  onKeys(canvas, (_, move) => {
+    if (!move) return false;
     const [i, j] = mark ? [mark[0] + move[0], mark[1] + move[1]] : [table.marked ?? 0, 0];
-    if (!(i >= 0 && i < lines.length && j >= 0 && j < n)) return;
+    if (!(i >= 0 && i < lines.length && j >= 0 && j < n)) return true;
     point([i, j]);
     const top = y(i, Math.floor(j / WRAP)); // in view
     scroll.scrollTop = Math.max(top + high + 4 - scroll.clientHeight, Math.min(scroll.scrollTop, top - head));
-  };
+    return true;
+  });
   return box;
 }

@@ -71,7 +71,7 @@ def title_row(view: View, title: str, question: str, widths: tuple[int, int, int
         with box:
             plain_box(view)
         with link:
-            copy_link(state.theme_mode())
+            copy_link()
     if len(view.sentences) > 1:
         _sentence_pick(view)
 

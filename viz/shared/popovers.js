@@ -13,7 +13,7 @@ export default function () {
     if (now) {
       opener = document.activeElement;
       now.querySelector('input, button, select, textarea, a, [tabindex="0"]')?.focus({ preventScroll: true });
-    } else if (!document.activeElement || document.activeElement === document.body) opener?.isConnected && opener.focus({ preventScroll: true });
+    } else if ((!document.activeElement || document.activeElement === document.body) && opener?.isConnected) opener.focus({ preventScroll: true });
     open = now;
   };
   watcher = new MutationObserver(() => requestAnimationFrame(look));

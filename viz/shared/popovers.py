@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from viz.shared import mount
 
-import streamlit as st
-
-_mount = st.components.v2.component(
-    "attention_lab.popovers", js=(Path(__file__).parent / "popovers.js").read_text(encoding="utf-8")
-)
+_COMPONENT = mount.Component(__file__)
 
 
 def popovers() -> None:
     """Mounts the watcher; it draws and tells nothing."""
-    _mount(key="popovers")
+    _COMPONENT.mount("popovers", {})

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import streamlit as st
-
 from viz import state, theme
+from viz.shared import mount
 
-_KEY = "theme_watch"
-_mount = st.components.v2.component(
-    "attention_lab.theme_watch", js=(Path(__file__).parent / "theme_watch.js").read_text(encoding="utf-8")
-)
+_COMPONENT = mount.Component(__file__)
 
 
 def theme_watch(mode: theme.Mode) -> None:
     """Mounts the watcher; where the browser shows another theme than `mode`, the script runs again with that one."""
-
-    def changed() -> None:
-        state.set_theme(state.component_value(_KEY, "mode"))
-
-    _mount(key=_KEY, data={"mode": mode}, default={"mode": mode}, on_mode_change=changed)
+    events = {"mode": (mount.one_of(theme.PALETTES), state.set_theme)}
+    _COMPONENT.mount("theme_watch", {"mode": mode}, events, default={"mode": mode})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.decoding.sampling import Choices, choices
-from viz import state, theme
+from viz.shared import mount
 
 if TYPE_CHECKING:
     from model.decoding.strategy import Decoding
@@ -18,16 +16,14 @@ if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
 SHOWN = 16
-_HERE = Path(__file__).parent
+CUTS = {"k": "cut by top-k", "p": "cut by top-p", "t": "cut by a temperature of 0"}
 
 
-def payload(
-    analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None, trace: str, mode: theme.Mode
-) -> dict[str, Any]:
+def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None, trace: str) -> dict[str, Any]:
     """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws.
 
     `controls` holds temperature, top-k and top-p where tokens are sampled, else None. A row: piece, id, logit, logit over
-    temperature (null at 0), probability, and what cut it: k, p, t (a temperature of 0) or nothing.
+    temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing.
     """
     found, ids = analysis.trace, analysis.trace.outputs.ids
     used = (controls.temperature, controls.top_k, controls.top_p) if controls else (1.0, 0, 1.0)
@@ -56,16 +52,11 @@ def payload(
         "sampling": controls is not None,
         "temperature": f"{temperature:g}",
         "reads": list(found.inputs.labels),
-        "style": theme.PALETTES[mode].css_variables(),
+        "cuts": CUTS,
     }
 
 
-_mount = st.components.v2.component(
-    "attention_lab.candidates",
-    html='<div class="candidates"></div>',
-    css=(_HERE / "candidates.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "candidates.js")),
-)
+_COMPONENT = mount.Component(__file__, '<div class="candidates"></div>')
 
 
 def candidates(
@@ -80,30 +71,10 @@ def candidates(
     Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
     `on_guess` where guessing is switched on or off.
     """
-
-    def step_of(told: Any) -> int | None:
-        step = told.get("step") if isinstance(told, dict) else None
-        return int(step) if isinstance(step, int | float) and 1 <= step <= len(data["rows"]) else None
-
-    def branched() -> None:
-        told = state.component_value(key, "branch")
-        token = told.get("token") if isinstance(told, dict) else None
-        if (step := step_of(told)) and isinstance(token, int | float) and 0 <= token < data["size"]:
-            on_branch(step, int(token))
-
-    def typed() -> None:
-        told = state.component_value(key, "word")
-        if (step := step_of(told)) and isinstance(told.get("text"), str):
-            on_word(step, told["text"])
-
-    def guessed() -> None:
-        on_guess(bool(state.component_value(key, "guess")))
-
-    _mount(
-        key=key,
-        data=data,
-        default={"guess": data["guess"]},
-        on_branch_change=branched,
-        on_word_change=typed,
-        on_guess_change=guessed,
-    )
+    step, token = mount.whole(1, len(data["rows"])), mount.whole(0, data["size"] - 1)
+    events = {
+        "branch": (mount.fields(step=step, token=token), on_branch),
+        "word": (mount.fields(step=step, text=mount.text), on_word),
+        "guess": (mount.flag, on_guess),
+    }
+    _COMPONENT.mount(key, data, events, default={"guess": data["guess"]})

@@ -134,7 +134,7 @@ def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: th
     if view.target is not None:
         _surprise(page_data, own, mode, height)
     elif view.strategy != "yours":
-        _tree(view, page_data, mode)
+        _tree(view, page_data)
 
 
 def _yours(view: View) -> None:
@@ -184,10 +184,10 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
 
 
-def _tree(view: View, page_data: PageData, mode: theme.Mode) -> None:
+def _tree(view: View, page_data: PageData) -> None:
     analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     alpha = view.alpha if view.strategy == "beam" else None
-    data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, mode)
+    data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha)
     beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
 
 

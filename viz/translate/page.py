@@ -106,7 +106,7 @@ def draw_steps(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         drawing = view.controls
         key = ("candidates", page_data.request, drawing, view.device, mode)
         tokenizer, trace = page_data.loaded.target_tokenizer, data["trace"]
-        rows = cache.cached_figure(key, lambda: candidates.payload(analysis, tokenizer, drawing, trace, mode))
+        rows = cache.cached_figure(key, lambda: candidates.payload(analysis, tokenizer, drawing, trace))
         told = state.complaint("word")
         candidates.candidates(
             rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},

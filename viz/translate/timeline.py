@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.trace import Site
-from viz import state, theme
-from viz.shared import texts
+from viz import theme
+from viz.shared import mount, texts
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-ROWS = ("steps", "shifted", "training")
-_HERE = Path(__file__).parent
+ROWS = {  # how the target's rows are arranged: the word on the switch, and what the rows are then
+    "steps": ("One row", "Decoder self-attention of this row"),
+    "shifted": ("Shifted", "One by one: what a column says below, the next column reads above"),
+    "training": (
+        "Training",
+        "At once: the reference, shifted right by one, is read by every column; none waits for another",
+    ),
+}
 
 
 def payload(
@@ -62,7 +66,7 @@ def payload(
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,
         "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
-        "style": theme.PALETTES[mode].css_variables(),
+        "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
     }
 
@@ -71,14 +75,7 @@ def _rows(values: np.ndarray) -> Any:
     return np.round(values.astype(float), 5).tolist()
 
 
-_mount = st.components.v2.component(
-    "attention_lab.timeline",
-    html='<div class="timeline"></div>',
-    css=(_HERE / "timeline.css").read_text(encoding="utf-8"),
-    js="".join(
-        (_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "timeline_parts.js", "timeline.js")
-    ),
-)
+_COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 
 def timeline(
@@ -89,15 +86,5 @@ def timeline(
     Before the next run `on_step` is called with the step at which the visitor rests, and `on_rows` with how the target's
     rows are arranged.
     """
-
-    def settled() -> None:
-        step = state.component_value(key, "step")
-        if isinstance(step, int | float) and 1 <= step <= len(data["target"]):
-            on_step(int(step))
-
-    def arranged() -> None:
-        if (rows := state.component_value(key, "rows")) in ROWS:
-            on_rows(rows)
-
-    told = {"step": data["step"], "rows": data["rows"]}
-    _mount(key=key, data=data, default=told, on_step_change=settled, on_rows_change=arranged)
+    events = {"step": (mount.whole(1, len(data["target"])), on_step), "rows": (mount.one_of(ROWS), on_rows)}
+    _COMPONENT.mount(key, data, events, default={"step": data["step"], "rows": data["rows"]})

@@ -1,19 +1,15 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-const mounts = new WeakMap();
+import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
+import { readable } from "./switchboard_parts.js";
+
 const CELL = 18, LEAST = 9, TOP = 48;
 
-const signed = (v) => `${v < 0 ? "−" : "+"}${Math.abs(v).toFixed(2)}`;
-
 export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector(".switchboard");
-  const state = mounts.get(root) || { row: 0, column: 0 };
-  const focused = parentElement.activeElement?.dataset?.focus;
-  mounts.set(root, state);
-  for (const name in data.style) root.style.setProperty(name, data.style[name]);
+  const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
   root.replaceChildren(matrix(), grids());
-  if (focused) root.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  refocus(root, focused);
 
   function toggle(code) { setTriggerValue("toggle", code); }
 
@@ -124,32 +120,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
     canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
     canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
     canvas.onfocus = canvas.onblur = () => { said.textContent = canvas.matches(":focus-visible") ? tell(reached()) : ""; draw(); };
-    canvas.onkeydown = (event) => {
-      const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-      if (moves[event.key]) {
-        const row = Math.min(m - 1, state.row + moves[event.key][0]), column = Math.min(n - 1, state.column + moves[event.key][1]);
+    onKeys(canvas, (key, move) => {
+      if (move) {
+        const row = Math.min(m - 1, state.row + move[0]), column = Math.min(n - 1, state.column + move[1]);
         if (row >= -1 && column >= -1 && row + column > -2) Object.assign(state, { row, column });
         hover = null;
         said.textContent = tell(reached());
         draw();
-      } else if (event.key === " " || event.key === "Enter") toggle(code(reached()));
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    };
+      } else if (key === " " || key === "Enter") toggle(code(reached()));
+      else return false;
+      return true;
+    });
     scroll.append(canvas);
     box.append(scroll, said);
     draw();
     requestAnimationFrame(draw); // fonts and colours of the page are there by then
     return box;
-  }
-
-  function cut(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
-
-  function readable(background) { // ink or page, whichever stands out more
-    const light = (hex) => [0.2126, 0.7152, 0.0722].reduce((sum, share, n) => sum + share * (parseInt(hex.slice(2 * n + 1, 2 * n + 3), 16) / 255) ** 2.2, 0.05);
-    const ratio = (name) => { const [a, b] = [light(data.style[`--lab-${name}`]), light(background)]; return Math.max(a / b, b / a); };
-    return `var(--lab-${ratio("ink") >= ratio("page") ? "ink" : "page"})`;
   }
 
   // -- the heads ---------------------------------------------------------------------------------------------------
@@ -172,13 +158,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
           button.dataset.focus = grid.codes[layer][head];
           button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
-          button.setAttribute("aria-label", `${name}: ${signed(change)} nats when off${off ? ", off" : ""}`);
-          button.title = `${name}: ${signed(change)} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.setAttribute("aria-label", `${name}: ${signed(change, "+")} nats when off${off ? ", off" : ""}`);
+          button.title = `${name}: ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
           const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
-          Object.assign(button.style, { background: colour, color: readable(colour) });
+          Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;
           button.onclick = () => toggle(grid.codes[layer][head]);
-          button.onkeydown = (event) => step(event, rows, grid, layer, head);
+          onKeys(button, (_, move) => move && step(move, rows, grid, layer, head));
           rows.append(button);
         });
       });
@@ -186,17 +172,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
-    legend.append(element("span", "", signed(-most)), bar, element("span", "", signed(most)));
+    legend.append(element("span", "", signed(-most, "+")), bar, element("span", "", signed(most, "+")));
     box.append(legend);
     return box;
   }
 
-  function step(event, rows, grid, layer, head) {
-    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }, move = moves[event.key];
-    if (!move) return;
-    event.preventDefault();
-    event.stopPropagation();
-    const to = grid.codes[layer + move[0]]?.[head + move[1]];
+  function step([down, right], rows, grid, layer, head) {
+    const to = grid.codes[layer + down]?.[head + right];
     if (to) rows.querySelector(`[data-focus="${CSS.escape(to)}"]`)?.focus();
+    return true;
   }
 }

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Block, Place
 from model.edits.place import number
-from viz import state, theme
+from viz import theme
+from viz.shared import mount
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 WIDTH = 312  # px that the matrix may take
 NAMES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
-_HERE = Path(__file__).parent
 
 
 def payload(
@@ -41,7 +39,6 @@ def payload(
         "width": WIDTH,
         "grids": grids(effects, intervention),
         "diverging": list(theme.diverging(mode)),
-        "style": theme.PALETTES[mode].css_variables(),
     }
 
 
@@ -78,20 +75,9 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
     return made
 
 
-_mount = st.components.v2.component(
-    "attention_lab.switchboard",
-    html='<div class="switchboard"></div>',
-    css=(_HERE / "switchboard.css").read_text(encoding="utf-8"),
-    js="".join((_HERE / name).read_text(encoding="utf-8") for name in ("../shared/dom.js", "switchboard.js")),
-)
+_COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>')
 
 
 def switchboard(data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard") -> None:
     """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked."""
-
-    def toggled() -> None:
-        code = state.component_value(key, "toggle")
-        if isinstance(code, str):
-            on_toggle(code)
-
-    _mount(key=key, data=data, on_toggle_change=toggled)
+    _COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)})

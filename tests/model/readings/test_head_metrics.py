@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from model.readings.head_metrics import (
-    NUMBERS,
+    METRICS,
+    Metric,
     diagonal,
     head_metrics,
     heaviest,
     is_punctuation,
     merged,
     order,
+    orders,
     rank_correlation,
+    register,
     rollout,
 )
 
@@ -27,7 +30,7 @@ def test_the_numbers_of_a_head_by_hand():
     """Three queries over `a . </s>`: 1/2 1/2 0, then 0 1 0, then nothing at all."""
     pattern = np.array([[[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], np.eye(3)[[2, 2, 2]]])
     found = head_metrics(pattern, ["a", ".", "</s>"])
-    assert set(found) == set(NUMBERS)
+    assert set(found) == set(METRICS)
     one = {name: float(values[0]) for name, values in found.items()}
     expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
     assert one == pytest.approx(expected | {"end": 0.0, "punctuation": 0.75})
@@ -61,7 +64,7 @@ def test_the_diagonal_is_full_for_a_diagonal_and_follows_another_length():
     assert diagonal(np.ones((1, 1, 1))) == pytest.approx([1.0])
 
 
-@pytest.mark.parametrize("by", ["position", "entropy", "distance", "diagonal", "similarity"])
+@pytest.mark.parametrize("by", orders())
 def test_an_order_names_every_head_once(by):
     assert sorted(order(patterns(12, 6, 6), by)) == list(range(12))
 
@@ -83,6 +86,20 @@ def test_similar_heads_stand_together():
 def test_an_order_that_does_not_exist():
     with pytest.raises(ValueError, match="There is no order 'size'; expected one of position, entropy"):
         order(patterns(2, 3, 3), "size")
+
+
+def test_a_metric_that_is_registered_is_measured_and_can_be_an_order(monkeypatch):
+    monkeypatch.setattr("model.readings.head_metrics.METRICS", dict(METRICS))
+    register(Metric("first", "On first", "Share of the weight on the token `a`", lambda r: r.on("a".__eq__), order="most"))
+    heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
+    assert head_metrics(heads, "abc")["first"].tolist() == pytest.approx([1 / 3, 1, 0])
+    assert order(heads, "first", "abc") == [1, 0, 2]
+    assert orders() == ("position", "entropy", "distance", "first", "diagonal", "similarity")
+    for taken in ("first", "diagonal"):
+        with pytest.raises(ValueError, match=f"There is a metric or an order '{taken}' already"):
+            register(Metric(taken, "", "", lambda rows: rows.at(0)))
+    with pytest.raises(ValueError, match="The order of 'x' is 'up'; expected 'least', 'most' or None"):
+        Metric("x", "", "", lambda rows: rows.at(0), order="up")
 
 
 def test_pieces_merge_into_words_by_hand():

@@ -10,16 +10,18 @@ import zlib
 import numpy as np
 import pytest
 import tiny
+from component_helpers import Mounted
+from viz_helpers import ROOT
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.contributions import value_norms
 from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import NUMBERS, ORDERS, head_metrics, order
+from model.readings.head_metrics import METRICS, Metric, head_metrics, order, orders
 from model.trace import KINDS, Site
 from viz import theme
-from viz.heads import all_heads as component
-from viz.heads.all_heads import chosen, grids, payload, thumbnails
+from viz.heads.all_heads import READ_AS, chosen, grids, heads, payload, thumbnails
+from viz.links import link, parse
 from viz.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -44,7 +46,7 @@ def pictures(grid: dict) -> np.ndarray:
     return heads
 
 
-@pytest.mark.parametrize("by", ORDERS)
+@pytest.mark.parametrize("by", orders())
 @pytest.mark.parametrize("codes", [(), ("causal-off",), ("off_cross.1",)], ids=str)
 def test_every_thumbnail_is_the_pattern_of_the_head_that_it_names(read, by, codes):
     trace, _ = read(*codes)
@@ -60,10 +62,10 @@ def test_every_thumbnail_is_the_pattern_of_the_head_that_it_names(read, by, code
             np.testing.assert_allclose(picture / 255, pattern, atol=0.51 / 255)
         site = Site(grid["kind"], 0)
         assert (grid["queries"], grid["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-        assert [len(values) for values in grid["numbers"]] == [count] * len(NUMBERS)
+        assert {name: len(values) for name, values in grid["numbers"].items()} == dict.fromkeys(METRICS, count)
 
 
-@pytest.mark.parametrize("by", ORDERS)
+@pytest.mark.parametrize("by", orders())
 def test_thumbnails_stand_in_the_order_asked_for_with_their_own_numbers(read, by):
     trace, _ = read()
     for grid in grids(trace, by, "light"):
@@ -71,14 +73,35 @@ def test_thumbnails_stand_in_the_order_asked_for_with_their_own_numbers(read, by
         ranked = order(patterns, by)
         assert grid["places"] == [[n // grid["heads"] + 1, n % grid["heads"] + 1] for n in ranked]
         numbers = head_metrics(patterns, grid["keys"])
-        for name, values in zip(NUMBERS, grid["numbers"], strict=True):
+        for name, values in grid["numbers"].items():
             np.testing.assert_allclose(values, numbers[name][ranked], atol=0.51e-5)
+
+
+def test_a_metric_that_is_registered_reaches_the_page_and_the_link(read, monkeypatch):
+    """In one place: its number, its words, its order, the link; the script names no metric."""
+    made = Metric("alone", "Alone", "What nobody else has", lambda rows: rows.weights.min(-1), "marks", 3, "most")
+    monkeypatch.setitem(METRICS, made.name, made)
+    trace, norms = read()
+    *_, last = payload(trace, norms, View(kind="cross", layer=1, order="alone"), "light")["metrics"]
+    assert last == {"name": "alone", "label": "Alone", "unit": "marks", "meaning": made.meaning, "digits": 3}
+    for grid in thumbnails(trace, "alone", "light")["grids"]:
+        assert grid["numbers"]["alone"] == sorted(grid["numbers"]["alone"], reverse=True)
+    assert "alone" in orders()
+    view, faults = parse({"order": "alone"})
+    assert (view.order, faults, link(view)) == ("alone", (), {"order": "alone"})
+    scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "viz" / "heads").glob("*.js"))
+    assert not [metric.label for metric in METRICS.values() if metric.label in scripts]
+
+
+def test_every_measure_has_its_words():
+    assert set(READ_AS) == set(MEASURES)
 
 
 def test_padded_queries_count_in_no_number(read):
     plain, padded = (grids(read(pad=pad)[0], "position", "light") for pad in (0, 3))
     for one, two in zip(plain, padded, strict=True):
-        np.testing.assert_allclose(one["numbers"], two["numbers"], atol=2e-5)
+        for name in METRICS:
+            np.testing.assert_allclose(one["numbers"][name], two["numbers"][name], atol=2e-5)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -113,7 +136,6 @@ def test_all_of_it_is_json(read):
     for mode in ("light", "dark"):
         data = payload(trace, norms, View(kind="decoder", layer=1, head=1), mode)
         assert json.loads(json.dumps(data, allow_nan=False)) == data
-        assert data["style"] == theme.PALETTES[mode].css_variables()
         assert [grid["scale"] for grid in grids(trace, "position", mode)] == [
             list(theme.scale(kind, mode)) for kind in KINDS
         ]
@@ -128,23 +150,20 @@ def test_one_token_has_heads_too(tiny_checkpoint):
 @pytest.fixture
 def mounted(monkeypatch, read):
     """Mounts the view without a browser; gives what it told, and a way to report something as the browser does."""
-    told, report = [], {}
-    monkeypatch.setattr(component, "_mount", lambda **arguments: report.update(arguments))
-    monkeypatch.setattr(component, "_store", lambda **arguments: None)
+    told, browser = [], Mounted(monkeypatch)
     trace, norms = read()
     data = payload(trace, norms, View(kind="cross", layer=1), "light")
     shown = thumbnails(trace, "position", "light")
-    component.heads(
+    heads(
         shown, data, lambda *place: told.append(place), lambda *setting: told.append(setting), lambda: told.append("unfold")
     )
 
-    def browser(name: str, value) -> list:
-        monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+    def heard(name: str, value) -> list:
         told.clear()
-        report[f"on_{name}_change"]()
+        browser.report(name, value)
         return told
 
-    return browser
+    return heard
 
 
 def test_a_click_names_a_head(mounted):
@@ -183,9 +202,9 @@ def test_switches_are_told(mounted):
 
 def test_thumbnails_have_another_name_when_their_content_changes(read):
     trace, _ = read()
-    names = {thumbnails(trace, by, mode)["id"] for by in ORDERS for mode in ("light", "dark")}
+    names = {thumbnails(trace, by, mode)["id"] for by in orders() for mode in ("light", "dark")}
     assert thumbnails(trace, "position", "light")["id"] in names
-    assert len(names) == 2 * len(ORDERS)
+    assert len(names) == 2 * len(orders())
     assert thumbnails(read(pad=3)[0], "position", "light")["id"] not in names
 
 

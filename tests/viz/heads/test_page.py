@@ -10,7 +10,7 @@ from viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
 
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import ORDERS
+from model.readings.head_metrics import orders
 from model.trace import KINDS, Site
 from viz import cache
 
@@ -49,7 +49,7 @@ def test_the_link_names_the_head_and_its_measure(kind, measure):
 
 def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
     page = heads()
-    for order in ORDERS[1:]:
+    for order in orders()[1:]:
         assert page.pick("order", order).all_heads["order"] == page.link["order"] == order
     assert "order" not in page.pick("order", "position").link
     assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 import tiny
+from component_helpers import Mounted
 from viz_helpers import HEADS, Lab
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
 from viz import cache, theme
-from viz.inside import blueprint as component
 from viz.inside import map_part
-from viz.inside.blueprint import links, payload, shares
+from viz.inside.blueprint import blueprint, links, payload, shares
 from viz.view import PARTS, View
 
 TEXT = "The red fox takes a lamp."
@@ -75,7 +75,7 @@ def test_all_of_it_is_json(drawn):
     for mode in ("light", "dark"):
         data = drawn(mode=mode)[2]
         assert json.loads(json.dumps(data, allow_nan=False)) == data
-        assert data["style"].items() >= theme.PALETTES[mode].css_variables().items()
+        assert data["style"]["--tint-cross"] == theme.scale("cross", mode)[4]
 
 
 def test_links_lead_to_places_that_there_are(drawn):
@@ -98,17 +98,15 @@ def test_rotary_attention_leads_to_the_positions(drawn):
 
 @pytest.fixture
 def mounted(monkeypatch, drawn):
-    told, report = [], {}
-    monkeypatch.setattr(component, "_mount", lambda **arguments: report.update(arguments))
-    component.blueprint(drawn()[2], lambda *chosen: told.append(chosen), lambda *opened: told.append(opened))
+    told, browser = [], Mounted(monkeypatch)
+    blueprint(drawn()[2], lambda *chosen: told.append(chosen), lambda *opened: told.append(opened))
 
-    def browser(name: str, value) -> list:
-        monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
+    def heard(name: str, value) -> list:
         told.clear()
-        report[f"on_{name}_change"]()
+        browser.report(name, value)
         return told
 
-    return browser
+    return heard
 
 
 def test_a_layer_and_a_site_are_told(mounted):

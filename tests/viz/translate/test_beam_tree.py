@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from component_helpers import Mounted
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis, Tree
@@ -12,9 +13,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
-from viz import theme
-from viz.translate import beam_tree as component
-from viz.translate.beam_tree import payload
+from viz.translate.beam_tree import ENDS, beam_tree, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]
 BEAM = Decoding("beam", limit=8, width=4)
@@ -33,11 +32,11 @@ GIVEN_UP = Hypothesis((8, 9), (-3.0, -0.5))
 TREE = Tree((SHORT, LONG, LIMIT), (GIVEN_UP,))
 
 
-def given(checkpoint, text: str = TEXTS[0], decoding: Decoding = BEAM, mode="light", **more) -> tuple[Analysis, dict]:
+def given(checkpoint, text: str = TEXTS[0], decoding: Decoding = BEAM, **more) -> tuple[Analysis, dict]:
     """An analysis and what the browser gets of it."""
     found = analyse(checkpoint, Request(text, decoding=decoding, **more))
     alpha = decoding.alpha if decoding.strategy == "beam" else None
-    return found, payload(found.tree, found.hypothesis.ids, checkpoint.target_tokenizer, alpha, mode)
+    return found, payload(found.tree, found.hypothesis.ids, checkpoint.target_tokenizer, alpha)
 
 
 def way(nodes: list[dict], number: int) -> list[int]:
@@ -49,7 +48,7 @@ def way(nodes: list[dict], number: int) -> list[int]:
 
 
 def test_nodes_by_hand(tokenizer):
-    data = payload(TREE, LONG.ids, tokenizer, 1.0, "light")
+    data = payload(TREE, LONG.ids, tokenizer, 1.0)
     found = [(n["p"], n["s"], n["sc"], n["st"], n["no"]) for n in data["nodes"]]
     assert found == [
         (None, 1, -0.5, "grown", None),
@@ -125,7 +124,7 @@ def test_with_branches_too_the_best_is_first(tiny_checkpoint, decoding):
 
 
 def test_the_length_penalty_may_rank_a_longer_one_first(tokenizer):
-    data = payload(Tree((LONG, SHORT)), LONG.ids, tokenizer, 3.0, "light")
+    data = payload(Tree((LONG, SHORT)), LONG.ids, tokenizer, 3.0)
     first, second = (data["nodes"][number] for number in data["ended"])
     assert first["sc"] < second["sc"]
     assert first["no"] == pytest.approx(-3.0 / 1.5**3, abs=0.51e-4)
@@ -134,7 +133,7 @@ def test_the_length_penalty_may_rank_a_longer_one_first(tokenizer):
 
 def test_only_what_has_ended_has_a_rank_and_only_where_the_penalty_ranks(tokenizer):
     for alpha, ranked in ((1.0, 3), (0.0, 3), (None, 0)):
-        nodes = payload(TREE, SHORT.ids, tokenizer, alpha, "light")["nodes"]
+        nodes = payload(TREE, SHORT.ids, tokenizer, alpha)["nodes"]
         assert sum(node["no"] is not None for node in nodes) == ranked
         assert all(node["no"] in (None, node["sc"]) for node in nodes) == (alpha != 1.0)
 
@@ -180,28 +179,27 @@ def test_a_branch_is_a_path_of_the_tree(tiny_checkpoint):
 
 
 def test_a_path_that_the_tree_lacks_is_shown_as_far_as_it_goes(tokenizer):
-    assert payload(TREE, (5, 6, 200), tokenizer, None, "light")["path"] == [0, 2]
-    assert payload(TREE, (200,), tokenizer, None, "light")["path"] == []
+    assert payload(TREE, (5, 6, 200), tokenizer, None)["path"] == [0, 2]
+    assert payload(TREE, (200,), tokenizer, None)["path"] == []
 
 
 def test_a_token_that_is_a_space_alone_is_seen(tokenizer):
     space = tokenizer.encode("a  b")[1]
     assert tokenizer.piece(space) == "·"
-    (node,) = payload(Tree((Hypothesis((space,), (-1.0,)),)), (space,), tokenizer, None, "light")["nodes"]
+    (node,) = payload(Tree((Hypothesis((space,), (-1.0,)),)), (space,), tokenizer, None)["nodes"]
     assert node["t"] == "·"
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_all_of_it_is_json_and_the_theme_travels_with_it(tiny_checkpoint, mode):
-    _, data = given(tiny_checkpoint, mode=mode)
+def test_all_of_it_is_json(tiny_checkpoint):
+    _, data = given(tiny_checkpoint)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert data["style"] == theme.PALETTES[mode].css_variables()
+    assert {node["st"] for node in data["nodes"]} <= set(data["ends"]) == set(ENDS)
 
 
 def test_what_looks_like_markup_comes_through_as_text_alone(tokenizer):
     typed = "<img src=x onerror=alert(1)>&lt;"
     ids = (*tokenizer.encode(typed), END)
-    nodes = payload(Tree((Hypothesis(ids, (-1.0,) * len(ids)),)), ids, tokenizer, None, "light")["nodes"]
+    nodes = payload(Tree((Hypothesis(ids, (-1.0,) * len(ids)),)), ids, tokenizer, None)["nodes"]
     assert nodes[-1]["x"] == typed
     assert nodes[-1]["t"] == "</s>"
     assert "".join(node["t"] for node in nodes[:-1]).replace("·", "") == typed.replace(" ", "")
@@ -211,27 +209,10 @@ def test_what_looks_like_markup_comes_through_as_text_alone(tokenizer):
 
 
 @pytest.mark.parametrize(("name", "whole"), [("path", False), ("whole", True)])
-@pytest.mark.parametrize(
-    ("reported", "told"),
-    [
-        (0, [0]),
-        (9, [9]),
-        (3.0, [3]),
-        (10, []),
-        (-1, []),
-        (None, []),
-        ("2", []),
-        ([2], []),
-        ({"path": 2}, []),
-        (float("nan"), []),
-    ],
-)
-def test_only_a_node_of_this_tree_is_taken_from_the_browser(tokenizer, monkeypatch, name, whole, reported, told):
-    mounted, heard = {}, []
-    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
-    monkeypatch.setattr(component.state, "component_value", lambda key, asked: reported if asked == name else None)
-    data = payload(TREE, LONG.ids, tokenizer, None, "light")
-    component.beam_tree(data, lambda number, whole: heard.append((number, whole)))
-    assert mounted["data"] is data
-    mounted[f"on_{name}_change"]()
-    assert heard == [(number, whole) for number in told]
+def test_only_a_node_of_this_tree_is_taken_from_the_browser(tokenizer, monkeypatch, name, whole):
+    data, browser, heard = payload(TREE, LONG.ids, tokenizer, None), Mounted(monkeypatch), []
+    beam_tree(data, lambda number, whole: heard.append((number, whole)))
+    assert browser.data is data
+    for number in (0, 9, 10, -1, None):
+        browser.report(name, number)
+    assert heard == [(0, whole), (9, whole)]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from component_helpers import Mounted
 
 from model.config import PAD, START
 from model.decoding.sampling import MIN_TEMPERATURE, choices
@@ -16,9 +17,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
-from viz import theme
-from viz.translate import candidates as component
-from viz.translate.candidates import SHOWN, payload
+from viz.translate.candidates import CUTS, SHOWN, candidates, payload
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
@@ -43,10 +42,10 @@ def asked(checkpoint, text: str = TEXT, **more) -> Analysis:
     return analyse(checkpoint, Request(text, **({"decoding": SHORT} | more)))
 
 
-def given(checkpoint, analysis: Analysis, mode="light", **controls):
+def given(checkpoint, analysis: Analysis, **controls):
     """What the browser gets; without controls nothing is sampled."""
     made = Decoding("sample", **controls) if controls else None
-    return payload(analysis, checkpoint.target_tokenizer, made, "a name", mode)
+    return payload(analysis, checkpoint.target_tokenizer, made, "a name")
 
 
 def sampled(checkpoint, analysis: Analysis, controls):
@@ -174,12 +173,11 @@ def test_a_top_p_of_one_cuts_nothing(tiny_checkpoint, temperature):
 
 
 @pytest.mark.parametrize("temperature", [0.0, MIN_TEMPERATURE, 0.65, 10.0])
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_all_of_it_is_json(tiny_checkpoint, mode, temperature):
+def test_all_of_it_is_json(tiny_checkpoint, temperature):
     analysis = asked(tiny_checkpoint, decoding=DRAWN)
-    data = given(tiny_checkpoint, analysis, mode, temperature=temperature)
+    data = given(tiny_checkpoint, analysis, temperature=temperature)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert data["style"] == theme.PALETTES[mode].css_variables()
+    assert {row[5] for rows in data["rows"] for row in rows} <= {"", *CUTS}
     assert data["temperature"] == f"{temperature:g}"
     assert data["sampling"] is True
     assert data["trace"] == "a name"
@@ -191,62 +189,26 @@ def test_all_of_it_is_json(tiny_checkpoint, mode, temperature):
 # -- what the browser reports ------------------------------------------------------------------------------------------
 
 
-def reported(monkeypatch, name: str, value):
-    """What is heard of a value that the browser reports under a name, with two steps and a hundred tokens."""
-    mounted, heard = {}, []
-    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
-    monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
-    data = {"rows": [[], []], "size": 100, "guess": False}
-    hear = {each: lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")}
-    component.candidates(data, hear["branch"], hear["word"], hear["guess"])
-    assert mounted["data"] is data
-    assert heard == []
-    mounted[f"on_{name}_change"]()
-    return heard
-
-
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("name", "value", "told"),
     [
-        ({"step": 2, "token": 99}, [(2, 99)]),
-        ({"step": 1.0, "token": 5.0}, [(1, 5)]),
-        ({"step": 3, "token": 5}, []),
-        ({"step": 0, "token": 5}, []),
-        ({"step": 1, "token": 100}, []),
-        ({"step": 1, "token": -1}, []),
-        ({"step": 1, "token": float("nan")}, []),
-        ({"step": float("inf"), "token": 5}, []),
-        ({"step": "1", "token": 5}, []),
-        ({"step": 1, "token": "5"}, []),
-        ({"step": 1}, []),
-        ({"token": 5}, []),
-        ([1, 5], []),
-        (None, []),
+        ("branch", {"step": 2, "token": 99}, [("branch", 2, 99)]),
+        ("branch", {"step": 3, "token": 5}, []),
+        ("branch", {"step": 1, "token": 100}, []),
+        ("branch", {"step": 1}, []),
+        ("word", {"step": 2, "text": "<b>"}, [("word", 2, "<b>")]),
+        ("word", {"step": 1, "text": ""}, [("word", 1, "")]),
+        ("word", {"step": 3, "text": "a"}, []),
+        ("word", {"step": 1, "text": 5}, []),
+        ("guess", True, [("guess", True)]),
+        ("guess", None, [("guess", False)]),
     ],
     ids=str,
 )
-def test_only_a_token_of_the_vocabulary_at_a_step_of_this_trace_is_a_branch(monkeypatch, value, told):
-    assert reported(monkeypatch, "branch", value) == [("branch", *each) for each in told]
-
-
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ({"step": 2, "text": "<b>"}, [(2, "<b>")]),
-        ({"step": 1, "text": ""}, [(1, "")]),
-        ({"step": 3, "text": "a"}, []),
-        ({"step": 1, "text": 5}, []),
-        ({"step": 1}, []),
-        ({"text": "a"}, []),
-        ("a", []),
-        (None, []),
-    ],
-    ids=str,
-)
-def test_only_a_text_at_a_step_of_this_trace_is_a_word(monkeypatch, value, told):
-    assert reported(monkeypatch, "word", value) == [("word", *each) for each in told]
-
-
-@pytest.mark.parametrize(("value", "told"), [(True, True), (False, False), (None, False)])
-def test_guessing_is_on_or_off(monkeypatch, value, told):
-    assert reported(monkeypatch, "guess", value) == [("guess", told)]
+def test_what_is_taken_from_the_browser(monkeypatch, name, value, told):
+    """With two steps and a hundred tokens."""
+    data, browser, heard = {"rows": [[], []], "size": 100, "guess": False}, Mounted(monkeypatch), []
+    candidates(data, *(lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")))
+    assert browser.data is data and not heard
+    browser.report(name, value)
+    assert heard == told

@@ -3,11 +3,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-import re
 
 import numpy as np
 import pytest
-from viz_helpers import ROOT
+from component_helpers import Mounted
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
@@ -17,13 +16,11 @@ from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Site
 from viz import theme
-from viz.translate import timeline as component
-from viz.translate.timeline import ROWS, payload
+from viz.translate.timeline import ROWS, payload, timeline
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=8)
 UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
-TRANSLATE = ROOT / "viz" / "translate"
 
 
 @pytest.fixture
@@ -188,40 +185,15 @@ def test_what_is_typed_comes_through_as_text_alone(ask, text):
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_the_theme_travels_with_the_data(ask, mode):
     _, data = ask(theme_mode=mode)
-    assert data["style"] == theme.PALETTES[mode].css_variables()
     assert data["crossTints"] == list(theme.tints("cross", mode))
 
 
-def mounted(monkeypatch, data, name: str, value) -> tuple[dict, list]:
-    """What the component is given, and what is heard of a value that the browser reports under a name."""
-    arguments, heard = {}, []
-    monkeypatch.setattr(component, "_mount", lambda **given: arguments.update(given))
-    monkeypatch.setattr(component.state, "component_value", lambda key, asked: value if asked == name else None)
-    component.timeline(data, lambda step: heard.append(("step", step)), lambda rows: heard.append(("rows", rows)))
-    assert heard == []
-    for each in ("step", "rows"):
-        arguments[f"on_{each}_change"]()
-    return arguments, heard
-
-
-@pytest.mark.parametrize(
-    ("reported", "told"), [(1, [1]), (3, [3]), (2.0, [2]), (0, []), (-1, []), (99, []), (None, []), ("2", []), ([2], [])]
-)
-def test_only_a_step_of_this_trace_is_taken_from_the_browser(ask, monkeypatch, reported, told):
-    data = ask(step=2)[1] | {"rows": "shifted", "guess": False}
-    arguments, heard = mounted(monkeypatch, data, "step", reported)
-    assert arguments["data"] is data
-    assert arguments["default"] == {"step": 2, "rows": "shifted"}
-    assert heard == [("step", step) for step in told]
-
-
-@pytest.mark.parametrize("reported", [*ROWS, "", "Steps", "<b>", None, 1, True])
-def test_only_an_arrangement_of_the_rows_is_taken_from_the_browser(ask, monkeypatch, reported):
-    _, heard = mounted(monkeypatch, ask()[1] | {"rows": "steps", "guess": False}, "rows", reported)
-    assert heard == ([("rows", reported)] if reported in ("steps", "shifted", "training") else [])
-
-
-def test_the_browser_knows_the_same_arrangements():
-    script = (TRANSLATE / "timeline.js").read_text(encoding="utf-8")
-    table = script[script.index("const ROWS = {") : script.index("};", script.index("const ROWS = {"))]
-    assert tuple(re.findall(r"^  (\w+): \[", table, re.MULTILINE)) == ROWS
+def test_what_is_taken_from_the_browser(ask, monkeypatch):
+    data, browser, heard = ask(step=2)[1] | {"rows": "shifted", "guess": False}, Mounted(monkeypatch), []
+    timeline(data, lambda step: heard.append(("step", step)), lambda rows: heard.append(("rows", rows)))
+    assert browser.data is data and browser.default == {"step": 2, "rows": "shifted"}
+    last = len(data["target"])
+    for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
+        browser.report(name, value)
+    browser.report("rows", "Steps")
+    assert heard == [("step", 1), ("step", last), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]

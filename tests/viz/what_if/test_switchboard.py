@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import tiny
+from component_helpers import Mounted
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
@@ -16,8 +17,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
 from viz import theme
-from viz.what_if import switchboard as component
-from viz.what_if.switchboard import NAMES, blocked, grids, payload
+from viz.what_if.switchboard import NAMES, blocked, grids, payload, switchboard
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=6)
@@ -147,30 +147,14 @@ def test_heads_that_are_off_or_their_mean_are_marked_and_no_others(codes, off):
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_the_theme_travels_with_the_data(tiny_checkpoint, mode):
     _, data = given(tiny_checkpoint, Place("cross"), mode=mode)
-    assert data["style"] == theme.PALETTES[mode].css_variables()
     assert data["scale"] == list(theme.scale("cross", mode))
     assert data["diverging"] == list(theme.diverging(mode))
 
 
-@pytest.mark.parametrize(
-    ("reported", "told"),
-    [
-        ("off_cross.3.5", ["off_cross.3.5"]),
-        ("", [""]),
-        (None, []),
-        (3, []),
-        (True, []),
-        (["off_enc"], []),
-        ({"toggle": "off_enc"}, []),
-    ],
-)
-def test_only_a_text_is_taken_from_the_browser(monkeypatch, reported, told):
-    mounted, heard = {}, []
-    monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
-    monkeypatch.setattr(component.state, "component_value", lambda key, name: reported if name == "toggle" else "else")
-    data = {"keys": []}
-    component.switchboard(data, heard.append)
-    assert mounted["data"] is data
-    assert heard == []
-    mounted["on_toggle_change"]()
-    assert heard == told
+def test_only_a_text_is_taken_from_the_browser(monkeypatch):
+    data, browser, heard = {"place": "enc"}, Mounted(monkeypatch), []
+    switchboard(data, heard.append)
+    assert browser.data is data
+    for code in ("off_cross.3.5", None, 3):
+        browser.report("toggle", code)
+    assert heard == ["off_cross.3.5"]

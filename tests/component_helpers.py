@@ -1,0 +1,31 @@
+"""Components without a browser: what they are mounted with, and what happens where their scripts report something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from viz import state
+from viz.shared import mount
+
+
+class Mounted:
+    """Stands in for the browser from here on; the values are those of what was mounted last."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+        self.data: Mapping[str, Any] = {}
+        self.default: Mapping[str, Any] | None = None
+        self.events: dict[str, mount.Event] = {}
+        monkeypatch.setattr(mount.Component, "mount", self._mount)
+
+    def _mount(self, key, data, events=None, default=None, height="content") -> None:
+        self.data, self.default = data, default
+        self.events.update(events or {})
+
+    def report(self, name: str, value: Any) -> None:
+        """What the script says under a name."""
+        self._patch.setattr(state, "component_value", lambda key, asked: value if asked == name else None)
+        mount._report("any", name, *self.events[name])()

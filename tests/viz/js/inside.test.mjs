@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
+import { exact, floats, short } from "../../../viz/inside/stages_parts.js";
+import { readable } from "../../../viz/what_if/switchboard_parts.js";
+
+test("numbers of a stage: short ones in cells, exact ones when asked for", () => {
+  assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);
+  assert.deepEqual([exact(-0.123456789), exact(3)], ["−0.1234568", "3"]);
+  assert.deepEqual([...floats(btoa(String.fromCharCode(...new Uint8Array(Float32Array.from([1.5, -2]).buffer))))], [1.5, -2]);
+});
+
+test("parameters are counted in round numbers", () => {
+  assert.deepEqual([0, 512, 9999, 12345, 2500000].map(counted), ["", "512", "9,999", "12 k", "2.50 M"]);
+  assert.equal(letters(["x", "T,D", "5, 256"]), "[T,D] = [5, 256]");
+});
+
+test("what fits beside the step stands on both sides of it", () => {
+  assert.deepEqual(fitting([10, 10, 10, 10, 10], 2, 30), [1, 4]);
+  assert.deepEqual(fitting([10, 10, 10, 10, 10], 0, 30), [0, 3]);
+  assert.deepEqual(fitting([10, 10, 10, 10, 10], 4, 25), [3, 5]);
+  assert.deepEqual(fitting([10, 90], 0, 30), [0, 1]);
+});
+
+test("tokens go on in the next row, and the last row says how many are left", () => {
+  const wide = cell("abc"), labels = Array.from({ length: 7 }, () => "abc");
+  assert.deepEqual(wrapped(labels.slice(0, 2), 300, 2), [["abc", 0, 0, wide], ["abc", wide + 3, 0, wide]]);
+  const made = wrapped(labels, 3 * (wide + 3), 2);
+  assert.deepEqual(made.map(([, , row]) => row), [0, 0, 0, 1, 1]);
+  assert.equal(made.at(-1)[0], "+3");
+});
+
+test("blocks stand one above the other, and layers that are not open behind plates", () => {
+  const block = (kind, more) => ({ kind, column: "encoder", layer: null, sublayer: 0, ...more });
+  const blocks = [block("embedding"), block("norm", { layer: 2, sublayer: 1 }), block("attention", { layer: 2, sublayer: 1 }), block("add", { layer: 2, sublayer: 1 })];
+  const made = column({ blocks, open: { encoder: 2 }, layers: { encoder: [5, 5, 5] } }, "encoder", { cx: 100, w: 80, u: 1, floor: 0, side: 50 });
+  const tops = made.placed.map(({ y }) => y);
+  assert.deepEqual(tops, [...tops].sort((a, b) => b - a));
+  assert.deepEqual(made.placed.filter((each) => each.plate).map(({ plate }) => [plate.from, plate.to, plate.parameters]), [[1, 1, 5], [3, 3, 5]]);
+  assert.equal(made.arcs.length, 1);
+  assert.equal(made.frame.text, "Layer 2 of 3");
+});
+
+test("text over a colour can be read", () => {
+  const style = { "--lab-ink": "#171c20", "--lab-page": "#fdfdfc" };
+  assert.deepEqual([readable("#fdfdfc", style), readable("#0072b2", style)], ["var(--lab-ink)", "var(--lab-page)"]);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { ARROWS, cut, free, minus, nth, onKeys, percent, signed, walked } from "../../../viz/shared/mount.js";
+
+test("a probability that is nearly none or nearly all says so", () => {
+  assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.99949, 0.9996, 1].map(percent), ["0.000", "< 0.001", "0.001", "0.500", "0.999", "> 0.999", "1.000"]);
+});
+
+test("the minus sign is one, and a plus stands where it is wanted", () => {
+  assert.deepEqual([signed(-1.236), signed(1), signed(1, "+"), minus("-1e-5")], ["−1.24", "1.00", "+1.00", "−1e−5"]);
+});
+
+test("a long text is cut, and a short one is not", () => assert.deepEqual([cut("abcdef", 4), cut("abcd", 4)], ["abc…", "abcd"]));
+
+test("a text that stands there more than once says which it is", () => {
+  const many = Array.from({ length: 23 }, () => "a");
+  assert.equal(nth(["b", ...many], 0), "b");
+  assert.deepEqual([0, 1, 2, 3, 10, 11, 20, 21, 22].map((at) => nth(many, at)), ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "22nd", "23rd"].map((n) => `a (${n})`));
+});
+
+test("keys lead from step to step", () => {
+  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End", "ArrowUp", "a"].map((key) => walked(key, 4, 9)), [3, 5, 1, 9, null, null]);
+  assert.equal(walked("ArrowLeft", 1, 9), 0);
+});
+
+const event = (more = {}) => {
+  const told = { key: "ArrowDown", stopped: 0, preventDefault: () => { told.stopped += 1; }, stopPropagation: () => { told.stopped += 1; }, ...more };
+  return told;
+};
+
+test("a key that is handled is nobody else's, and one that is not goes on", () => {
+  const node = {}, heard = [];
+  onKeys(node, (key, arrow) => { heard.push([key, arrow]); return Boolean(arrow); });
+  const [arrow, letter, held] = [event(), event({ key: "a" }), event({ ctrlKey: true })];
+  [arrow, letter, held].forEach((each) => node.onkeydown(each));
+  assert.deepEqual(heard, [["ArrowDown", ARROWS.ArrowDown], ["a", undefined]]);
+  assert.deepEqual([arrow.stopped, letter.stopped, held.stopped], [2, 0, 0]);
+});
+
+test("keys are left to who types", () => {
+  const at = (tagName, more = {}) => ({ tagName, ...more });
+  assert.equal(free(event(), at("DIV")), true);
+  assert.equal(free(event(), at("INPUT", { type: "range" })), true);
+  assert.equal(free(event(), at("INPUT", { type: "text" })), false);
+  assert.equal(free(event(), at("TEXTAREA", { type: "textarea" })), false);
+  assert.equal(free(event(), at("DIV", { isContentEditable: true })), false);
+  for (const key of ["altKey", "ctrlKey", "metaKey", "shiftKey", "defaultPrevented"]) assert.equal(free(event({ [key]: true }), at("DIV")), false);
+});

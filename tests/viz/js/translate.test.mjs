@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
+import { judged } from "../../../viz/translate/candidates_parts.js";
+import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
+
+// 0 -> 1, 2 (the likelier) -> 3
+const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];
+
+test("the likelier path stands higher", () => {
+  assert.deepEqual(layout(NODES), { rows: [, [0], [2, 1], [3]], place: [0, 1, 0, 0], steps: 3, most: 2 }); // eslint-disable-line no-sparse-arrays
+});
+
+test("keys walk the tree as it is drawn", () => {
+  const { rows, place } = layout(NODES), go = (key, n) => beside(key, n, NODES, rows, place);
+  assert.deepEqual([go("ArrowRight", 0), go("ArrowDown", 2), go("ArrowUp", 1), go("ArrowLeft", 3)], [2, 1, 2, 2]);
+  assert.deepEqual([go("Home", 3), go("End", 0)], [0, 3]);
+  assert.deepEqual([go("ArrowLeft", 0), go("ArrowRight", 1), go("ArrowUp", 0)], [null, undefined, undefined]);
+  assert.deepEqual(ancestors(NODES, 3), [3, 2, 0]);
+});
+
+test("a guess is judged by the whole piece first, then by how it begins", () => {
+  const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
+  assert.equal(judged(rows, " Chat "), "“Chat” is its number 2, with probability 0.250.");
+  assert.equal(judged(rows, "chien"), "“ch”, with which your guess begins, is its number 1, with probability 0.600.");
+  assert.equal(judged(rows, "le"), "“le” is not among its 3 likeliest.");
+});
+
+test("a meter shows what an edit took or gave", () => {
+  assert.deepEqual(measured(0.25), [["", 0, 0.25]]);
+  assert.deepEqual(measured(0.25, 0.5), [["", 0, 0.25], ["lost", 0.25, 0.5]]);
+  assert.deepEqual(measured(0.5, 0.25), [["", 0, 0.25], ["won", 0.25, 0.5]]);
+});
+
+test("space and arrows keep their meaning where they have one", () => {
+  const inside = (...selectors) => ({ closest: (asked) => selectors.find((each) => asked.split(",").includes(each)) });
+  assert.deepEqual([presses(inside("button")), presses(inside("button", ".chip")), presses(inside())], [true, false, false]);
+  assert.deepEqual([moves(inside("[role=tree]")), moves({ type: "range", className: "" }), moves({ type: "range", className: "range" })], [true, true, false]);
+});

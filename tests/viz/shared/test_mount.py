@@ -1,0 +1,72 @@
+"""What every component does, with a made-up one; and what its checks let through."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import streamlit as st
+
+from viz import state, theme
+from viz.shared import mount
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a component `bell` in it, whose script imports two others, one of them twice."""
+    (tmp_path / "shared.js").write_text('// Shared.\nexport const one = 1;\nexport function two() { return "export"; }\n')
+    (tmp_path / "bell_parts.js").write_text('import { one } from "./shared.js";\n\nexport const three = 2 + one;\n')
+    (tmp_path / "bell.js").write_text(
+        'import {\n  one, two,\n} from "./shared.js";\nimport { three } from "./bell_parts.js";\n\n'
+        "export default function () { return one + two() + three; }\n"
+    )
+    (tmp_path / "bell.css").write_text(".bell {}\n")
+    return tmp_path
+
+
+def test_a_script_is_joined_with_what_it_imports_each_once_and_before_it(folder):
+    assert mount.joined(folder / "bell.js") == (
+        '// Shared.\nconst one = 1;\nfunction two() { return "export"; }\n'
+        "\nconst three = 2 + one;\n"
+        "\nexport default function () { return one + two() + three; }\n"
+    )
+
+
+def test_a_component_is_found_mounted_in_the_themes_colours_and_heard(folder, monkeypatch):
+    made, given, heard, told = {}, {}, [], {}
+    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files, name=name) or given.update)
+    monkeypatch.setattr(state, "theme_mode", lambda: "dark")
+    monkeypatch.setattr(state, "component_value", lambda key, name: told[key, name])
+    bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>')
+    assert (made["name"], made["html"], made["css"]) == ("attention_lab.bell", '<div class="bell"></div>', ".bell {}\n")
+    assert made["js"] == mount.joined(folder / "bell.js")
+
+    data = {"n": 3, "style": {"--own": "red"}}
+    bell.mount("the bell", data, {"ring": (mount.whole(1, 3), heard.append)}, default={"ring": 1})
+    assert given["data"] == {"n": 3, "style": {**theme.PALETTES["dark"].css_variables(), "--own": "red"}}
+    assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
+    for value in (2, 4, "2", 3.0):
+        told["the bell", "ring"] = value
+        given["on_ring_change"]()
+    assert heard == [2, 3]
+
+
+def test_a_component_without_a_script_is_refused(folder):
+    with pytest.raises(FileNotFoundError, match=r"other\.js"):
+        mount.Component(str(folder / "bell.py"), name="other")
+
+
+@pytest.mark.parametrize("told", [None, True, "2", [2], {"n": 2}, math.nan, math.inf, -1, 0, 4, 2.5], ids=str)
+def test_what_is_no_whole_number_in_its_range(told):
+    assert mount.whole(1, 3)(told) is None
+
+
+def test_what_is_let_through():
+    assert (mount.whole(1, 3)(1), mount.whole(1, 3)(3.0)) == ((1,), (3,))
+    assert (mount.one_of(("a", "b"))("b"), mount.one_of(("a", "b"))("c"), mount.one_of("ab")([])) == (("b",), None, None)
+    assert (mount.text(""), mount.text(3), mount.text(None)) == (("",), None, None)
+    assert (mount.pressed(True), mount.pressed(None), mount.pressed(False)) == ((), None, None)
+    assert (mount.flag(True), mount.flag(None)) == ((True,), (False,))
+    both = mount.fields(step=mount.whole(1, 3), word=mount.text)
+    assert both({"word": "x", "step": 2, "more": 1}) == (2, "x")
+    assert [both(told) for told in ({"step": 2}, {"word": "x", "step": 9}, [2, "x"], None)] == [None] * 4

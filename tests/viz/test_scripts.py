@@ -1,0 +1,119 @@
+"""The components' scripts: what they read is in their payload, what is pure in them is tested by node, none is too long."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import playwright
+import pytest
+from viz_helpers import HEADS, INSIDE, ROOT, WHAT_IF, Lab
+
+from viz.shared import mount
+
+SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
+MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]
+SHARED = (ROOT / "viz" / "shared" / "mount.js").resolve()
+NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
+
+# What the scripts call the things that are in a payload, and where these are; `*` stands for each.
+NAMES: dict[str, dict[str, str]] = {
+    "timeline": {"token": "source.*"},
+    "beam_tree": {"node": "nodes.*", "child": "nodes.*", "nodes[n]": "nodes.*"},
+    "all_heads": {"chosen": "chosen", "agreement": "chosen.agreement", "together": "together", "metric": "metrics.*"},
+    "thumbnails": {"grid": "grids.*"},
+    "stages": {"each": "stages.*", "table": "stages.*.tables.*", "lines": "stages.*.code.*", "s": "stages.*.shapes.*"},
+    "blueprint": {"block": "blocks.*", "it": "blocks.*"},
+    "switchboard": {"grid": "grids.*", "g": "grids.*"},
+}
+# What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
+OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
+OPENED = [
+    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
+    (HEADS, {"sites": "all", "text": "The dog sleeps."}),
+    (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
+    (INSIDE, {"part": "map", "text": "The dog sleeps."}),
+    (WHAT_IF, {"text": "The dog sleeps."}),
+]
+
+
+def reads(script: str, name: str) -> set[str]:
+    """The fields that a script reads of what it calls by a name: `name.field`, `name?.field`, `const { field } = name`."""
+    called = re.escape(name)
+    at = r"(?:(?<![\w\"'-])(?<![\w)\]]\.)|(?<=state\.)|(?<=args\.))"  # not a part of something else
+    fields = set(re.findall(rf"{at}{called}\??\.(\w+)\b(?!\s*\()", script))
+    for inner in re.findall(rf"\{{([^{{}}]*)\}}(?: = | of ){called}s?(?![\w.])", script):
+        fields |= {field.split(":")[0].strip() for field in inner.split(",")}
+    return fields
+
+
+def within(data: Any, path: str) -> list[Any]:
+    """What stands at a path of a payload."""
+    found = [data]
+    for part in path.split("."):
+        found = [each for one in found for each in (one if part == "*" else [one.get(part) or {}])]
+    return found
+
+
+def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[str]]:
+    """What a script reads and the payload lacks, by what the script calls it."""
+    lacking = {"data": reads(mount.joined(script), "data") - set(payload)}
+    own = mount.joined(script, [SHARED])
+    for called, path in NAMES.get(name, {}).items():
+        held = [set(each) for each in within(payload, path)]
+        lacking[called] = (
+            reads(own, called) - OWN.get(called, set()) - {"length"} - (set.intersection(*held) if held else set())
+        )
+    return {called: fields for called, fields in lacking.items() if fields}
+
+
+@pytest.fixture(scope="module")
+def payloads() -> dict[str, dict[str, Any]]:
+    """What every component is given on its page, by the component's name."""
+    found = {}
+    for page, link in OPENED:
+        for element in Lab(page, **link).at.get("bidi_component"):
+            found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.json)
+    return found
+
+
+def test_every_component_is_mounted_somewhere(payloads):
+    assert set(payloads) == {path.stem for path in MAINS}
+
+
+@pytest.mark.parametrize("path", MAINS, ids=lambda path: path.stem)
+def test_whatever_a_script_reads_is_in_its_payload(payloads, path):
+    payload = payloads[path.stem]
+    assert missing(path.stem, payload, path) == {}
+    for key in reads(mount.joined(path), "data"):
+        assert missing(path.stem, {name: value for name, value in payload.items() if name != key}, path)
+
+
+def test_whatever_is_read_of_the_thumbnails_is_in_theirs(payloads):
+    """They come as an element of their own, and are drawn by the script of all heads."""
+    lacking = missing("thumbnails", payloads["thumbnails"], ROOT / "viz" / "heads" / "all_heads.js")
+    assert lacking.keys() <= {"data"}
+
+
+@pytest.mark.parametrize("path", MAINS, ids=lambda path: path.stem)
+def test_the_joined_script_is_one_module(path, tmp_path):
+    """No name is declared twice by files that stand together in the browser."""
+    whole = tmp_path / "whole.mjs"
+    whole.write_text(mount.joined(path), encoding="utf-8")
+    done = subprocess.run([NODE, "--check", whole], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_pure_parts():
+    tests = sorted((ROOT / "tests" / "viz" / "js").glob("*.test.mjs"))
+    command = [NODE, "--test", "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", *tests]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert tests and done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_no_script_is_longer_than_300_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300

@@ -1,0 +1,108 @@
+"""What every component does: its files are found, it is mounted in the theme's colours, what it reports is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from viz import state, theme
+
+Check = Callable[[Any], tuple[Any, ...] | None]  # the arguments of a handler; None for what a script cannot have meant
+Event = tuple[Check, Callable[..., None]]
+_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+
+
+def joined(script: Path, before: list[Path] | None = None) -> str:
+    """A script after all that it imports, each once, as the one text that the browser gets: no file can be fetched there."""
+    before = [] if before is None else before
+    before.append(script.resolve())
+    text = script.read_text(encoding="utf-8")
+    needed = [(script.parent / name).resolve() for name in _IMPORT.findall(text)]
+    parts = [joined(path, before) for path in needed if path not in before]
+    return "".join([*parts, _EXPORT.sub("", _IMPORT.sub("", text))])
+
+
+class Component:
+    """A component whose script and style stand beside its module: `<name>.js`, `<name>.css` where there is one."""
+
+    def __init__(self, file: str, html: str = "", name: str | None = None) -> None:
+        """`name` is that of the module's file where none is given."""
+        self.name = name or Path(file).stem
+        self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
+        self._mount = st.components.v2.component(
+            f"attention_lab.{self.name}",
+            html=html or None,
+            css=style.read_text(encoding="utf-8") if style.exists() else None,
+            js=joined(self.script),
+        )
+
+    def mount(
+        self,
+        key: str,
+        data: Mapping[str, Any],
+        events: Mapping[str, Event] | None = None,
+        default: Mapping[str, Any] | None = None,
+        height: int | str = "content",
+    ) -> None:
+        """Mounts it with JSON values; the theme's colours go with them as `style`, beside those of the payload's own.
+
+        `events`: for each name that the script reports, how the value is checked, and who is called with it before the next
+        run. `default`: what the script would report where nothing has changed.
+        """
+        style = {**theme.PALETTES[state.theme_mode()].css_variables(), **data.get("style", {})}
+        reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
+        self._mount(key=key, data={**data, "style": style}, default=default, height=height, **reports)
+
+
+def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
+    def reported() -> None:
+        told = check(state.component_value(key, name))
+        if told is not None:
+            handle(*told)
+
+    return reported
+
+
+def whole(low: int, high: int) -> Check:
+    """A whole number from `low` to `high`."""
+
+    def check(told: Any) -> tuple[int] | None:
+        fits = isinstance(told, int | float) and not isinstance(told, bool) and low <= told <= high
+        return (int(told),) if fits and told == int(told) else None
+
+    return check
+
+
+def one_of(choices: Collection[Any]) -> Check:
+    """One of some values."""
+    return lambda told: (told,) if told in tuple(choices) else None
+
+
+def text(told: Any) -> tuple[str] | None:
+    """A text."""
+    return (told,) if isinstance(told, str) else None
+
+
+def flag(told: Any) -> tuple[bool] | None:
+    """On or off."""
+    return (bool(told),)
+
+
+def pressed(told: Any) -> tuple[()] | None:
+    """Something was asked for; that is all there is to say."""
+    return () if told else None
+
+
+def fields(**checks: Check) -> Check:
+    """A record, each of whose fields is checked; the arguments in the order of the fields."""
+
+    def check(told: Any) -> tuple[Any, ...] | None:
+        found = [each(told.get(name)) for name, each in checks.items()] if isinstance(told, dict) else [None]
+        return None if any(one is None for one in found) else tuple(value for one in found if one for value in one)
+
+    return check

@@ -1,0 +1,42 @@
+// Where the row of a step looks, as lines between the tokens. Nothing here makes markup from text: textContent only.
+
+import { drawing } from "../shared/mount.js";
+
+export const WRITTEN = 0.08; // weights above this are printed
+
+export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step) {
+  const rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
+  svg.replaceChildren();
+  const box = rows.getBoundingClientRect();
+  if (!box.width || getComputedStyle(svg).display === "none") return;
+  const place = (chip) => { const r = chip.getBoundingClientRect(); return { left: r.left - box.left, right: r.right - box.left, top: r.top - box.top, bottom: r.bottom - box.top, x: (r.left + r.right) / 2 - box.left }; };
+  const from = place(reading), to = place(saying);
+  const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
+  const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
+  const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
+  const order = (weights) => weights.map((weight, j) => [weight, j]).sort((a, b) => a[0] - b[0]);
+  for (const [weight, j] of order(data.cross[step])) {
+    const chip = place(source[j]);
+    svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${chip.x} ${chip.bottom + 48} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
+    if (weight > WRITTEN) write(weight, chip.x, chip.bottom + 17, "cross");
+  }
+  const seen = order(data.decoder[step]).filter(([, j]) => data.allowed[step][j]);
+  for (const [weight, j] of seen) {
+    if (j >= inputs.length) continue;
+    const chip = place(inputs[j]);
+    if (shifted) {
+      svg.append(drawing("path", { d: `M${to.x} ${to.top - 3}C${to.x} ${to.top - 18} ${chip.x} ${chip.bottom + 18} ${chip.x} ${chip.bottom + 3}`, ...style(weight, "decoder") }));
+    } else if (j !== step) { // the token that is read looks at itself: both ends are in the frame
+      const depth = Math.min(46, 14 + Math.abs(chip.x - x) * 0.1);
+      svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, "decoder") }));
+    }
+  }
+  for (const [weight, j] of seen.slice(-2)) if (weight > WRITTEN && j < inputs.length) {
+    const chip = place(inputs[j]);
+    write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), "decoder");
+  }
+  const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
+  svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  const scroll = root.querySelector(".scroll");
+  if (scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+}
