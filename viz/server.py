@@ -2,6 +2,7 @@
 
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
+LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
 from __future__ import annotations
@@ -92,6 +93,15 @@ def fault_of(host: str, number: int) -> str | None:
     return None
 
 
+def show_errors(wanted: str) -> None:
+    """Where LAB_DEBUG is 1 errors are shown in full; to be called before streamlit reads its configuration. ValueError for
+    what is neither 1, 0 nor nothing."""
+    if wanted not in ("", "0", "1"):
+        raise ValueError(f"LAB_DEBUG is {wanted!r}; expected 1, 0 or nothing.")
+    if wanted == "1":
+        os.environ["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] = "full"
+
+
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
@@ -103,6 +113,11 @@ def main() -> int:
     parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
+    try:
+        show_errors(os.environ.get("LAB_DEBUG", ""))
+    except ValueError as fault:
+        print(fault, file=sys.stderr)
+        return 2
     if fault := fault_of(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
