@@ -104,10 +104,9 @@ def show(
 def navigation(home: Path) -> Page:
     """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
     out of sight, which leads to the first."""
-    found = [
-        st.Page(home / page.file, title=page.title, url_path=page.name, default=page is pages.PAGES[0])
-        for page in pages.PAGES
-    ]
+    first, *others = pages.PAGES
+    found = [st.Page(home / first.file, title=first.title, url_path="", default=True)]
+    found += [st.Page(home / page.file, title=page.title, url_path=page.name) for page in others]
     if (name := state.lost()) and "/" not in name:
         back = partial(state.lead_back, name)
         found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
