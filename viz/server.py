@@ -94,12 +94,13 @@ def fault_of(host: str, number: int) -> str | None:
 
 
 def show_errors(wanted: str) -> None:
-    """Where LAB_DEBUG is 1 errors are shown in full; to be called before streamlit reads its configuration. ValueError for
-    what is neither 1, 0 nor nothing."""
+    """Where LAB_DEBUG is 1 errors are shown in full. ValueError for what is neither 1, 0 nor nothing."""
     if wanted not in ("", "0", "1"):
         raise ValueError(f"LAB_DEBUG is {wanted!r}; expected 1, 0 or nothing.")
     if wanted == "1":
-        os.environ["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] = "full"
+        import streamlit as st
+
+        st.set_option("client.showErrorDetails", "full")
 
 
 def port(text: str) -> int:
@@ -113,15 +114,15 @@ def main() -> int:
     parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
+    if fault := fault_of(args.host, args.port):
+        print(fault, file=sys.stderr)
+        return 2
+    os.chdir(ROOT)  # where .streamlit/config.toml lies
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
-    if fault := fault_of(args.host, args.port):
-        print(fault, file=sys.stderr)
-        return 2
-    os.chdir(ROOT)  # where .streamlit/config.toml lies
     sys.path.insert(0, str(ROOT))
 
     import streamlit as st
