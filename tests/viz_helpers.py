@@ -13,10 +13,13 @@ import numpy as np
 import plotly.graph_objects as go
 from streamlit.testing.v1 import AppTest
 
+from viz import pages
+
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-WHAT_IF, TRANSLATE, HEADS = "viz/what_if/page.py", "viz/translate/page.py", "viz/heads/page.py"
-INSIDE = "viz/inside/page.py"
+TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF = (
+    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if")
+)
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
-
-from cachetools import LRUCache, cached
+from typing import TYPE_CHECKING
 
 from model.folders import homes
 from model.inference.request import Request
+from viz.keep import forget, kept
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -37,11 +35,9 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CHECKPOINTS = 4
-MAX_DRAWN = 256
-T = TypeVar("T")
 
 
-@cached(LRUCache(MAX_CHECKPOINTS), condition=threading.Condition())
+@kept(MAX_CHECKPOINTS)
 def checkpoint(name: str, device: str) -> Checkpoint:
     """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
     import torch
@@ -58,7 +54,7 @@ def checkpoint(name: str, device: str) -> Checkpoint:
         raise type(fault)(told) from fault
 
 
-@cached(LRUCache(MAX_BYTES, getsizeof=lambda analysis: analysis.nbytes), condition=threading.Condition())
+@kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes)
 def analyse(request: Request, device: str) -> Analysis:
     """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none."""
     from model.inference.analyse import analyse as compute
@@ -66,7 +62,7 @@ def analyse(request: Request, device: str) -> Analysis:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
-@cached(LRUCache(512), condition=threading.Condition())
+@kept(512)
 def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     """The norm of every head's value of every key after W_O; see `model.readings.contributions`."""
     from model.readings.contributions import value_norms as compute
@@ -74,7 +70,7 @@ def value_norms(request: Request, device: str) -> dict[Site, np.ndarray]:
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
-@cached(LRUCache(256), condition=threading.Condition())
+@kept(256)
 def unfold(request: Request, device: str, site: Site, head: int, query: int) -> Unfolded:
     """One query of one head, stage by stage; see `model.readings.unfold`."""
     from model.readings.unfold import unfold as compute
@@ -82,7 +78,7 @@ def unfold(request: Request, device: str, site: Site, head: int, query: int) -> 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, head, query)
 
 
-@cached(LRUCache(512), condition=threading.Condition())
+@kept(512)
 def scaling(request: Request, device: str, site: Site) -> Scaling:
     """The heads of a site with the division by sqrt(d_k) and without; see `model.readings.scaling`."""
     from model.readings.scaling import of_site as compute
@@ -90,7 +86,7 @@ def scaling(request: Request, device: str, site: Site) -> Scaling:
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site)
 
 
-@cached(LRUCache(256), condition=threading.Condition())
+@kept(256)
 def random_scaling(keys: int, width: int) -> Scaling:
     """The same of random vectors over so many keys, a given width among those that are drawn."""
     from model.readings.scaling import WIDTHS, drawn
@@ -98,7 +94,7 @@ def random_scaling(keys: int, width: int) -> Scaling:
     return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
 
 
-@cached(LRUCache(MAX_BYTES // 4, getsizeof=lambda lens: lens.nbytes), condition=threading.Condition())
+@kept(MAX_BYTES // 4, weigh=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
     """What each decoder layer would say; see `model.readings.logit_lens`."""
     from model.readings.logit_lens import lens as compute
@@ -106,7 +102,7 @@ def lens(request: Request, device: str) -> Lens:
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
-@cached(LRUCache(1024), condition=threading.Condition())
+@kept(1024)
 def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tuple[Neighbour, ...]]:
     """The nearest tokens in each language that shares a table; see `model.readings.neighbours`."""
     from model.readings.neighbours import nearest as compute
@@ -114,7 +110,7 @@ def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tupl
     return compute(checkpoint(name, device), token, side)
 
 
-@cached(LRUCache(16), condition=threading.Condition())
+@kept(16)
 def survey(name: str, device: str, side: Side) -> Survey | None:
     """How far a joint table keeps its languages apart; see `model.readings.neighbours`."""
     from model.readings.neighbours import survey as compute
@@ -122,7 +118,7 @@ def survey(name: str, device: str, side: Side) -> Survey | None:
     return compute(checkpoint(name, device), side)
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@kept(64)
 def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
     """Sinusoidal or rotary positions, measured; see `model.readings.position_numbers`."""
     from model.readings.position_numbers import scheme_numbers as compute
@@ -130,7 +126,7 @@ def position_numbers(scheme: str, count: int, width: int, base: float, shift: in
     return compute(scheme, count, width, base, shift)
 
 
-@cached(LRUCache(64), condition=threading.Condition())
+@kept(64)
 def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -> PositionNumbers:
     """The learned positions of one side of a checkpoint, measured; see `model.readings.position_numbers`."""
     from model.readings.position_numbers import learned_numbers as compute
@@ -139,7 +135,7 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     return compute(learned_table(checkpoint(name, device), side), count, shift)
 
 
-@cached(LRUCache(256), condition=threading.Condition())
+@kept(256)
 def sentence_positions(request: Request, device: str, side: str) -> SentencePositions:
     """What positions do to the likeness of a sentence's tokens; see `model.readings.sentence_positions`."""
     from model.readings.sentence_positions import sentence_positions as compute
@@ -147,7 +143,7 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), side)
 
 
-@cached(LRUCache(1024), condition=threading.Condition())
+@kept(1024)
 def position_variant(request: Request, device: str) -> Variant:
     """What the request's edit of positions does; its analysis, decoded again, is kept for the other pages."""
     from model.readings.sentence_positions import variant as compute
@@ -155,7 +151,7 @@ def position_variant(request: Request, device: str) -> Variant:
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
-@cached(LRUCache(2048), condition=threading.Condition())
+@kept(2048)
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     """What each mask switch would do; see `model.experiments.effects`."""
     from model.experiments.effects import mask_effects as compute
@@ -163,7 +159,7 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
-@cached(LRUCache(512), key=lambda request, device, progress: (request, device), condition=threading.Condition())
+@kept(512, beside=("progress",))
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
     """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
     from model.experiments.effects import head_effects as compute
@@ -171,7 +167,7 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     return compute(checkpoint(request.checkpoint, device), request, progress)
 
 
-@cached(LRUCache(256), condition=threading.Condition())
+@kept(256)
 def leak_test(request: Request, device: str) -> LeakReport:
     """Whether anything sees what it must not; see `model.experiments.leaks`."""
     from model.experiments.leaks import leak_test as compute
@@ -179,7 +175,7 @@ def leak_test(request: Request, device: str) -> LeakReport:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
-@cached(LRUCache(256), condition=threading.Condition())
+@kept(256)
 def experiment(name: str, request: Request, device: str) -> Answer:
     """The measured answer of a ready experiment; ValueError where there is none of this name."""
     from model.experiments.ready import EXPERIMENTS
@@ -189,12 +185,6 @@ def experiment(name: str, request: Request, device: str) -> Answer:
             return known.run(checkpoint(request.checkpoint, device), request)
     names = ", ".join(known.name for known in EXPERIMENTS)
     raise ValueError(f"There is no experiment {name!r}; expected one of {names}.")
-
-
-@cached(LRUCache(MAX_DRAWN), key=lambda key, draw: key, condition=threading.Condition())
-def cached_figure(key: Hashable, draw: Callable[[], T]) -> T:
-    """What `draw` makes, kept under everything that decides how it looks: most runs change one thing of many."""
-    return draw()
 
 
 _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
@@ -209,22 +199,7 @@ def refresh(name: str) -> None:
         return
     if _stamps.setdefault(name, stamp) != stamp:
         _stamps[name] = stamp
-        for kept in (
-            checkpoint,
-            analyse,
-            value_norms,
-            unfold,
-            mask_effects,
-            head_effects,
-            leak_test,
-            experiment,
-            cached_figure,
-        ):
-            kept.cache_clear()
-        for kept in (scaling, lens, neighbours, survey):  # of the page Inside
-            kept.cache_clear()
-        for kept in (learned_numbers, sentence_positions, position_variant):  # of the page Positions
-            kept.cache_clear()
+        forget()
 
 
 def checkpoint_names() -> tuple[str, ...]:

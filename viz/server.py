@@ -2,6 +2,7 @@
 
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
+LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
 from __future__ import annotations
@@ -92,6 +93,16 @@ def fault_of(host: str, number: int) -> str | None:
     return None
 
 
+def show_errors(wanted: str) -> None:
+    """Where LAB_DEBUG is 1 errors are shown in full. ValueError for what is neither 1, 0 nor nothing."""
+    if wanted not in ("", "0", "1"):
+        raise ValueError(f"LAB_DEBUG is {wanted!r}; expected 1, 0 or nothing.")
+    if wanted == "1":
+        import streamlit as st
+
+        st.set_option("client.showErrorDetails", "full")
+
+
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
@@ -107,6 +118,11 @@ def main() -> int:
         print(fault, file=sys.stderr)
         return 2
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
+    try:
+        show_errors(os.environ.get("LAB_DEBUG", ""))
+    except ValueError as fault:
+        print(fault, file=sys.stderr)
+        return 2
     sys.path.insert(0, str(ROOT))
 
     import streamlit as st

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ from model.edits.kinds import EditError
 from model.edits.kinds import parse as parse_edit
 from model.edits.switches import switch_of
 from model.inference.request import Request
+from viz import pages
 from viz.links import link, parse
 from viz.view import View, with_intervention
 
@@ -41,7 +43,7 @@ _DRAWN = {*_CONTROLS, "strategy", "seed"}
 _EXPERIMENTAL = {"checkpoint", "source", "pad", "causal_mask", "padding_mask", "edits"}
 
 
-def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
+def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     """The view of this run, and what was wrong with its link. Where the link differs from what was last written it wins,
     unless this run was started by a widget: then the browser had not yet heard of the last link; or by the way from one
     page to another, whose link is empty: then the view goes with the visitor."""
@@ -55,6 +57,7 @@ def open_view(page: str = "translate") -> tuple[View, tuple[str, ...]]:
     if "view" not in session or (incoming != session["link"] and not touched):
         back = not incoming and page in session.get("bare", {})
         session["view"], session["faults"] = (session["bare"][page], ()) if back else parse(incoming)
+        session["faults"] = (*session.pop("lost", ()), *session["faults"])
         session["kept bare"] = back
         session["complaints"] = {}
         session["link"] = incoming
@@ -202,8 +205,8 @@ def settle(view: View) -> None:
 
 
 def go_to(page: str) -> None:
-    """Goes to another page's file at the next run, and takes the view along; called from callbacks."""
-    st.session_state["next page"] = page
+    """Goes to another page, by its name, at the next run, and takes the view along; called from callbacks."""
+    st.session_state["next page"] = pages.find(page).file
     change()
 
 
@@ -211,6 +214,22 @@ def leave() -> None:
     """Ends the run and begins that of the page which a callback has asked for; nothing where none has."""
     if page := st.session_state.pop("next page", None):
         st.switch_page(page)
+
+
+def lost() -> str:
+    """The last part of the address that a visitor has come to, where no page stands there; empty otherwise, and in every run
+    but a visitor's first. Streamlit decides whether this part is a page's place or belongs to the lab's own address."""
+    if "view" in st.session_state or "lost" in st.session_state:
+        return ""
+    name = unquote(urlsplit(st.context.url or "").path.rstrip("/").rpartition("/")[2])
+    return "" if name in [page.name for page in pages.PAGES[1:]] else name
+
+
+def lead_back(name: str) -> None:
+    """Ends the run and begins that of the first page, which says that no page stands at this address. The link is kept."""
+    first = pages.PAGES[0]
+    st.session_state["lost"] = () if name == first.name else (pages.unknown_address(name),)
+    st.switch_page(first.file, query_params=st.query_params.to_dict())
 
 
 def theme_mode() -> Literal["light", "dark"]:

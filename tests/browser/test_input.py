@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.browser.conftest import translation, type_sentence
+from viz.pages import unknown_address
 
 TAGS = ("<script>alert(1)</script>", "</s> <pad> <s>")
 
@@ -54,3 +55,12 @@ def test_a_checkpoint_that_is_not_there_is_named(visit):
     fault = page.locator(".lab-fault")
     fault.wait_for()
     assert "There is no checkpoint 'nothere'" in fault.inner_text() and "en-fr" in fault.inner_text()
+
+
+def test_an_address_that_is_no_page_s_is_told_and_the_first_page_shown(visit):
+    page = visit("nonsense?step=3")
+    note = page.locator(".lab-note.warn")
+    assert note.inner_text() == unknown_address("nonsense")
+    assert page.locator("h1").inner_text() == "Translate"
+    assert page.get_by_role("dialog").count() == 0
+    page.wait_for_url("**/?step=3")

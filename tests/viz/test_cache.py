@@ -15,7 +15,7 @@ from model.edits.intervention import Intervention
 from model.experiments import effects
 from model.inference import analyse as inference
 from model.inference.request import Request, RequestError
-from viz import cache
+from viz import cache, keep
 
 MANY = 8
 
@@ -190,15 +190,59 @@ def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
             array[...] = np.zeros_like(array)
 
 
-def test_changed_files_of_a_checkpoint_are_noticed_and_unchanged_ones_keep_what_is_known(monkeypatch, tmp_path):
+# -- what is declared in one place -------------------------------------------------------------------------------------
+
+
+def made_up(request: str, device: str, progress: object) -> object:
+    return object()
+
+
+def made_up_figure(request: str, device: str, step: int = 0) -> object:
+    return object()
+
+
+def other_figure(request: str, device: str, step: int = 0) -> object:
+    return object()
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """A computation and two figures that are declared here alone."""
+    monkeypatch.setattr(keep, "_forget", [*keep._forget])
+    figures = keep.cached_figure(made_up_figure), keep.cached_figure(other_figure)
+    return keep.kept(2, beside=("progress",))(made_up), *figures
+
+
+def test_changed_files_of_a_checkpoint_clear_all_that_is_declared_and_others_nothing(monkeypatch, tmp_path, declared):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text("{}")
     monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    drawn = [cache.cached_figure("a picture", object)]
-    for content in (None, None, '{"schema": 1}', None):
-        if content:
-            (tmp_path / "mine" / "config.json").write_text(content)
+    number, figure, _ = declared
+
+    def found() -> tuple[object, object]:
         cache.refresh("mine")
-        drawn.append(cache.cached_figure("a picture", object))
-    assert drawn[0] is drawn[1] is drawn[2]
-    assert drawn[3] is drawn[4] is not drawn[2]
+        return number("a", "cpu", print), figure("a", "cpu")
+
+    first = found()
+    assert found() == first
+    (tmp_path / "mine" / "config.json").write_text('{"schema": 1}')
+    second = found()
+    assert first[0] is not second[0]
+    assert first[1] is not second[1]
+    assert found() == second
+
+
+def test_the_key_is_the_function_and_its_arguments_however_they_are_passed(declared):
+    number, figure, other = declared
+    drawn = figure("a", "cpu", 3)
+    assert drawn is figure("a", step=3, device="cpu")
+    assert figure("a", "cpu") is figure("a", "cpu", 0)
+    assert len({drawn, figure("b", "cpu", 3), figure("a", "cuda", 3), figure("a", "cpu", 4), other("a", "cpu", 3)}) == 5
+    assert number("a", "cpu", print) is number("a", "cpu", repr)  # who hears of the progress is no part of it
+    assert number("a", "cpu", print) is not number("a", "cuda", print)
+
+
+def test_a_figure_that_captures_what_is_not_in_its_key_is_refused():
+    mode = "dark"
+    with pytest.raises(ValueError, match="captures mode; expected a function that draws from its arguments alone"):
+        keep.cached_figure(lambda request, device: mode)

@@ -69,6 +69,21 @@ def test_an_address_that_cannot_be_used_ends_in_one_line_and_status_2():
     assert "PORT=" in done.stderr
 
 
+def test_a_debug_variable_that_is_neither_on_nor_off_ends_in_one_line_and_status_2():
+    done = ended(LAB_DEBUG="perhaps")
+    assert (done.returncode, done.stderr) == (2, "LAB_DEBUG is 'perhaps'; expected 1, 0 or nothing.\n")
+
+
+@pytest.mark.parametrize(("wanted", "shown"), [("", "none"), ("0", "none"), ("1", "full")])
+def test_errors_are_shown_in_full_where_that_is_wanted_and_nowhere_else(wanted, shown):
+    code = (
+        f"from viz.server import show_errors; show_errors({wanted!r})\n"
+        "from streamlit import config; print(config.get_option('client.showErrorDetails'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == shown, done.stderr
+
+
 def test_the_page_can_be_written_before_torch_is_imported():
     code = f"import sys, {', '.join(TORCHLESS.split())}; print([n for n in ('torch', 'tokenizers') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

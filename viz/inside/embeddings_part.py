@@ -13,11 +13,14 @@ from model.config import CONTROL_TOKENS
 from model.inference.predictions import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
+from viz.keep import cached_figure
 from viz.links import MAX_WORD
 from viz.shared import controls, texts
 from viz.view import View
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from model.checkpoint import Checkpoint
     from model.readings.neighbours import Neighbour, Side
     from model.text.tokenizer import Tokenizer
@@ -124,11 +127,10 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
     counts = _counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
         texts.note("That is too rarely for its use to have placed it: these neighbours tell little.", warn=True)
-    letters = max((len(tokenizer.piece(n.id)) for near in found.values() for n in near), default=1)
     with st.container(key=f"near_lists_{side}"):
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
-                _list(view, loaded, (token, side), language, near, sentence, letters, mode)
+                _list(view, loaded, (token, side), language, near, sentence, mode)
     for sentence_ in apart(view, loaded, side):
         texts.note(sentence_)
 
@@ -140,24 +142,20 @@ def _list(
     language: str,
     near: tuple[Neighbour, ...],
     sentence: Sequence[int],
-    letters: int,
     mode: theme.Mode,
 ) -> None:
     from model.readings.neighbours import name_of
 
     token, side = of
     tokenizer, counts = _tokenizer(loaded, side), _counts(loaded, side)
-    name = "All tokens" if language == "unknown" else loaded.languages[language == "target"]
+    name = _language(loaded, language)
     texts.site_title(HUES[language], html.escape(name))
     if not near:
         texts.note(f"No other token was seen {RARE} times here.")
         return
     labels = [tokenizer.piece(n.id) for n in near]
-    key, drawn = f"near-{side}-{language}", ("near", view.checkpoint, view.device, token, side, language, mode)
-    cosines = np.array([n.cosine for n in near])
-    figure = cache.cached_figure(
-        drawn, lambda: neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
-    )
+    key = f"near-{side}-{language}"
+    figure = drawn(view.checkpoint, view.device, token, side, language, mode)
 
     def clicked() -> None:
         picked = state.component_value(key, "selection")
@@ -176,6 +174,21 @@ def _list(
         alt=f"{name}, nearest to {tokenizer.piece(token)}: "
         + ", ".join(f"{label} {n.cosine:.2f}" for label, n in zip(labels, near, strict=True)),
     )
+
+
+@cached_figure
+def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, mode: theme.Mode) -> go.Figure:
+    """The neighbours in one language, with room for the labels of all: charts beside one another have one scale."""
+    loaded, found = cache.checkpoint(checkpoint, device), cache.neighbours(checkpoint, device, token, side)
+    tokenizer, near, name = _tokenizer(loaded, side), found[language], _language(loaded, language)
+    letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
+    labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
+    return neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
+
+
+def _language(loaded: Checkpoint, language: str) -> str:
+    """The name of a side's language, as it stands above its list."""
+    return "All tokens" if language == "unknown" else loaded.languages[language == "target"]
 
 
 def told(near: Neighbour, language: str) -> str:

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.inference.request import Request
 from viz import cache, state, theme
 from viz.inside.lens_figure import lens_map
+from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.view import View
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
     from model.readings.logit_lens import Lens
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
@@ -31,11 +35,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         "A column is a step, a row what the decoder would say if it ended after that layer: the likeliest token is written, "
         "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step."
     )
-    says = [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
-    key = ("lens", page_data.request, view.device, step, mode)
-    figure = cache.cached_figure(
-        key, lambda: lens_map(lens.probability, says, lens.rank, layers, trace.outputs.labels, step, mode)
-    )
+    says = _says(lens, tokenizer)
+    figure = drawn(page_data.request, view.device, step, mode)
     with st.container(key="lens_map"):
         st.plotly_chart(
             figure,
@@ -55,6 +56,19 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         "Read early rows with care: the last norm and the projection were trained for the last layer alone; no layer before "
         "it was ever taught to speak through them."
     )
+
+
+@cached_figure
+def drawn(request: Request, device: str, step: int, mode: theme.Mode) -> go.Figure:
+    """All layers at all steps, one of which is chosen; steps count from 0."""
+    lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.outputs.labels
+    says = _says(lens, cache.checkpoint(request.checkpoint, device).target_tokenizer)
+    return lens_map(lens.probability, says, lens.rank, layer_names(len(says)), steps, step, mode)
+
+
+def _says(lens: Lens, tokenizer: Tokenizer) -> list[list[str]]:
+    """The likeliest token of every layer at every step."""
+    return [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
 
 
 def layer_names(rows: int) -> list[str]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
 from viz import cache, state, theme
 from viz.inside.blueprint import blueprint, payload
+from viz.keep import cached_figure
 from viz.view import PARTS, View
-
-_PAGES = {place: f"viz/{place.replace('-', '_')}/page.py" for place in ("heads", "positions", "what-if", "translate")}
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
-    trace = page_data.analysis.trace
-    drawn = (view.kind, view.layer, view.step, mode)
-
-    def made() -> dict:
-        blocks = plan(page_data.loaded, len(trace.source), len(trace.inputs))
-        return payload(blocks, trace, view, mode, rotary=page_data.loaded.config.positions == "rotary")
-
-    data = cache.cached_figure(("map", page_data.request, view.device, drawn), made)
+    data = picture(page_data.request, view.device, view, mode)
     blueprint(data, on_choose=lambda kind, layer: state.change(kind=kind, layer=layer), on_open=_open)
+
+
+@cached_figure
+def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
+    """What the picture needs."""
+    loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
+    blocks = plan(loaded, len(trace.source), len(trace.inputs))
+    return payload(blocks, trace, view, mode, rotary=loaded.config.positions == "rotary")
 
 
 def _open(place: str, kind: str | None, layer: int | None) -> None:
@@ -30,4 +33,4 @@ def _open(place: str, kind: str | None, layer: int | None) -> None:
         state.change(part=place, **site)
     else:
         state.change(**site)
-        state.go_to(_PAGES[place])
+        state.go_to(place)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from model.inference.request import Request
 from model.trace import KINDS, Site
 from viz import cache, state, theme
 from viz.inside.scaling_figure import scaling_chart
+from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.view import View
 
@@ -40,7 +42,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
     own = cache.scaling(page_data.request, view.device, site)
-    random = cache.random_scaling(max(2, own.keys), config.head_dim)
+    random = _random(own, config.head_dim)
     chosen = None if view.head is None else view.head - 1
     _legend(shown, own, mode)
     for column, name in zip(st.columns(3, gap="medium"), CHARTS, strict=True):
@@ -48,8 +50,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             title, how = CHARTS[name]
             texts.write(f'<h2 class="lab-label">{title}</h2>')
             texts.note(how)
-            key = ("scaling", page_data.request, view.device, site, chosen, name, mode)
-            figure = cache.cached_figure(key, lambda name=name: _chart(random, own, name, chosen, site.kind, mode))
+            figure = drawn(page_data.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(f"scaling-{name}"), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
@@ -61,6 +62,19 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         if own.queries:
             texts.note(trained(own))
         _whole_model(page_data, view)
+
+
+@cached_figure
+def drawn(request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode) -> go.Figure:
+    """One chart, by its name, with a head framed; it counts from 0."""
+    own = cache.scaling(request, device, site)
+    random = _random(own, cache.checkpoint(request.checkpoint, device).config.head_dim)
+    return _chart(random, own, name, chosen, site.kind, mode)
+
+
+def _random(own: Scaling, width: int) -> Scaling:
+    """Random vectors over as many keys as the heads have."""
+    return cache.random_scaling(max(2, own.keys), width)
 
 
 def _picks(view: View, layers: int, heads: int) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import streamlit as st
 
+from model.inference.request import Request
 from model.trace import KINDS, Site
 from viz import cache, state, theme
 from viz.inside.stages import payload, stages
+from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.view import View
 
@@ -29,9 +32,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     query = min(asked, len(trace.queries(site))) - 1
     if view.kind == "encoder" and asked > query + 1:
         texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
-    unfolded = cache.unfold(page_data.request, view.device, site, head, query)
-    key = ("stages", page_data.request, view.device, site, head, query, mode)
-    data = cache.cached_figure(key, lambda: payload(unfolded, page_data.loaded, trace, mode))
+    data = unfolded(page_data.request, view.device, site, head, query, mode)
     if view.stage > MOST_STAGES:
         texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True)
     stages(
@@ -40,6 +41,13 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         on_query=lambda number: state.change(**{"token" if view.kind == "encoder" else "step": number}),
         on_next=lambda kind, layer: state.change(kind=kind, layer=layer, stage=1),
     )
+
+
+@cached_figure
+def unfolded(request: Request, device: str, site: Site, head: int, query: int, mode: theme.Mode) -> dict[str, Any]:
+    """What the stages need; head and query count from 0."""
+    found = cache.unfold(request, device, site, head, query)
+    return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).whole, mode)
 
 
 def _picks(view: View, layers: int, heads: int) -> None:

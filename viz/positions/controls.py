@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.config import MAX_TOKENS, SCHEMES
+from model.config import SCHEMES
 from model.edits.intervention import Intervention
 from model.edits.kinds import Labels, Positions, parse
 from viz import cache, state, theme
-from viz.positions import figures
 from viz.positions import texts as position_texts
+from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts
 from viz.view import MAX_PE_SHIFT, View, unedited, with_intervention
 
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.request import Request
-    from model.readings.position_numbers import PositionNumbers
-    from model.readings.sentence_positions import SentencePositions
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
-STRIPS = 4
 REPEATED = "The dog sees the dog."
 
 
@@ -55,21 +52,21 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             texts.label("table of the")
             _side_pick("table side", view)
     if view.scheme == "learned":
-        found = _learned(view)
-        if found is None:
+        scheme = _learned(view)
+        if scheme is None:
             return
-        name, numbers = found
+        name = scheme.checkpoint
     else:
         _sliders(view, view.pe_width)
-        numbers = cache.position_numbers(view.scheme, view.pe_count, view.pe_width, view.pe_base, view.pe_shift)
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base)
         name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
-    for sentence, warn in position_texts.limits(view, numbers, name):
+    for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
         texts.note(sentence, warn)
-    _six(view, numbers, name, mode)
+    _six(view, scheme, mode)
 
 
-def _learned(view: View) -> tuple[str, PositionNumbers] | None:
-    """The checkpoint whose learned table is shown, with its numbers; None, and a sentence, where there is none."""
+def _learned(view: View) -> Scheme | None:
+    """The learned table that is shown, once it is measured; None, and a sentence, where there is none."""
     from model.readings.sentence_positions import learned_checkpoint
 
     name = learned_checkpoint(view.checkpoint)
@@ -80,12 +77,13 @@ def _learned(view: View) -> tuple[str, PositionNumbers] | None:
         if name != view.checkpoint:
             cache.refresh(name)
         width = cache.checkpoint(name, view.device).config.d_model
-        numbers = cache.learned_numbers(name, view.device, side_of(view), view.pe_count, view.pe_shift)
+        scheme = Scheme("learned", view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
+        scheme.numbers()
     except ValueError as fault:
         texts.fault(str(fault))
         return None
     _sliders(view, width, learned=True)
-    return name, numbers
+    return scheme
 
 
 def _side_pick(key: str, view: View) -> None:
@@ -131,34 +129,9 @@ def _pair(view: View, width: int) -> int:
     return min(view.pe_pair, width // 2 - 1)
 
 
-def strips(pair: int, width: int) -> tuple[int, ...]:
-    """The pairs whose curves are drawn: the one that is followed, and others spread over the first half of the table, whose
-    waves are short enough to be seen."""
-    spread = [round(n * (width // 4) / (STRIPS - 1)) for n in range(STRIPS)]
-    if pair not in spread:
-        spread[min(range(STRIPS), key=lambda n: abs(spread[n] - pair))] = pair
-    return tuple(sorted({i for i in spread if i < width // 2}))
-
-
-def _six(view: View, found: PositionNumbers, name: str, mode: theme.Mode) -> None:
-    width = found.values.shape[1]
-    pair, ends = (
-        _pair(view, width),
-        (MAX_TOKENS, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training"),
-    )
-    key = (name, side_of(view) if view.scheme == "learned" else "", view.pe_count, view.pe_shift, pair, mode)
-    drawn = strips(pair, width)
-    names = [position_texts.strip(i, found, view) for i in drawn]
-    shown: dict[str, Callable[[], go.Figure]] = {
-        "table": lambda: figures.table_map(found.values, pair, mode, *ends),
-        "curves": lambda: figures.curves(found.values, drawn, pair, names, mode),
-        "distance": lambda: figures.distance_chart(
-            found.mean, found.least, found.most, view.pe_shift, mode, found.random_mean
-        ),
-        "similarity": lambda: figures.similarity_map(found.similarity, mode, *ends),
-        "shift": lambda: figures.shift_chart(found.values, found.rotated, found.reached, pair, view.pe_shift, mode),
-        "residual": lambda: figures.residual_chart(found.residual, mode),
-    }
+def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
+    found = scheme.numbers()
+    pair = _pair(view, found.values.shape[1])
     told = position_texts.readings(view, found, pair)
     with st.container(key="pe_grid"):
         for row in (("table", "curves", "distance"), ("similarity", "shift", "residual")):
@@ -169,11 +142,10 @@ def _six(view: View, found: PositionNumbers, name: str, mode: theme.Mode) -> Non
                     texts.note(reading)
                     if what in ("shift", "residual") and not len(found.residual):
                         continue
-                    _chart(f"pe figure {what}", ("positions", what, *key), shown[what], f"{title}. {reading}")
+                    _chart(f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
 
 
-def _chart(key: str, drawn_as: tuple, draw: Callable[[], go.Figure], alt: str) -> None:
-    figure = cache.cached_figure(drawn_as, draw)
+def _chart(key: str, figure: go.Figure, alt: str) -> None:
     config = controls.picture(key.replace(" ", "-"))
     st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
 
@@ -197,29 +169,11 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             texts.label("No token stands twice here.")
             st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
-    key = ("positions", request, view.device, side, mode)
-    for column, (name, title, values, limit) in zip(st.columns(3, gap="medium"), _maps(found), strict=True):
+    for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
         with column:
             texts.write(f'<h3 class="lab-label">{title}</h3>')
             alt = position_texts.token_alt(title, found.labels, values)
-            draw = lambda v=values, m=limit: figures.token_map(v, found.labels, found.repeated, mode, m)  # noqa: E731
-            _chart(f"pe tokens {name}", (*key, name), draw, alt)
-
-
-def _maps(found: SentencePositions) -> list[tuple]:
-    """Key, title, values and limit of the three maps."""
-    if found.both is not None:
-        return [
-            ("alone", "Embeddings alone", found.alone, 1.0),
-            ("positions", "Positions alone", found.positions, 1.0),
-            ("both", "Both, added", found.both, 1.0),
-        ]
-    most = float(max(abs(found.scores_without).max(), abs(found.scores_with).max()))
-    return [
-        ("alone", "Embeddings alone", found.alone, 1.0),
-        ("without", "Scores of layer 1 without positions", found.scores_without, most),
-        ("with", "Scores of layer 1 with positions", found.scores_with, most),
-    ]
+            _chart(f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
 def variants_part(page_data: cache.PageData, view: View) -> None:

@@ -30,7 +30,7 @@ def formula(scheme: str) -> str:
     return f'<span class="lab-note lab-formula">{_FORMULAS[scheme]}</span>'
 
 
-def strip(pair: int, found: PositionNumbers, view: View) -> str:
+def strip(pair: int, found: PositionNumbers) -> str:
     """The name of a pair's curves, with its wavelength where it has one."""
     if found.wavelengths is None:
         return f"i = {pair}"

@@ -263,7 +263,7 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
                         f"{number}",
                         key=f"sentence {number}",
                         type="primary" if number == chosen else "secondary",
-                        help="PageData at this sentence",
+                        help="Look at this sentence",
                         on_click=state.change,
                         kwargs={"sentence": number},
                     )

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import tiny
-from viz_helpers import Lab, numbers
+from viz_helpers import INSIDE, Lab, numbers
 
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
@@ -16,7 +16,6 @@ from model.inference.request import Request
 from model.trace import KINDS, Site
 from viz import cache
 
-INSIDE = "viz/inside/page.py"
 SENTENCE = "The dog sleeps under the table."
 
 

@@ -8,18 +8,17 @@ import re
 import numpy as np
 import pytest
 import tiny
-from viz_helpers import WHAT_IF, Lab, numbers, read
+from viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
 
 from model import checkpoint as checkpoints
 from model.config import SCHEMES
 from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
-from viz import cache
+from viz import cache, keep
 from viz.positions import controls as position_controls
-from viz.positions.controls import strips
+from viz.positions.drawn import strips
 from viz.view import MAX_PE_WIDTH
 
-POSITIONS = "viz/positions/page.py"
 SENTENCE = "The dog sees the dog."
 SIX = 6  # figures of a scheme
 DRAWN = ["WIDTHS", "BASES", "COUNTS"]
@@ -48,13 +47,11 @@ def only(monkeypatch, tokenizer, tmp_path):
             *others, _ = function.__defaults__
             monkeypatch.setattr(function, "__defaults__", (*others, tmp_path))
         monkeypatch.setattr("model.readings.sentence_positions.learned_checkpoint.__defaults__", (tmp_path,))
-        for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.cached_figure):
-            kept.cache_clear()
+        keep.forget()
         return kind
 
     yield made
-    for kept in (cache.checkpoint, cache.analyse, cache.learned_numbers, cache.sentence_positions, cache.cached_figure):
-        kept.cache_clear()
+    keep.forget()
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])

@@ -1,0 +1,119 @@
+"""What every page does, shown by a page that is made up here and declared in the table alone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+from viz_helpers import HEADS, TIMEOUT, TRANSLATE, Lab
+
+from viz import pages, state
+from viz.pages import Page
+
+MADE_UP = """
+import streamlit as st
+from viz import state
+from viz.shared import frame, texts
+
+def draw(shown):
+    with shown.places.body:
+        shown.notes()
+        texts.note(f"{shown.found} at step {shown.view.step}")
+        st.button("Away", key="away", on_click=state.go_to, args=("heads",))
+
+def without(view, places):
+    with places.body:
+        texts.note("drawn all the same")
+
+frame.show("made-up", draw, compute=lambda page_data: page_data.loaded.name, without=without)
+"""
+
+
+class MadeUp(Page):
+    file = ""
+
+
+@pytest.fixture
+def made_up(monkeypatch, tmp_path) -> str:
+    """A page that is nowhere but in the table, and its file."""
+    file = tmp_path / "page.py"
+    file.write_text(MADE_UP)
+    monkeypatch.setattr(MadeUp, "file", str(file))
+    monkeypatch.setattr(pages, "PAGES", (*pages.PAGES, MadeUp("made-up", "Made up", "Is this a page?")))
+    return str(file)
+
+
+def test_a_page_in_the_table_is_in_the_navigation_and_does_what_every_page_does(made_up):
+    assert pages.unknown_address("x").endswith("Positions, What if and Made up.")
+    lab = Lab(made_up, step="900")
+    assert any("<h1>Made up</h1><p>Is this a page?</p>" in text for text in lab.html)
+    (note,) = [text for text in lab.sentences("lab-note") if text.startswith("en-fr at step")]
+    last = int(note.rpartition(" ")[2])
+    assert 1 < last < 900  # fitted to the sentence
+    assert lab.link == {"step": str(last)}
+    lab.at.button(key="away").click()
+    assert lab.run().all_heads  # a way to another page is followed
+    assert lab.go(made_up).box == lab.box
+
+
+def test_every_page_follows_a_way_to_another():
+    lab = Lab()
+    for page in (*pages.PAGES[1:], pages.PAGES[0]):
+        lab.at.session_state["next page"] = page.file
+        assert any(f"<h1>{page.title}</h1>" in text for text in lab.run().html)
+
+
+def test_where_the_sentence_fails_every_page_says_so_once_and_offers_a_way_out(made_up):
+    for page in pages.PAGES:
+        lab = Lab(page.file, text="", edits="off_cross.3")
+        assert len(lab.faults) == 1, page.name
+        assert lab.faults[0].startswith("The sentence is empty")
+        assert list(lab.edits) == ["off_cross.3"]
+        assert ("drawn all the same" in lab.sentences("lab-note")) is (page.name == "made-up")
+
+
+def test_every_page_has_a_folder_of_its_name_and_no_name_stands_twice():
+    for page in pages.PAGES:
+        assert (pages.ROOT / page.file).is_file()
+    assert len({page.name for page in pages.PAGES}) == len(pages.PAGES)
+    assert (pages.find("translate").file, pages.find("heads").file) == (TRANSLATE, HEADS)
+
+
+def test_a_page_that_is_not_there_is_told_with_those_that_are():
+    with pytest.raises(ValueError, match="There is no page 'nonsense'; expected one of translate, heads, inside"):
+        pages.find("nonsense")
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("http://127.0.0.1:8501/nonsense", "nonsense"),
+        ("http://lab.example/proxy/not-heads/", "not-heads"),
+        ("http://127.0.0.1:8501/%C3%A9t%C3%A9", "été"),
+        ("http://127.0.0.1:8501/translate", "translate"),  # the first page stands at the root
+        ("http://127.0.0.1:8501/heads", ""),
+        ("http://127.0.0.1:8501/", ""),
+        (None, ""),
+    ],
+)
+def test_the_address_that_a_visitor_came_to_may_be_none_of_the_pages(monkeypatch, url, name):
+    monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
+    monkeypatch.setattr(st, "session_state", {})
+    assert state.lost() == name
+    monkeypatch.setattr(st, "session_state", {"view": None})
+    assert state.lost() == ""  # from the second run on Streamlit knows the page
+
+
+def test_who_comes_to_an_address_without_a_page_is_told_on_the_first_page_until_something_is_done(monkeypatch):
+    monkeypatch.setattr(state, "lost", lambda: "" if "view" in st.session_state else "nonsense")
+    lab = Lab.__new__(Lab)
+    lab.at = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
+    lab.at._page_hash = calc_hash("nonsense")
+    lab.at.query_params["step"] = "3"
+    assert lab.run().warnings == [pages.unknown_address("nonsense")]
+    assert lab.timeline["step"] == 3
+    lab.switch("causal", False)
+    assert lab.warnings == []

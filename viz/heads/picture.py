@@ -1,0 +1,65 @@
+"""All heads as they are drawn for a view, and the choices above them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from model.inference.request import Request
+from model.readings.head_maps import MEASURES
+from model.readings.head_metrics import orders
+from viz import cache, state, theme
+from viz.heads import all_heads
+from viz.keep import cached_figure
+from viz.shared import texts
+from viz.shared.frame import Shown
+from viz.view import View
+
+
+def draw(shown: Shown) -> None:
+    """The translation, the choices, the thumbnails of all heads and one of them large."""
+    page_data, view = shown.page_data, shown.view
+    with shown.places.body:
+        shown.notes()
+        with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
+            said = shown.analysis.translation or "(empty: it ends at once)"
+            texts.label(f"{page_data.loaded.languages[1]}: {said}")
+            st.space("stretch")
+            texts.label("Order by")
+            _segments("Order by", orders(), "order", view.order)
+            _segments("Measure", MEASURES, "measure", view.measure)
+        all_heads.heads(
+            thumbnails(page_data.request, view.device, view.order, shown.mode),
+            payload(page_data.request, view.device, view, shown.mode),
+            on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
+            on_set=lambda name, value: state.change(**{name: value}),
+            on_unfold=_unfold,
+        )
+
+
+@cached_figure
+def thumbnails(request: Request, device: str, order: str, mode: theme.Mode) -> dict[str, Any]:
+    return all_heads.thumbnails(cache.analyse(request, device).whole, order, mode)
+
+
+@cached_figure
+def payload(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
+    return all_heads.payload(cache.analyse(request, device).whole, cache.value_norms(request, device), view, mode)
+
+
+def _unfold() -> None:
+    """To the stages of the head that is chosen."""
+    state.change(part="stages", stage=1)
+    state.go_to("inside")
+
+
+def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:
+    st.segmented_control(
+        name,
+        options,
+        required=True,
+        format_func=str.capitalize,
+        label_visibility="collapsed",
+        **state.bind(field, field, value),
+    )

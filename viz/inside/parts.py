@@ -1,0 +1,36 @@
+"""The parts of the page Inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz import cache, state, theme
+from viz.inside import embeddings_part, lens_part, map_part, scale_part, stages_part
+from viz.shared.frame import Shown
+from viz.view import View
+
+# A part of the page: how it is called, and what draws it.
+PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]] = {
+    "stages": ("One head", stages_part.draw),
+    "map": ("Map", map_part.draw),
+    "scale": ("Why √dₖ?", scale_part.draw),
+    "lens": ("Logit lens", lens_part.draw),
+    "embeddings": ("Embeddings", embeddings_part.draw),
+}
+
+
+def draw(shown: Shown) -> None:
+    """Which part, and that part."""
+    with shown.places.body:
+        st.segmented_control(
+            "Part",
+            list(PARTS),
+            required=True,
+            format_func=lambda name: PARTS[name][0],
+            label_visibility="collapsed",
+            **state.bind("part", "part", shown.view.part),
+        )
+        shown.notes()
+        PARTS[shown.view.part][1](shown.page_data, shown.view, shown.mode)

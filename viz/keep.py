@@ -1,0 +1,70 @@
+"""What is computed or drawn once for all visitors: a place for each kind of it, declared where it is computed."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from cachetools import LRUCache, cached
+
+MAX_DRAWN = 256
+F = TypeVar("F", bound=Callable[..., Any])
+
+_forget: list[Callable[[], None]] = []  # empties each place in which something is kept
+
+
+def kept(size: int, weigh: Callable[[Any], int] | None = None, beside: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Keeps what a function computes for all visitors, under all its arguments but those that stand `beside`.
+
+    `size` counts results, or bytes where `weigh` tells those of one; what was asked for the longest ago goes first. Who asks
+    for what is being computed waits for it. `forget` empties all that is declared in this way.
+    """
+
+    def declared(function: F) -> F:
+        room = LRUCache(size, getsizeof=weigh)
+        made = cached(room, key=_key(function, beside), condition=threading.Condition())(function)
+        _forget.append(made.cache_clear)
+        return made
+
+    return declared
+
+
+def cached_figure(build: F) -> F:
+    """Keeps what a function draws, under the function and all its arguments, in one place for all figures: most runs change
+    one thing of many. What decides how a figure looks must be an argument; a function that captures anything is refused.
+    """
+    if build.__closure__:
+        names = ", ".join(build.__code__.co_freevars)
+        raise ValueError(f"{build.__qualname__} captures {names}; expected a function that draws from its arguments alone.")
+    key = _key(build)
+    return cached(_figures, key=lambda *args, **named: (build, *key(*args, **named)), condition=_drawing)(build)
+
+
+def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
+    """The values of a call's arguments in the order of their names, however they are passed."""
+    signature = inspect.signature(function)
+
+    def key(*args: Hashable, **named: Hashable) -> tuple[Hashable, ...]:
+        bound = signature.bind(*args, **named)
+        bound.apply_defaults()
+        return tuple(value for name, value in bound.arguments.items() if name not in beside)
+
+    return key
+
+
+_figures: LRUCache = LRUCache(MAX_DRAWN)
+_drawing = threading.Condition()
+
+
+@_forget.append
+def _forget_figures() -> None:
+    with _drawing:
+        _figures.clear()
+
+
+def forget() -> None:
+    """Empties all that is kept."""
+    for empty in _forget:
+        empty()

@@ -1,0 +1,45 @@
+"""The pages of the lab, each declared once: its name, its title, and the question that it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page. Its name is the last part of its address; its folder is called the same, and holds its `page.py`."""
+
+    name: str
+    title: str
+    question: str
+
+    @property
+    def file(self) -> str:
+        """The file that draws the page, as it is found from the folder of app.py."""
+        return f"viz/{self.name.replace('-', '_')}/page.py"
+
+
+PAGES = (  # in the order of the navigation; a visitor arrives at the first
+    Page("translate", "Translate", "What does it say, and why this word?"),
+    Page("heads", "Heads", "What does every head do on this sentence?"),
+    Page("inside", "Inside", "How is one number made?"),
+    Page("positions", "Positions", "How does it know the order?"),
+    Page("what-if", "What if", "What happens when I break it?"),
+)
+
+
+def find(name: str) -> Page:
+    """The page of a name; ValueError where there is none."""
+    for page in PAGES:
+        if page.name == name:
+            return page
+    raise ValueError(f"There is no page {name!r}; expected one of {', '.join(page.name for page in PAGES)}.")
+
+
+def unknown_address(name: str) -> str:
+    """One sentence for a visitor who came to an address at which no page stands."""
+    titles = ", ".join(page.title for page in PAGES[:-1])
+    return f"There is no page at /{name}; {PAGES[0].title} is shown. The pages are {titles} and {PAGES[-1].title}."

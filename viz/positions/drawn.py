@@ -1,0 +1,94 @@
+"""The figures of the page Positions as they are drawn: of a scheme by itself, and of the tokens of a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.config import MAX_TOKENS
+from model.inference.request import Request
+from viz import cache, theme
+from viz.keep import cached_figure
+from viz.positions import figures
+from viz.positions import texts as position_texts
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.readings.position_numbers import PositionNumbers
+    from model.readings.sentence_positions import SentencePositions
+
+STRIPS = 4
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Which positions are measured. A learned table is that of a side of a checkpoint; it has its own width, and no base."""
+
+    name: str
+    count: int
+    shift: int
+    width: int = 0
+    base: float = 0.0
+    checkpoint: str = ""
+    device: str = ""
+    side: str = ""
+
+    def numbers(self) -> PositionNumbers:
+        if self.name == "learned":
+            return cache.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
+        return cache.position_numbers(self.name, self.count, self.width, self.base, self.shift)
+
+
+def strips(pair: int, width: int) -> tuple[int, ...]:
+    """The pairs whose curves are drawn: the one that is followed, and others spread over the first half of the table, whose
+    waves are short enough to be seen."""
+    spread = [round(n * (width // 4) / (STRIPS - 1)) for n in range(STRIPS)]
+    if pair not in spread:
+        spread[min(range(STRIPS), key=lambda n: abs(spread[n] - pair))] = pair
+    return tuple(sorted({i for i in spread if i < width // 2}))
+
+
+@cached_figure
+def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
+    """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
+    found = scheme.numbers()
+    ends = (MAX_TOKENS, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training")
+    if what == "table":
+        return figures.table_map(found.values, pair, mode, *ends)
+    if what == "curves":
+        pairs = strips(pair, found.values.shape[1])
+        return figures.curves(found.values, pairs, pair, [position_texts.strip(i, found) for i in pairs], mode)
+    if what == "distance":
+        return figures.distance_chart(found.mean, found.least, found.most, scheme.shift, mode, found.random_mean)
+    if what == "similarity":
+        return figures.similarity_map(found.similarity, mode, *ends)
+    if what == "shift":
+        return figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode)
+    if what == "residual":
+        return figures.residual_chart(found.residual, mode)
+    raise ValueError(f"There is no figure {what!r}; expected table, curves, distance, similarity, shift or residual.")
+
+
+@cached_figure
+def token_figure(request: Request, device: str, side: str, name: str, mode: theme.Mode) -> go.Figure:
+    """One of the three maps of a sentence, by its name."""
+    found = cache.sentence_positions(request, device, side)
+    values, limit = next((values, limit) for key, _, values, limit in token_maps(found) if key == name)
+    return figures.token_map(values, found.labels, found.repeated, mode, limit)
+
+
+def token_maps(found: SentencePositions) -> list[tuple]:
+    """Name, title, values and limit of the three maps of a sentence."""
+    if found.both is not None:
+        return [
+            ("alone", "Embeddings alone", found.alone, 1.0),
+            ("positions", "Positions alone", found.positions, 1.0),
+            ("both", "Both, added", found.both, 1.0),
+        ]
+    most = float(max(abs(found.scores_without).max(), abs(found.scores_with).max()))
+    return [
+        ("alone", "Embeddings alone", found.alone, 1.0),
+        ("without", "Scores of layer 1 without positions", found.scores_without, most),
+        ("with", "Scores of layer 1 with positions", found.scores_with, most),
+    ]

@@ -1,0 +1,23 @@
+"""The parts of the page Positions, one below the other."""
+
+from __future__ import annotations
+
+from viz import state
+from viz.positions import controls
+from viz.shared.frame import Places, Shown
+from viz.view import View
+
+
+def draw(shown: Shown) -> None:
+    """A scheme by itself; what it does to this sentence; what would come of another."""
+    with shown.places.body:
+        shown.notes()
+        controls.scheme_part(shown.view, shown.mode)
+        controls.sentence_part(shown.page_data, shown.view, shown.mode)
+        controls.variants_part(shown.page_data, shown.view)
+
+
+def without_sentence(view: View, places: Places) -> None:
+    """A scheme by itself needs no sentence."""
+    with places.body:
+        controls.scheme_part(view, state.theme_mode())

@@ -1,0 +1,113 @@
+"""What every page does: it takes the view from the link, computes what it draws, says what is wrong, and writes the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from viz import cache, pages, state, theme
+from viz.shared import controls, edit_list, texts
+from viz.view import View
+
+if TYPE_CHECKING:
+    from streamlit.navigation.page import Page
+
+    from model.inference.analyse import Analysis
+    from model.trace import Trace
+
+WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a page says what is wrong, and where its body begins."""
+
+    notes: DeltaGenerator
+    body: DeltaGenerator
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a page draws, once it is known."""
+
+    view: View  # fitted to its checkpoint, at a step that there is
+    page_data: cache.PageData
+    found: Any  # what the page computes beside it, None where it computes nothing
+    faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
+    mode: theme.Mode
+    places: Places
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.page_data.analysis
+
+    def notes(self) -> None:
+        """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
+        texts.sentence_notes(self.analysis.notes, self.faults)
+        edit_list.other_edits(self.view, self.analysis)
+
+
+def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
+    """The head of a page whose sentence stands beside its title."""
+    controls.title_row(view, page.title, page.question, widths)
+    body = st.container()
+    return Places(body, body)
+
+
+def show(
+    name: str,
+    draw: Callable[[Shown], None],
+    *,
+    head: Callable[[View, pages.Page], Places] = title_row,
+    compute: Callable[[cache.PageData], Any] = lambda page_data: None,
+    has_progress: bool = False,
+    steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
+    without: Callable[[View, Places], None] = lambda view, places: None,
+) -> None:
+    """One run of the page of a name.
+
+    `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
+    raise ValueError as they do; with `has_progress` it says itself how far it is. `steps_of` has the steps that the view
+    may look at. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the page.
+    """
+    state.leave()
+    view, faults = state.open_view(name)
+    places = head(view, pages.find(name))
+    try:
+        with places.body:
+            with texts.waiting():
+                page_data = cache.page_data(view)
+                found = None if has_progress else compute(page_data)
+            if has_progress:
+                found = compute(page_data)
+    except ValueError as fault:
+        with places.notes:
+            texts.sentence_notes((), faults)
+        with places.body:
+            texts.fault(str(fault))
+            controls.way_out(view)
+            edit_list.rescue(view)
+        without(view, places)
+        state.settle(view)
+        return
+    view = page_data.view.within(len(steps_of(page_data.analysis).outputs))
+    draw(Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places))
+    state.settle(view)
+
+
+def navigation(home: Path) -> Page:
+    """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
+    out of sight, which leads to the first."""
+    first, *others = pages.PAGES
+    found = [st.Page(home / first.file, title=first.title, url_path="", default=True)]
+    found += [st.Page(home / page.file, title=page.title, url_path=page.name) for page in others]
+    if (name := state.lost()) and "/" not in name:
+        back = partial(state.lead_back, name)
+        found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
+    return st.navigation(found)

@@ -1,0 +1,72 @@
+"""The three maps of one layer, and what the edits changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from model.inference.request import Request
+from model.trace import KINDS, Site
+from viz import cache, theme
+from viz.keep import cached_figure
+from viz.shared import controls, texts
+from viz.shared.change_figure import change_chart
+from viz.shared.heatmap_figures import attention_map, mask_map
+from viz.view import View
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.checkpoint import Checkpoint
+    from model.inference.analyse import Analysis
+
+MAP_HEIGHT = 236
+CHART_HEIGHT = 210
+
+
+def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
+    """The maps of a layer: over the whole target, so that they do not follow the step."""
+    layer, head = view.layer - 1, None if view.head is None else view.head - 1
+    for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
+        site = Site(kind, layer)
+        with column:
+            texts.site_title(kind)
+            if site not in analysis.whole.patterns:
+                texts.note(f"This checkpoint has no layer {layer + 1} here.")
+                continue
+            figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
+            which = "mean" if head is None else f"head{head + 1}"
+            config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
+            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
+    texts.map_caption(analysis, view.show)
+
+
+@cached_figure
+def one_map(
+    request: Request, device: str, site: Site, head: int | None, show: str, mode: theme.Mode
+) -> tuple[go.Figure, str]:
+    """One map, and the same in words; the head counts from 0, None is the mean."""
+    analysis = cache.analyse(request, device)
+    seen = analysis.whole.view(site, head)
+    labels = {"queries": seen.queries, "keys": seen.keys}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site, head)}
+    if show == "mask":
+        figure = mask_map(seen.allowed, **labels, **sizes)
+    else:
+        figure = attention_map(seen.values, seen.allowed, **labels, kind=site.kind, **sizes)
+    return figure, texts.map_alt(seen, site, head, show)
+
+
+def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
+    """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
+    base = analysis.baseline
+    texts.change_heading(analysis)
+    if analysis.request.mode == "again":
+        texts.both_translations(analysis, loaded)
+    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
+    chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
+    st.plotly_chart(
+        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+    )

@@ -1,0 +1,97 @@
+"""The parts of the page Translate, from the sentence to what the edits changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz import cache, pages
+from viz.shared import controls, edit_list, texts
+from viz.shared.frame import Places, Shown
+from viz.translate import controls as decoding_controls
+from viz.translate import maps, steps
+from viz.view import View, unedited
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from model.experiments.effects import Effect
+
+SURPRISE_HEIGHT = 176
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage(Places):
+    """The places beside the sentence, which are filled once it is known."""
+
+    language: DeltaGenerator
+    count: DeltaGenerator
+
+
+def head(view: View, page: pages.Page) -> Stage:
+    """The title, the sentence with its examples, and a place for all that belongs to it."""
+    texts.heading(page.title, page.question)
+    with st.container(key="stage"):
+        left, _ = st.columns(2, gap="medium")
+        with left:
+            language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
+            notes = st.container(gap=None)
+        return Stage(notes, st.container(), language, count)
+
+
+def mask_effects(page_data: cache.PageData) -> dict[str, Effect]:
+    """What each mask switch would do to the unedited translation."""
+    return cache.mask_effects(unedited(page_data.request), page_data.view.device)
+
+
+def without_sentence(view: View, places: Places) -> None:
+    """A target that is given may be why nothing can be shown."""
+    with places.notes:
+        controls.given_target(view)
+
+
+def draw(shown: Shown) -> None:
+    """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
+    view, page_data, places = shown.view, shown.page_data, shown.places
+    analysis, languages = shown.analysis, page_data.loaded.languages
+    with places.language:
+        texts.language(languages[0])
+    with places.count:
+        texts.token_count(analysis)
+    with places.notes:
+        texts.sentence_notes(analysis.notes, shown.faults)
+        if view.show != "decoding":
+            controls.given_target(view)
+            decoding_controls.branch_chips(view, page_data)
+        edit_list.other_edits(view, analysis, masks=False)
+    with places.body:
+        decoding_controls.sentences(view, page_data, languages[1])
+        steps.draw(view, page_data, shown.mode)
+    if view.guess:
+        decoding_controls.guessing(view)
+        return
+    with st.container(key="lower"):
+        _lower(shown)
+    if analysis.baseline is not None:
+        maps.draw_changes(analysis, page_data.loaded, shown.mode)
+
+
+def _lower(shown: Shown) -> None:
+    """The maps beside the masks, or what decoding found beside how it chooses."""
+    view, page_data = shown.view, shown.page_data
+    left, right = st.columns([760, 240], gap="medium")
+    with left:
+        controls.layer_and_head(view, page_data.layers, page_data.loaded.config.heads)
+        if view.show == "decoding":
+            own = dataclasses.replace(page_data.request, target=None)
+            decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), shown.mode, SURPRISE_HEIGHT)
+        else:
+            with st.container(key="maps"):
+                maps.draw(shown.analysis, view, shown.mode)
+    with right:
+        if view.show == "decoding":
+            decoding_controls.strategy(view)
+        else:
+            controls.mask_switches(view, shown.found)

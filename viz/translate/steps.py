@@ -1,0 +1,47 @@
+"""The timeline, and the candidates of its step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from model.decoding.strategy import Decoding
+from model.inference.request import Request
+from viz import cache, state, theme
+from viz.keep import cached_figure
+from viz.translate import candidates, controls, timeline
+from viz.view import View
+
+
+def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
+    head = None if view.head is None else view.head - 1
+    data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
+    with st.container(key="steps"):
+        left, right = st.columns([760, 240], gap="medium")
+    with left:
+        follow = {"step": view.step, "rows": view.rows, "guess": view.guess}
+        timeline.timeline(data | follow, lambda step: state.change(step=step), lambda rows: state.change(rows=rows))
+    with right:
+        rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
+        told = state.complaint("word")
+        candidates.candidates(
+            rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
+            on_branch=lambda step, token: controls.branch(page_data, step, token),
+            on_word=lambda step, text: controls.word(page_data, step, text),
+            on_guess=lambda on: state.change(guess=on),
+        )
+
+
+@cached_figure
+def timeline_data(request: Request, device: str, layer: int, head: int | None, mode: theme.Mode) -> dict[str, Any]:
+    """What the timeline needs; layer and head count from 0."""
+    analysis = cache.analyse(request, device)
+    return timeline.payload(analysis, cache.checkpoint(request.checkpoint, device), layer, head, 1, mode)
+
+
+@cached_figure
+def candidate_rows(request: Request, device: str, sampled: Decoding | None, trace: str) -> dict[str, Any]:
+    """What the candidates need; `sampled`: what the controls of sampling would draw by."""
+    tokenizer = cache.checkpoint(request.checkpoint, device).target_tokenizer
+    return candidates.payload(cache.analyse(request, device), tokenizer, sampled, trace)

@@ -1,0 +1,118 @@
+"""The parts of the page What if: what can be changed, what happens then, and the leak test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from model.edits.kinds import Place
+from model.inference.request import Request
+from viz import cache, state, theme
+from viz.keep import cached_figure
+from viz.shared import controls, texts
+from viz.shared.change_figure import change_chart
+from viz.shared.frame import Shown
+from viz.view import View, unedited
+from viz.what_if import controls as what_if_controls
+from viz.what_if import editor, maps, switchboard
+
+if TYPE_CHECKING:
+    from model.experiments.effects import HeadEffect
+
+CHART_HEIGHT = 220
+
+
+def ranking(page_data: cache.PageData) -> tuple[HeadEffect, ...]:
+    """What each head costs when it is off; its progress is shown where it takes a while."""
+    place = st.empty()
+
+    def show(share: float) -> None:
+        if share < 1:
+            place.progress(share, "Every head is switched off in turn")
+
+    found = cache.head_effects(unedited(page_data.request), page_data.view.device, show)
+    place.empty()
+    return found
+
+
+def draw(shown: Shown) -> None:
+    """The list of edits and the ready experiments; left what can be changed, right what happens then."""
+    view, page_data = shown.view, shown.page_data
+    with shown.places.body:
+        editor.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
+        editor.questions(view)
+        controls.given_target(view)
+        try:
+            editor.answer(view)
+        except ValueError as fault:
+            texts.fault(str(fault))
+    with st.container(key="whatif"):
+        left, right = st.columns([504, 520], gap="medium")
+        with left:
+            _change_it(shown)
+        with right:
+            _what_happens(shown)
+            what_if_controls.largest_changes(shown.found, view)
+    _leaks(view, page_data.request)
+
+
+def _change_it(shown: Shown) -> None:
+    """The switchboard, and the maps of one head before and after."""
+    view, analysis = shown.view, shown.analysis
+    what_if_controls.matrix_picks(view)
+    if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps below say what is not there
+        data = board(analysis.request, view.device, view.place, shown.mode)
+        switchboard.switchboard(data, on_toggle=state.toggle_edit)
+    what_if_controls.head_picks(view, shown.page_data.loaded)
+    with st.container(key="three_maps"):
+        maps.draw(view, analysis, shown.mode)
+
+
+@cached_figure
+def board(request: Request, device: str, place: Place, mode: theme.Mode) -> dict[str, Any]:
+    """What the switchboard needs."""
+    effects = cache.head_effects(unedited(request), device, lambda share: None)
+    return switchboard.payload(cache.analyse(request, device).whole, effects, place, request.intervention, mode)
+
+
+def _what_happens(shown: Shown) -> None:
+    """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
+    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    what_if_controls.mode_picks(view)
+    base = analysis.baseline or analysis
+    texts.verdict(analysis)
+    texts.sentence_notes(analysis.notes, shown.faults)
+    if analysis.baseline is None:
+        texts.translation(base.translation, loaded.languages[1])
+    else:
+        texts.both_translations(analysis, loaded, given=view.mode == "given")
+    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
+    chart = change_chart(
+        base.trace.outputs.labels, *probabilities, analysis.comparable, shown.mode, CHART_HEIGHT, chosen=view.step - 1
+    )
+    texts.write('<h3 class="lab-label">Probability of the baseline’s token</h3>')
+    texts.note("Hollow: before. Filled: after.")
+    st.plotly_chart(
+        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+    )
+    controls.step_slider(view, base.trace.outputs.labels)
+    what_if_controls.largest_step(analysis, view)
+    texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
+
+
+def _leaks(view: View, request: Request) -> None:
+    """The leak test, where it was asked for."""
+    with st.container(key="leaks"):
+        texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
+        texts.note(
+            "Changes each token that the decoder reads, and then what stands in the padding, and looks at every residual "
+            "stream: what lies before a changed token, and every real token beside padding, must not move."
+        )
+        if not st.toggle("Test it, under the edits above", key="leak test"):
+            return
+        try:
+            texts.leak_report(cache.leak_test(request, view.device))
+        except ValueError as fault:
+            texts.fault(str(fault))
