@@ -23,6 +23,8 @@ ROWS = (
     ("viz.state", "viz.cache"),
     ("viz.links", "viz.theme"),
     ("viz.view",),
+    ("viz.fields",),
+    ("viz.values",),
     ("model.__main__",),
     ("model.experiments",),
     ("model.readings", "model.training"),

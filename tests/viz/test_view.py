@@ -12,7 +12,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
-from viz.links import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, link, parse
+from viz.links import link, parse
+from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
 from viz.view import View, with_intervention
 
 CODES = (

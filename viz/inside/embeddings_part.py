@@ -13,8 +13,8 @@ from model.config import CONTROL_TOKENS
 from model.inference.predictions import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
-from viz.links import MAX_WORD
 from viz.shared import controls, texts
+from viz.values import MAX_WORD
 from viz.view import View
 
 if TYPE_CHECKING:

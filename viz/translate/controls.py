@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from model.decoding.strategy import MAX_SEED
 from model.inference.predictions import likelier
 from viz import state
-from viz.links import MAX_BRANCHES, READERS
+from viz.fields import fields
 from viz.shared import controls, texts
 from viz.translate import beam_tree
 from viz.translate.surprise_figure import surprise_chart
-from viz.view import MAX_TEMPERATURE, STRATEGIES, View
+from viz.values import MAX_BRANCHES
+from viz.view import MAX_TEMPERATURE, STRATEGIES, YOURS, View
 
 if TYPE_CHECKING:
     from model.inference.analyse import Analysis
@@ -40,7 +42,7 @@ KEPT = "kept target"  # session key of a translation that was put aside
 
 def strategy(view: View) -> None:
     """Which strategy, and its controls."""
-    chosen = "yours" if view.target is not None else view.strategy
+    chosen = YOURS if view.target is not None else view.strategy
     texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
     st.segmented_control(
         "Strategy",
@@ -60,7 +62,7 @@ def strategy(view: View) -> None:
 
 def _choose(name: str) -> None:
     now = state.current()
-    if name == "yours":
+    if name == YOURS:
         kept = state.kept(KEPT) or (None, None)
         state.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
     else:
@@ -93,7 +95,7 @@ def _fields(*names: str, view: View) -> None:
 def _reader(name: str) -> Callable[[str], Any]:
     def read(typed: str) -> Any:
         try:
-            return READERS[name](typed.strip().replace(",", "."))
+            return fields(View)[name].value.read(typed.strip().replace(",", "."))
         except ValueError as expected:
             shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
             raise ValueError(f"The {FIELDS[name][0]} is {shown}; expected {expected}.") from None
@@ -117,7 +119,7 @@ def _sampling(view: View) -> None:
 
 
 def _draw() -> None:
-    state.change(seed=(state.current().seed + 1) % 1_000_000)
+    state.change(seed=(state.current().seed + 1) % (MAX_SEED + 1))
 
 
 def guessing(view: View) -> None:
@@ -129,11 +131,11 @@ def guessing(view: View) -> None:
 def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
     branch_chips(view, page_data)
-    if view.target is not None or view.strategy == "yours":
+    if view.target is not None or view.strategy == YOURS:
         _yours(view)
     if view.target is not None:
         _surprise(page_data, own, mode, height)
-    elif view.strategy != "yours":
+    elif view.strategy != YOURS:
         _tree(view, page_data, mode)
 
 
@@ -242,7 +244,7 @@ def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     if len(branches) == MAX_BRANCHES:
         state.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
         return
-    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == "yours" else {}
+    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == YOURS else {}
     _put_aside(now)
     state.change(branches=(*branches, path), path=(), step=step, **given)
 
