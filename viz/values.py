@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,10 +108,15 @@ def _shortest(value: float) -> str:
 
 def choice(*names: str) -> Value:
     """One of some names."""
+    return one_of(lambda: names)
+
+
+def one_of(names: Callable[[], Sequence[str]]) -> Value:
+    """One of the names that there are when a link is read: what is registered later counts."""
 
     def read(text: str) -> str:
-        if text not in names:
-            raise ValueError(" or ".join(names))
+        if text not in names():
+            raise ValueError(" or ".join(names()))
         return text
 
     return Value(read)

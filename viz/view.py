@@ -24,7 +24,6 @@ MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
 YOURS = "yours"  # a translation that the visitor gives
-STRATEGIES = (*get_args(get_type_hints(Decoding)["strategy"]), YOURS)
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
@@ -39,6 +38,11 @@ _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} 
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "drawn")
+
+
+def strategies() -> tuple[str, ...]:
+    """The names of the ways in which a translation is found; the visitor's own is the last."""
+    return (*get_args(get_type_hints(Decoding)["strategy"]), YOURS)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class _Sentence:
 class _Decoding:
     """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
 
-    strategy: str = declared("greedy", "decode", values.choice(*STRATEGIES), drops=("path",), sampling="draw")
+    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",), sampling="draw")
     width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
     alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
     temperature: float = declared(1.0, "temperature", _TEMPERATURE, sampling="control")
@@ -105,7 +109,7 @@ class _Decoding:
 class _Heads:
     """What the page Heads shows."""
 
-    order: str = declared("position", "order", values.choice(*ORDERS))  # of the heads: by a number, or by similarity
+    order: str = declared("position", "order", values.one_of(lambda: ORDERS))  # of the heads: by a number, or by similarity
     measure: str = declared("weights", "measure", values.choice(*MEASURES))  # of one head's map
     merge: bool = declared(False, "words", values.switch("merged", "pieces"))  # pieces into words
     hide: bool = declared(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation

@@ -246,5 +246,5 @@ def test_a_field_that_is_made_up_is_undone_as_it_declares():
 
 
 def test_a_field_that_there_is_not_cannot_be_changed():
-    with pytest.raises(ValueError, match="^the view has no field 'stride'; expected one of source, "):
+    with pytest.raises(ValueError, match=r"^the view has no field 'stride'; expected one of source, "):
         state.change(stride=2)

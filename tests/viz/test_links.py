@@ -32,8 +32,8 @@ from viz.view import (
     ROWS,
     SCOPES,
     SHOWN,
-    STRATEGIES,
     View,
+    strategies,
 )
 
 TEXTS = (
@@ -59,7 +59,7 @@ FIELDS = {
     "try": ("experiment", ("order",)),
     "checkpoint": ("checkpoint", ("my-model_2.1",)),
     "device": ("device", ("auto", "cpu", "cuda", "mps")),
-    "decode": ("strategy", STRATEGIES),
+    "decode": ("strategy", strategies()),
     "width": ("width", (1, 3, MAX_WIDTH)),
     "alpha": ("alpha", (0.0, 0.6, 0.125, MAX_ALPHA)),
     "temperature": ("temperature", (0.0, MIN_TEMPERATURE, 0.05, 0.7, MAX_TEMPERATURE)),

@@ -17,7 +17,7 @@ from viz.shared import controls, texts
 from viz.translate import beam_tree
 from viz.translate.surprise_figure import surprise_chart
 from viz.values import MAX_BRANCHES
-from viz.view import MAX_TEMPERATURE, STRATEGIES, YOURS, View
+from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
     from model.inference.analyse import Analysis
@@ -46,7 +46,7 @@ def strategy(view: View) -> None:
     texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
     st.segmented_control(
         "Strategy",
-        STRATEGIES,
+        strategies(),
         required=True,
         format_func=NAMES.__getitem__,
         label_visibility="collapsed",
