@@ -32,11 +32,12 @@ ROWS = (
     ("model.decoding", "model.checkpoint"),
     ("model.network",),
     ("model.edits", "model.text"),
-    ("model.trace", "model.config", "model.device", "model.arguments"),
+    ("model.trace", "model.config", "model.device", "model.arguments", "model.format"),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
     "model.config",
+    "model.format",
     "model.trace",
     "model.edits.kinds",
     "model.edits.intervention",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model import format
 from model.config import MAX_TOKENS
 from model.inference.predictions import changed_words, kl_divergence, moves
 from viz import cache, theme
@@ -118,7 +119,7 @@ def change_heading(analysis: Analysis) -> None:
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after = base.trace, analysis.trace
     if analysis.request.mode == "given":
-        change = f"{after.token_log_probs.sum() - before.token_log_probs.sum():+.2f}".replace("-", "−")
+        change = format.signed(after.token_log_probs.sum() - before.token_log_probs.sum())
         turned = int((before.log_probs.argmax(1) != after.log_probs.argmax(1)).sum())
         steps = len(before.outputs)
         what = f"log-probability changes by {change}; another token becomes likeliest at {turned} of {steps} steps"
@@ -146,11 +147,7 @@ def site_title(kind: str, title: str | None = None) -> None:
 def signed(value: float) -> None:
     """A change in nats, in the hue of a loss or a gain."""
     hue = "loss" if value < 0 else "gain"
-    write(f'<b class="lab-number {hue}">{nats(value)}</b>', inline=True)
-
-
-def nats(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−") if abs(value) >= 0.005 else "0.00"
+    write(f'<b class="lab-number {hue}">{format.nats(value)}</b>', inline=True)
 
 
 def measured(question: str, found: str) -> None:
@@ -164,7 +161,7 @@ def verdict(analysis: Analysis) -> None:
     if base is None:
         said = "Nothing is edited"
     elif analysis.request.mode == "given":
-        before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (base, analysis))
+        before, after = (format.decimal(a.trace.token_log_probs.sum()) for a in (base, analysis))
         said = f"Summed log-probability {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from model import format
 from model.decoding.strategy import MAX_SEED
 from model.inference.predictions import likelier
 from viz import state
@@ -171,7 +172,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
     worst = int(bits.argmax())
-    sums = [f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (analysis, own())]
+    sums = [format.decimal(a.trace.token_log_probs.sum()) for a in (analysis, own())]
     best = rather[worst]
     expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
     token = f'<b class="lab-token">{html.escape(trace.outputs.labels[worst])}</b>'
