@@ -208,8 +208,8 @@ def leave() -> None:
 
 def theme_mode() -> Literal["light", "dark"]:
     """Light or dark: what the browser has last told, at first what it said when it connected."""
-    told = st.session_state.get("theme") or st.context.theme.type
-    return "dark" if told == "dark" else "light"
+    mode = st.session_state.get("theme") or st.context.theme.type
+    return "dark" if mode == "dark" else "light"
 
 
 def set_theme(mode: str) -> None:

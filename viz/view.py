@@ -150,7 +150,7 @@ class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The text's sentences, or the text alone; none where it is empty."""
+        """The text's sentences, or the text alone, or nothing."""
         return split(self.source) if self.split else tuple(filter(None, [self.source.strip()]))
 
     @property

@@ -149,16 +149,16 @@ def likeness(found: SentencePositions, scheme: str) -> list[str]:
             "Cosine of every two tokens, from −1 (pink) over 0 to 1 (blue), as they enter the first layer. "
             f"An embedding is {embedding:.1f} long on average, a position {position:.1f}."
         )
-    told = []
+    pairs = []
     for i, j in found.repeated[:_SHOWN]:
         where = f"“{found.labels[i]}” ({i + 1} and {j + 1})"
         if found.both is not None:
-            told.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
+            pairs.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
         else:
             rows = [float(abs(x[i] - x[j]).max()) for x in (found.scores_without, found.scores_with) if x is not None]
-            told.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
+            pairs.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
     more = f" And {len(found.repeated) - _SHOWN} more." if len(found.repeated) > _SHOWN else ""
-    return [how, *([f"Repeated: {'; '.join(told)}.{more}"] if told else [])]
+    return [how, *([f"Repeated: {'; '.join(pairs)}.{more}"] if pairs else [])]
 
 
 def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:

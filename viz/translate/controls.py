@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from model import format
 from model.decoding.strategy import MAX_SEED
 from model.inference.predictions import likelier
 from viz import state
 from viz.fields import fields
 from viz.shared import controls, texts
 from viz.translate import beam_tree
+from viz.translate import texts as translate_texts
 from viz.translate.surprise_figure import surprise_chart
 from viz.values import MAX_BRANCHES
 from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
@@ -25,19 +24,6 @@ if TYPE_CHECKING:
     from viz import theme
     from viz.cache import PageData
 
-NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sample", "yours": "Yours"}
-HOW = {
-    "greedy": "Greedy: the likeliest token at every step, and never back.",
-    "beam": "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
-    "sample": "Sample: a token is drawn at every step. The table above shows what may be drawn.",
-    "yours": "Yours: a translation that you give. It is read, not written: how surprised is the model?",
-}
-FIELDS = {  # control: its name in a sentence, its label
-    "width": ("beam's width", "Width"),
-    "alpha": ("length penalty's alpha", "Length penalty α"),
-    "top_k": ("top-k", "Top-k (0: all)"),
-    "seed": ("seed", "Seed"),
-}
 KEPT = "kept target"  # session key of a translation that was put aside
 
 
@@ -49,14 +35,14 @@ def strategy(view: View) -> None:
         "Strategy",
         strategies(),
         required=True,
-        format_func=NAMES.__getitem__,
+        format_func=translate_texts.STRATEGY_NAMES.__getitem__,
         label_visibility="collapsed",
         **state.bind("strategy", "strategy", chosen, write=_choose),
     )
     with st.container(key="strategy_controls", gap="xsmall"):
         if chosen == "sample":
             _sampling(view)
-        texts.note(HOW[chosen])
+        texts.note(translate_texts.STRATEGIES[chosen])
         if chosen == "beam":
             _fields("width", "alpha", view=view)
 
@@ -85,12 +71,12 @@ def _put_aside(view: View) -> None:
 def _fields(*names: str, view: View) -> None:
     for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
         with column:
-            told = state.complaint(name)
-            shown = told[0] if told else f"{getattr(view, name):g}"
-            st.text_input(FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
+            complaint = state.complaint(name)
+            shown = complaint[0] if complaint else f"{getattr(view, name):g}"
+            st.text_input(translate_texts.FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
     for name in names:
-        if told := state.complaint(name):
-            texts.note(f"{told[1]} The picture keeps {getattr(view, name):g}.", warn=True)
+        if complaint := state.complaint(name):
+            texts.note(f"{complaint[1]} The picture keeps {getattr(view, name):g}.", warn=True)
 
 
 def _reader(name: str) -> Callable[[str], Any]:
@@ -98,8 +84,7 @@ def _reader(name: str) -> Callable[[str], Any]:
         try:
             return fields(View)[name].value.read(typed.strip().replace(",", "."))
         except ValueError as expected:
-            shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
-            raise ValueError(f"The {FIELDS[name][0]} is {shown}; expected {expected}.") from None
+            raise ValueError(translate_texts.unusable(name, typed, str(expected))) from None
 
     return read
 
@@ -113,10 +98,7 @@ def _sampling(view: View) -> None:
     st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
     _fields("top_k", "seed", view=view)
     if view.drawn is not None:
-        temperature, k, p = view.drawn
-        texts.note(
-            f"The text was drawn at temperature {temperature:g}, top-k {k}, top-p {p:g}; draw again for the new ones."
-        )
+        texts.note(translate_texts.drawn(*view.drawn))
 
 
 def _draw() -> None:
@@ -141,8 +123,8 @@ def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: th
 
 
 def _yours(view: View) -> None:
-    told = state.complaint("target")
-    shown = told[0] if told else view.target or ""
+    complaint = state.complaint("target")
+    shown = complaint[0] if complaint else view.target or ""
     with st.container(key="own_row", horizontal=True, gap=None):
         st.text_input(
             "Your translation",
@@ -151,8 +133,8 @@ def _yours(view: View) -> None:
             **state.bind("target", "target", shown, _target),
         )
         st.button("Read it", key="read_target")
-    if told:
-        texts.note(told[1], warn=True)
+    if complaint:
+        texts.note(complaint[1], warn=True)
     elif view.target is None:
         texts.note("Until there is one, the page shows the model's own.")
 
@@ -171,19 +153,10 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
-    worst = int(bits.argmax())
-    sums = [format.decimal(a.trace.token_log_probs.sum()) for a in (analysis, own())]
-    best = rather[worst]
-    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
-    token = f'<b class="lab-token">{html.escape(trace.outputs.labels[worst])}</b>'
-    texts.write(
-        f'<p class="lab-note">Summed log-probability <b>{sums[0]}</b>; the model\'s own translation has <b>{sums[1]}</b>. '
-        f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
-        f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
-        "Dark bars: another token was likelier, written above.</p>"
-    )
+    sums = trace.token_log_probs.sum(), own().trace.token_log_probs.sum()
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
-    alt = f"Surprise of {len(bits)} tokens in bits; the most, {bits[worst]:.1f}, at {trace.outputs.labels[worst]}."
+    alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
 
 
@@ -270,14 +243,8 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
                         on_click=state.change,
                         kwargs={"sentence": number},
                     )
-                    texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
-            pads = sum(label == "<pad>" for label in page_data.analysis.trace.source.labels) - page_data.request.padding
-            told = f"{len(found)} sentences, decoded as one batch: " + (
-                f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
-            )
-        else:
-            told = "The text is read as one sentence."
+                    translate_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(told)
+            texts.label(translate_texts.sentences(view, page_data.analysis))
             other = "Read as one sentence" if view.split else "Split into sentences"
             st.button(other, key="split", type="tertiary", on_click=state.change, kwargs={"split": not view.split})

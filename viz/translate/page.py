@@ -15,6 +15,7 @@ from viz.shared.change_figure import change_chart
 from viz.shared.heatmap_figures import attention_map, mask_map
 from viz.translate import candidates
 from viz.translate import controls as decoding_controls
+from viz.translate import texts as translate_texts
 from viz.translate.timeline import payload, timeline
 from viz.view import View, unedited
 
@@ -57,7 +58,7 @@ def main() -> None:
     with heading:
         texts.language(languages[0])
     with count:
-        texts.token_count(analysis)
+        translate_texts.token_count(analysis)
     with below:
         texts.sentence_notes(analysis.notes, (*faults, *page_data.faults))
         if view.show != "decoding":
@@ -136,7 +137,7 @@ def draw_maps(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{show}")
             st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
-    texts.map_caption(analysis, show)
+    translate_texts.map_caption(analysis, show)
 
 
 def draw_map(analysis: Analysis, site: Site, head: int | None, show: str, mode: theme.Mode) -> tuple[go.Figure, str]:
@@ -154,7 +155,7 @@ def draw_map(analysis: Analysis, site: Site, head: int | None, show: str, mode: 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
-    texts.change_heading(analysis)
+    translate_texts.change_heading(analysis)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)

@@ -17,12 +17,12 @@ from model import format
 from model.trace import Site
 from viz import state, theme
 from viz.shared import texts
-from viz.view import ROWS
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analyse import Analysis
 
+ROWS = ("steps", "shifted", "training")
 _HERE = Path(__file__).parent
 
 

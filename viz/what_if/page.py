@@ -15,6 +15,7 @@ from viz.shared.heatmap_figures import attention_map, difference_map
 from viz.view import View, unedited
 from viz.what_if import controls as what_if_controls
 from viz.what_if import editor
+from viz.what_if import texts as what_if_texts
 from viz.what_if.switchboard import payload, switchboard
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def three_maps(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     same = (before.queries, before.keys) == (after.queries, after.keys)
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
         with column:
-            texts.write(f'<p class="lab-note">{texts.MAP_NAMES[name]}</p>')
+            texts.write(f'<p class="lab-note">{what_if_texts.MAP_NAMES[name]}</p>')
             if name == "difference" and not same:
                 texts.note("The tokens differ: nothing to subtract.")
                 continue
@@ -124,7 +125,7 @@ def three_maps(view: View, analysis: Analysis, mode: theme.Mode) -> None:
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
             alt = texts.map_alt(before if name == "before" else after, site, head, "attention")
             if name == "difference":
-                alt = texts.difference_alt(after - before)
+                alt = what_if_texts.difference_alt(after - before)
             st.plotly_chart(figure, theme=None, key=f"whatif-{name}", config=config, alt=f"{name}: {alt}")
 
 
@@ -135,7 +136,7 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
     texts.verdict(analysis)
     texts.sentence_notes(analysis.notes, faults)
     if analysis.baseline is None:
-        texts.translation(base.translation, loaded.languages[1])
+        what_if_texts.translation(base.translation, loaded.languages[1])
     else:
         texts.both_translations(analysis, loaded, given=view.mode == "given")
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
@@ -149,7 +150,7 @@ def what_happens(view: View, analysis: Analysis, loaded: Checkpoint, mode: theme
     )
     controls.step_slider(view, base.trace.outputs.labels)
     what_if_controls.largest_step(analysis, view)
-    texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
+    what_if_texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
 
 
 def leaks(view: View, request: Request) -> None:
@@ -163,7 +164,7 @@ def leaks(view: View, request: Request) -> None:
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return
         try:
-            texts.leak_report(cache.leak_test(request, view.device))
+            what_if_texts.leak_report(cache.leak_test(request, view.device))
         except ValueError as fault:
             texts.fault(str(fault))
 
