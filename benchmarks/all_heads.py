@@ -18,7 +18,7 @@ import torch
 
 from model import Request, analyse, load
 from model.config import END
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.readings.contributions import value_norms
 from model.trace import Site
 from viz.heads.all_heads import payload, thumbnails

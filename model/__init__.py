@@ -14,7 +14,7 @@ _HOMES = {
     "mask_effects": "model.experiments.effects",
     "head_effects": "model.experiments.effects",
     "leak_test": "model.experiments.leaks",
-    "Analysis": "model.inference.analyse",
+    "Analysis": "model.inference.analysis",
     "Request": "model.inference.request",
     "Decoding": "model.decoding.strategy",
     "Intervention": "model.edits.intervention",

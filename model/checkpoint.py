@@ -24,7 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from model.config import ModelConfig
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import Transformer, build
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
 
@@ -42,7 +42,7 @@ class Checkpoint:
 
     name: str
     config: ModelConfig
-    model: EncoderDecoder
+    model: Transformer
     source_tokenizer: Tokenizer
     target_tokenizer: Tokenizer
     languages: tuple[str, str] = ("source", "target")
@@ -135,9 +135,9 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path = H
         source = _read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
         target = _read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
     with torch.device("meta"):  # shapes alone: an absurd config.json must not take all memory
-        expected = {key: tuple(p.shape) for key, p in EncoderDecoder(config).named_parameters()}
+        expected = {key: tuple(p.shape) for key, p in build(config).named_parameters()}
     state = _read_weights(folder / "model.safetensors", expected)
-    model = EncoderDecoder(config)
+    model = build(config)
     model.load_state_dict(state, strict=False)  # every stored key has been checked; tied ones follow
     model.eval().requires_grad_(False).to(device)
     metrics = _read_metrics(folder / "metrics.json")
@@ -162,7 +162,7 @@ def _read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
     return {site: stored[f"{site.kind}.{site.layer}"] for site in sites}
 
 
-def _stored_keys(model: EncoderDecoder) -> list[str]:
+def _stored_keys(model: Transformer) -> list[str]:
     """Names of the parameters that are stored: of tied ones, the first."""
     return [key for key, _ in model.named_parameters()]
 

@@ -17,9 +17,51 @@ PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabu
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
 
-SCHEMES = ("sinusoidal", "learned", "rotary")  # of positions
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme of positions, as far as it can be told without a tensor; `model.network.positions` has its formulas."""
+
+    name: str
+    formula: str  # as markup
+    adds: str = ""  # what it does to the embeddings, a sentence; empty where nothing is added
+    turns: bool = False  # queries and keys are turned inside attention
+    trained: bool = False  # a table of `max_positions` rows
+    even: str = ""  # the size that must be even, if any: d_model or head_dim
+
+
+SCHEMES: dict[str, Scheme] = {
+    made.name: made
+    for made in (
+        Scheme(
+            "sinusoidal",
+            "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
+            adds="Adds sines and cosines of the position to each vector; without them word order is invisible.",
+            even="d_model",
+        ),
+        Scheme(
+            "learned",
+            "PE(p) is row p of a table that is trained; it is added to the embedding",
+            adds="Adds to each vector the learned vector of its position, out of {max_positions}.",
+            trained=True,
+        ),
+        Scheme(
+            "rotary",
+            "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
+            turns=True,
+            even="head_dim",
+        ),
+    )
+}
+# Which kinds of attention a model of each family has.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "encoder-decoder": ("encoder", "decoder", "cross"),
+    "encoder-only": ("encoder",),
+    "decoder-only": ("decoder",),
+}
 
 _CHOICES = {
+    "family": FAMILIES,
     "positions": SCHEMES,
     "activation": ("relu", "gelu", "swiglu"),
     "norm": ("layernorm", "rmsnorm"),
@@ -62,7 +104,7 @@ def _from_dict(cls: type, values: Any) -> Any:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Every choice that decides which parameters an encoder-decoder has and what its forward pass computes.
+    """Every choice that decides which parameters a model has and what its forward pass computes.
 
     Defaults are the shipped checkpoint's: pre-norm with a final norm, sinusoidal positions, one joint vocabulary whose
     embedding is also the output projection (Vaswani et al. 2017, section 3.4).
@@ -77,7 +119,7 @@ class ModelConfig:
     d_model: int = 256
     heads: int = 8
     encoder_layers: int = 4
-    decoder_layers: int = 4
+    decoder_layers: int = 4  # 0 in a family that has no decoder, as encoder_layers where there is no encoder
     d_ff: int = 1024
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
     max_positions: int = 512  # rows of a learned table; the other kinds have no limit
@@ -90,16 +132,25 @@ class ModelConfig:
     window: int | None = None  # width of sliding-window self-attention; None: unlimited
     dropout: float = 0.1  # embeddings and sub-layer outputs
     attention_dropout: float = 0.0  # attention pattern
+    family: Literal["encoder-decoder", "encoder-only", "decoder-only"] = "encoder-decoder"
 
     def __post_init__(self) -> None:
-        sizes = ("source_vocab", "target_vocab", "d_model", "heads", "encoder_layers", "decoder_layers", "d_ff")
+        sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
         _check(self, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
+        for stack in ("encoder", "decoder"):
+            count, has = getattr(self, f"{stack}_layers"), stack in self.kinds
+            if has != (count > 0) or count < 0:
+                expected = "more than 0" if has else f"0, for a model that is {self.family} has no {stack}"
+                raise ValueError(f"{stack}_layers is {count}; expected {expected}")
+        if len(self.kinds) == 1 and not self.joint_vocab:
+            raise ValueError(f"joint_vocab is False; expected True, for a model that is {self.family} has one vocabulary")
         if self.d_model % self.heads:
             raise ValueError(f"d_model is {self.d_model}; expected a multiple of heads, which is {self.heads}")
-        if self.positions == "rotary" and self.head_dim % 2:
-            raise ValueError(f"rotary positions need an even head dimension; d_model / heads is {self.head_dim}")
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ValueError(f"sinusoidal positions need an even d_model; it is {self.d_model}")
+        even = self.scheme.even
+        if even == "head_dim" and self.head_dim % 2:
+            raise ValueError(f"{self.positions} positions need an even head dimension; d_model / heads is {self.head_dim}")
+        if even == "d_model" and self.d_model % 2:
+            raise ValueError(f"{self.positions} positions need an even d_model; it is {self.d_model}")
         if self.joint_vocab and self.source_vocab != self.target_vocab:
             raise ValueError(
                 f"a joint vocabulary has one size; source_vocab is {self.source_vocab}, target_vocab {self.target_vocab}"
@@ -108,9 +159,19 @@ class ModelConfig:
             raise ValueError(f"window is {self.window!r}; expected None or a whole number of at least 1")
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attention that this family has, in the order in which they are shown."""
+        return FAMILIES[self.family]
+
+    @property
     def layers(self) -> dict[str, int]:
         """How many layers each kind of attention has, in the order in which they are shown."""
-        return {"encoder": self.encoder_layers, "decoder": self.decoder_layers, "cross": self.decoder_layers}
+        return {kind: self.encoder_layers if kind == "encoder" else self.decoder_layers for kind in self.kinds}
+
+    @property
+    def scheme(self) -> Scheme:
+        """What is known of its positions."""
+        return SCHEMES[self.positions]
 
     @property
     def head_dim(self) -> int:

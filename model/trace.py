@@ -15,15 +15,77 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Kind = Literal["encoder", "decoder", "cross"]
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Side = Literal["source", "target"]
+Stack = Literal["encoder", "decoder"]
+Part = Literal["self", "cross", "ff"]
 MAPS = ("scores", "pattern", "mask")
 
 
+@dataclass(frozen=True)
+class SiteKind:
+    """A kind of attention: what it is called, whose layers it belongs to, and which side's tokens ask and answer."""
+
+    kind: Kind
+    code: str  # in links and on the command line
+    name: str  # in a sentence
+    stack: Stack
+    queries: Side
+    keys: Side
+
+    @property
+    def is_self(self) -> bool:
+        """True where the tokens that ask are those that answer: self-attention."""
+        return self.queries == self.keys
+
+    @property
+    def sublayer(self) -> Part:
+        """Its place within a layer."""
+        return "self" if self.is_self else "cross"
+
+
+SITE_KINDS: dict[str, SiteKind] = {
+    made.kind: made
+    for made in (
+        SiteKind("encoder", "enc", "encoder self-attention", "encoder", "source", "source"),
+        SiteKind("decoder", "dec", "decoder self-attention", "decoder", "target", "target"),
+        SiteKind("cross", "cross", "cross-attention", "decoder", "target", "source"),
+    )
+}  # in the order in which they are shown
+KINDS: tuple[Kind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]
+
+
+def site_kind(kind: str) -> SiteKind:
+    """The entry of a kind of attention; ValueError for one that does not exist."""
+    if kind not in SITE_KINDS:
+        raise ValueError(f"the kind of attention is {kind!r}; expected one of {', '.join(SITE_KINDS)}")
+    return SITE_KINDS[kind]
+
+
 class Site(NamedTuple):
-    """Where attention happens: encoder self-attention, decoder self-attention or cross-attention, with a layer from 0."""
+    """Where attention happens: a kind of attention with a layer from 0."""
 
     kind: Kind
     layer: int
+
+    @property
+    def of(self) -> SiteKind:
+        """What is known of its kind."""
+        return SITE_KINDS[self.kind]
+
+
+class Sublayer(NamedTuple):
+    """What one residual connection goes round, in a layer from 0."""
+
+    stack: Stack
+    layer: int
+    part: Part
+
+
+class Streams(NamedTuple):
+    """The residual stream [B,T,D] before a sub-layer and after it."""
+
+    before: Tensor
+    after: Tensor
 
 
 class Probe:
@@ -36,12 +98,27 @@ class Probe:
         self.level = level
         self.layer = layer
         self.records: dict[Site, dict[str, Tensor]] = {}
+        self.streams: dict[Sublayer, Streams] = {}
+        self.memory: Tensor | None = None  # [B,S,D]: what cross-attention reads
+
+    def _whole(self, layer: int) -> bool:
+        return self.level == "full" and self.layer in (None, layer)
 
     def record(self, site: Site, **tensors: Tensor) -> None:
         """Keeps what this level asks for; a tensor is kept as it is, so it must not be changed in place later."""
-        whole = self.level == "full" and self.layer in (None, site.layer)
+        whole = self._whole(site.layer)
         kept = {name: t for name, t in tensors.items() if whole or name in MAPS}
         self.records.setdefault(site, {}).update(kept)
+
+    def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:
+        """Keeps the residual stream on both sides of a sub-layer, at level `full`."""
+        if self._whole(place.layer):
+            self.streams[place] = Streams(before, after)
+
+    def record_memory(self, memory: Tensor) -> None:
+        """Keeps what the encoder hands on, at level `full`."""
+        if self.level == "full":
+            self.memory = memory
 
     def array(self, site: Site, name: str, row: int = 0) -> np.ndarray:
         """One row of the batch as a read-only float32 (masks: bool) array on the CPU, without the batch dimension."""
@@ -89,13 +166,13 @@ class Trace:
     Row t of a decoder map has the input token y(t-1) and predicts y(t); `queries` labels it `input → output`.
     """
 
-    source: Axis
-    inputs: Axis  # what the decoder reads: `<s>` y0 y1 ...
-    outputs: Axis  # what it predicts: y0 y1 ... `</s>`
+    source: Axis | None  # None without an encoder
+    inputs: Axis | None  # what the decoder reads: `<s>` y0 y1 ...; None without a decoder
+    outputs: Axis | None  # what it predicts: y0 y1 ... `</s>`
     patterns: dict[Site, np.ndarray]  # [H,T,S]
     scores: dict[Site, np.ndarray]  # [H,T,S], before the mask
     masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
-    log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm
+    log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm; without a decoder [S,V], at each source token
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
     log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
 
@@ -105,15 +182,36 @@ class Trace:
             if pattern.shape[1:] != expected:
                 raise ValueError(f"{site} has a map of {pattern.shape[1:]}; its tokens say {expected}")
 
+    def axis(self, side: Side) -> Axis:
+        """The tokens that a side reads: the source's, or the decoder's inputs; ValueError where the model has none."""
+        found = self.source if side == "source" else self.inputs
+        if found is None:
+            raise ValueError(f"this model has no {side}")
+        return found
+
+    @property
+    def predicted(self) -> Axis:
+        """The tokens whose probabilities `log_probs` holds, row by row: the outputs, without a decoder the source's own."""
+        return self.axis("source") if self.outputs is None else self.outputs
+
     def queries(self, site: Site) -> tuple[str, ...]:
         """The labels of a site's rows."""
-        if site.kind == "encoder":
-            return self.source.labels
-        return tuple(f"{i} → {o}" for i, o in zip(self.inputs.labels, self.outputs.labels, strict=True))
+        if site.of.queries == "source" or self.outputs is None:
+            return self.axis(site.of.queries).labels
+        return tuple(f"{i} → {o}" for i, o in zip(self.axis("target").labels, self.outputs.labels, strict=True))
 
     def keys(self, site: Site) -> tuple[str, ...]:
         """The labels of a site's columns."""
-        return self.inputs.labels if site.kind == "decoder" else self.source.labels
+        return self.axis(site.of.keys).labels
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that this model has, in the order in which they are shown."""
+        return tuple(kind for kind in KINDS if any(site.kind == kind for site in self.patterns))
+
+    def sites(self, kind: str) -> list[Site]:
+        """The sites of a kind, from the first layer on."""
+        return sorted(site for site in self.patterns if site.kind == kind)
 
     def view(self, site: Site, head: int | None = None) -> View:
         """The pattern of one head, or the mean over heads where `head` is None, with its labels.
@@ -121,7 +219,7 @@ class Trace:
         Raises ValueError for a site or head that this checkpoint does not have.
         """
         if site not in self.patterns:
-            layers = sorted(s.layer for s in self.patterns if s.kind == site.kind)
+            layers = [s.layer for s in self.sites(site.kind)]
             raise ValueError(f"there is no {site.kind} layer {site.layer}; this trace has layers {layers}")
         pattern = self.patterns[site]
         if head is not None and not 0 <= head < len(pattern):
@@ -140,7 +238,7 @@ class Trace:
         """Sites and queries, padding left out, that may look at nothing with at least one head."""
         found = []
         for site, mask in self.masks.items():
-            tokens = self.source.labels if site.kind == "encoder" else self.inputs.labels
+            tokens = self.axis(site.of.queries).labels
             seen = self.head_masks.get(site, mask[None]).any(axis=-1).all(axis=0)  # [T]
             found += [(site, t) for t, label in enumerate(tokens) if not seen[t] and label != "<pad>"]
         return tuple(found)
@@ -148,7 +246,7 @@ class Trace:
     @cached_property
     def token_log_probs(self) -> np.ndarray:
         """Log-probability of each output token, [T]."""
-        values = self.log_probs[np.arange(len(self.outputs)), list(self.outputs.ids)]
+        values = self.log_probs[np.arange(len(self.predicted)), list(self.predicted.ids)]
         values.flags.writeable = False
         return values
 

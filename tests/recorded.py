@@ -25,6 +25,7 @@ from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
+from model.network.context import Pass
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe
 
@@ -54,6 +55,12 @@ EDITS = (
     *("causal-off", "padding-off", "scaling-off", "window-2"),
     "row_dec_3-uniform off_cross.1 source-positions_off causal-off",
 )
+_MAPS = ("scores", "pattern", "mask", "q", "k", "v", "z")
+ORDER = {  # in which the tensors of a site were recorded
+    "encoder": (*_MAPS, "residual_in", "residual_mid", "residual_out"),
+    "decoder": (*_MAPS, "residual_in", "residual_out"),
+    "cross": (*_MAPS, "residual_in", "residual_mid", "residual_out"),
+}
 SOURCE, TARGET = tiny.padded([5], 6), tiny.target_ids(1, 5)
 
 
@@ -63,10 +70,11 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
     means = tiny.means(model.config)
     for codes in EDITS:
         edit, probe = tiny.edited(*codes.split()), Probe("full")
-        seen = masks.build(SOURCE, TARGET, model.config.window, [edit], model.config.causal)
+        seen = masks.build(model.config, SOURCE, TARGET, [edit])
         with torch.inference_mode():
-            logits = model(SOURCE, TARGET, seen, probe, Edits([edit], means))[0]
-        kept = {f"{s.kind}.{s.layer}.{key}": t[0].numpy() for s, r in sorted(probe.records.items()) for key, t in r.items()}
+            logits = model(SOURCE, TARGET, seen, Pass(Edits([edit], means), probe))[0]
+        records = tiny.records(probe)
+        kept = {f"{s.kind}.{s.layer}.{key}": records[s][key][0].numpy() for s in sorted(records) for key in ORDER[s.kind]}
         yield codes, logits.numpy(), kept
 
 

@@ -13,7 +13,8 @@ from model.config import END, PAD, START, ModelConfig
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.transformer import EncoderDecoder
+from model.network.context import Pass
+from model.network.transformer import Transformer, build
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 
@@ -66,10 +67,10 @@ def config(**changes: Any) -> ModelConfig:
     return ModelConfig(**(vocab | sizes | changes))
 
 
-def model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> EncoderDecoder:
+def model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
     """A seeded model in eval mode. Biases and norms are drawn too, so that a forgotten one is seen."""
     torch.manual_seed(seed)
-    made = EncoderDecoder(config(**changes))
+    made = build(config(**changes))
     with torch.no_grad():
         for parameter in made.parameters():
             if parameter.dim() == 1:
@@ -77,7 +78,7 @@ def model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> 
     return made.to(dtype).eval()
 
 
-def lively(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> EncoderDecoder:
+def lively(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
     """A model whose greedy choice depends on the context, and which ends some sentences by itself."""
     made = model(seed, dtype, **({"tied_output": False} | changes))
     with torch.no_grad():
@@ -119,8 +120,20 @@ def edited(*codes: str) -> Intervention:
 
 def sites(config: ModelConfig) -> list[Site]:
     """Every site of a model."""
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    return [Site(kind, layer) for kind, count in layers.items() for layer in range(count)]
+    return [Site(kind, layer) for kind, count in config.layers.items() for layer in range(count)]
+
+
+def records(probe: Probe) -> dict[Site, dict[str, torch.Tensor]]:
+    """What a full probe kept, with the residual stream of each site's sub-layer, and of the feed-forward network after it:
+    `residual_in`, `residual_mid` where one follows, `residual_out`."""
+    found = {site: dict(record) for site, record in probe.records.items()}
+    for (stack, layer, part), streams in probe.streams.items():
+        cross = stack == "decoder" and Site("cross", layer) in found
+        site = Site("cross" if cross and part != "self" else stack, layer)
+        last = part == "ff" or (cross and part == "self")
+        names = ("residual_mid" if part == "ff" else "residual_in", "residual_out" if last else "residual_mid")
+        found[site] |= dict(zip(names, streams, strict=True))
+    return found
 
 
 def means(config: ModelConfig, seed: int = 5) -> dict[Site, torch.Tensor]:
@@ -135,7 +148,7 @@ def with_means(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def logits(
-    model: EncoderDecoder,
+    model: Transformer,
     source: torch.Tensor,
     target: torch.Tensor,
     *rows: Intervention,
@@ -144,8 +157,8 @@ def logits(
 ) -> torch.Tensor:
     """One pass [B,T,V] under no intervention, one for all rows, or one a row."""
     edits = Edits(rows or (BASELINE,), means)
-    seen = masks.build(source, target, model.config.window, edits.rows, model.config.causal)
-    return model(source, target, seen, probe, edits)
+    seen = masks.build(model.config, source, target, edits.rows)
+    return model(source, target, seen, Pass(edits, probe))
 
 
 def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:

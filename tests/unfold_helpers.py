@@ -13,9 +13,11 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import START
 from model.edits.apply import Edits
-from model.inference.analyse import Analysis, analyse
+from model.inference.analyse import analyse
+from model.inference.analysis import Analysis
 from model.inference.request import Request
 from model.network import masks
+from model.network.context import Pass
 from model.readings.unfold import Unfolded, unfold
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
@@ -60,11 +62,11 @@ def recorded(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, dict[str,
     trace, edit, config = analysis.whole, analysis.request.intervention, checkpoint.config
     source = torch.tensor([trace.source.ids])
     target = torch.tensor([[START, *trace.outputs.ids[:-1]]])
-    seen = masks.build(source, target, config.window, [edit], config.causal)
+    seen = masks.build(config, source, target, [edit])
     probe = Probe("full")
     with torch.inference_mode():
-        checkpoint.model(source, target, seen, probe, Edits([edit], checkpoint.means))
-    return {site: {name: t[0].numpy() for name, t in found.items()} for site, found in probe.records.items()}
+        checkpoint.model(source, target, seen, Pass(Edits([edit], checkpoint.means), probe))
+    return {site: {name: t[0].numpy() for name, t in found.items()} for site, found in tiny.records(probe).items()}
 
 
 def everywhere(checkpoint: Checkpoint, analysis: Analysis):

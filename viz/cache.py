@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect, HeadEffect
     from model.experiments.leaks import LeakReport
     from model.experiments.ready import Answer
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
     from model.readings.position_numbers import PositionNumbers
@@ -123,9 +123,9 @@ def survey(name: str, device: str, side: Side) -> Survey | None:
 @cached(LRUCache(64), condition=threading.Condition())
 def position_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
     """Sinusoidal or rotary positions, measured; see `model.readings.position_numbers`."""
-    from model.readings.position_numbers import rotary_numbers, sinusoidal_numbers
+    from model.readings.position_numbers import scheme_numbers as compute
 
-    return {"sinusoidal": sinusoidal_numbers, "rotary": rotary_numbers}[scheme](count, width, base, shift)
+    return compute(scheme, count, width, base, shift)
 
 
 @cached(LRUCache(64), condition=threading.Condition())

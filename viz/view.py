@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from model.config import SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
-from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, Decoding
+from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
@@ -17,7 +17,7 @@ from model.readings.head_metrics import ORDERS
 from model.text.sentences import split
 from model.trace import KINDS
 from viz import values
-from viz.fields import declared
+from viz.fields import declared, named
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
@@ -42,7 +42,7 @@ _OF_A_SENTENCE = ("step", "target", "branches", "path", "drawn")
 
 def strategies() -> tuple[str, ...]:
     """The names of the ways in which a translation is found; the visitor's own is the last."""
-    return (*get_args(get_type_hints(Decoding)["strategy"]), YOURS)
+    return (*STRATEGIES, YOURS)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class _Inside:
 class _Positions:
     """What the page Positions draws."""
 
-    scheme: str = declared("sinusoidal", "scheme", values.choice(*SCHEMES))
+    scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
     pe_width: int = declared(256, "pe_d", values.even(2, MAX_PE_WIDTH))  # d_model of the positions
     pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
@@ -157,12 +157,11 @@ class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
     def decoding(self) -> Decoding:
         """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out; beside a
         translation that the visitor gives stands the greedy one."""
-        if self.strategy == "beam":
-            return Decoding("beam", width=self.width, alpha=self.alpha)
-        if self.strategy == "sample":
-            temperature, top_k, top_p = self.drawn or (self.temperature, self.top_k, self.top_p)
-            return Decoding("sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=self.seed)
-        return Decoding("greedy" if self.strategy == YOURS else self.strategy)
+        if self.strategy == YOURS:
+            return Decoding()
+        used = {name: getattr(self, name) for name in strategy(self.strategy).controls}
+        drawn = dict(zip(named(View, sampling="control"), self.drawn or (), strict=False))
+        return Decoding(self.strategy, **used | {name: value for name, value in drawn.items() if name in used})
 
     @property
     def controls(self) -> Decoding | None:

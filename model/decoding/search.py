@@ -1,4 +1,4 @@
-"""How a target sentence is grown: free functions over the model's step."""
+"""How a target is grown: greedy decoding, sampling and beam search, over one step that all of them share."""
 
 from __future__ import annotations
 
@@ -15,13 +15,50 @@ from model.decoding.sampling import NEVER_CHOSEN, check, choices
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.transformer import EncoderDecoder
+from model.network.context import Cache, Pass
+from model.network.transformer import Transformer
+
+
+class _Steps:
+    """One model under the edits of a batch, with what it keeps from step to step."""
+
+    def __init__(
+        self, model: Transformer, source: Tensor | None, edits: Edits, prefix: Sequence[int], limit: int, use_cache: bool
+    ) -> None:
+        if len(prefix) >= limit:
+            raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+        self.model, self.edits = model, edits
+        # Without the causal mask an earlier position depends on later ones, so nothing can be kept.
+        self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
+        self.rows = 1 if source is None else source.size(0)
+        self.device = next(model.parameters()).device
+        self.memory = self.cross = None
+        if source is not None:
+            seen = masks.encoder_mask(model.config, source, edits.rows)
+            self.memory = model.encode(source, seen, Pass(edits))  # [B,S,D]
+            self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
+
+    def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
+        """Of what may follow decoder inputs [N,T]: [N,V]."""
+        start = target.size(1) - 1 if self.cache is not None else 0
+        fresh = target[:, start:]
+        mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
+        at = Pass(edits, cache=self.cache, start=start)
+        hidden = self.model.decode(fresh, self.memory, mask, self.cross, at)[:, -1]  # [N,D]
+        return self.model.project(hidden).float().log_softmax(-1)
+
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.memory is not None:
+            self.memory, self.cross = self.memory[rows], self.cross[rows]
+        if self.cache is not None:
+            self.cache.select(rows)
 
 
 @torch.inference_mode()
 def greedy(
-    model: EncoderDecoder,
-    source: Tensor,
+    model: Transformer,
+    source: Tensor | None,
     edits: Sequence[Intervention] | Edits = (BASELINE,),
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
@@ -39,8 +76,8 @@ def greedy(
 
 @torch.inference_mode()
 def sample(
-    model: EncoderDecoder,
-    source: Tensor,
+    model: Transformer,
+    source: Tensor | None,
     seed: int,
     temperature: float = 1.0,
     top_k: int = 0,
@@ -58,7 +95,7 @@ def sample(
     Raises ValueError for controls out of range, and where the prefix fills the limit.
     """
     check(temperature, top_k, top_p)
-    generators = [np.random.default_rng(seed) for _ in range(source.size(0))]
+    generators = [np.random.default_rng(seed) for _ in range(1 if source is None else source.size(0))]
 
     def draw(log_probs: Tensor) -> Tensor:
         rows = zip(log_probs.cpu().numpy(), generators, strict=True)
@@ -69,8 +106,8 @@ def sample(
 
 
 def _grow(
-    model: EncoderDecoder,
-    source: Tensor,
+    model: Transformer,
+    source: Tensor | None,
     pick: Callable[[Tensor], Tensor],
     edits: Sequence[Intervention] | Edits,
     prefix: Sequence[int],
@@ -78,19 +115,13 @@ def _grow(
     use_cache: bool,
 ) -> list[Hypothesis]:
     """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
-    _check_prefix(prefix, limit)
-    rows, window, edits = source.size(0), model.config.window, _as_edits(edits)
-    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
-    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
-    cross = masks.cross_mask(source, edits.rows)
-    target = torch.full((rows, 1), START, device=source.device)  # [B,1]
-    ended = torch.zeros(rows, dtype=torch.bool, device=source.device)
+    edits = _as_edits(edits)
+    steps = _Steps(model, source, edits, prefix, limit, use_cache)
+    target = torch.full((steps.rows, 1), START, device=steps.device)  # [B,1]
+    ended = torch.zeros(steps.rows, dtype=torch.bool, device=steps.device)
     chosen_log_probs: list[Tensor] = []
     for step in range(limit):
-        fresh, start = (target[:, -1:], step) if cache else (target, 0)
-        mask = masks.decoder_mask(target, window, edits.rows, fresh.size(1), model.config.causal)
-        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=edits)[:, -1]  # [B,D]
-        log_probs = model.project(hidden).float().log_softmax(-1)  # [B,V]
+        log_probs = steps.log_probs(target, edits)  # [B,V]
         forced = step < len(prefix)
         token = torch.full_like(target[:, 0], prefix[step]) if forced else pick(log_probs)  # [B]
         token = token.masked_fill(ended, PAD)
@@ -105,8 +136,8 @@ def _grow(
 
 @torch.inference_mode()
 def beam(
-    model: EncoderDecoder,
-    source: Tensor,
+    model: Transformer,
+    source: Tensor | None,
     width: int,
     alpha: float = 0.0,
     edits: Sequence[Intervention] | Edits = (BASELINE,),
@@ -127,70 +158,71 @@ def beam(
         raise ValueError(f"the beam's width is {width}; expected at least 1")
     if not 0 <= alpha < math.inf:
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
-    _check_prefix(prefix, limit)
-    window, edits = model.config.window, _as_edits(edits)
-    cache = model.new_cache() if use_cache and model.config.causal and edits.causal else None
-    memory = model.encode(source, masks.encoder_mask(source, window, edits.rows), edits=edits)  # [B,S,D]
-    cross = masks.cross_mask(source, edits.rows).expand(source.size(0), 1, 1, -1)  # [B,1,1,S]
-    target = torch.full((source.size(0), 1), START, device=source.device)  # [N,1]; N living paths of all rows together
-    live_beams = [(row, Hypothesis((), ())) for row in range(source.size(0))]
-    finished: list[list[Hypothesis]] = [[] for _ in live_beams]
-    pruned: list[list[Hypothesis]] = [[] for _ in live_beams]
+    edits = _as_edits(edits)
+    steps = _Steps(model, source, edits, prefix, limit, use_cache)
+    target = torch.full((steps.rows, 1), START, device=steps.device)  # [N,1]; N living paths of all rows together
+    beams = _Beams(steps.rows, width, limit)
     for step in range(limit):
-        fresh, start = (target[:, -1:], step) if cache else (target, 0)
-        own = edits.select([row for row, _ in live_beams])
-        mask = masks.decoder_mask(target, window, own.rows, fresh.size(1), model.config.causal)
-        hidden = model.decode(fresh, memory, mask, cross, cache, start, edits=own)[:, -1]  # [N,D]
-        log_probs = model.project(hidden).float().log_softmax(-1)  # [N,V]
+        log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live]))  # [N,V]
+        parents = beams.extend(log_probs, prefix[step : step + 1])
+        if not parents:
+            break
+        rows = torch.tensor(parents, device=steps.device)
+        newest = torch.tensor([path.ids[-1:] for _, path in beams.live], device=steps.device)  # [N,1]
+        target = torch.cat((target[rows], newest), dim=1)  # [N,T]
+        steps.select(rows)
+    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in beams.finished)
+    return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, beams.pruned, strict=True)]
+
+
+class _Beams:
+    """The paths of all rows of a beam search: those that are alive, finished and given up."""
+
+    def __init__(self, rows: int, width: int, limit: int) -> None:
+        self.width, self.limit = width, limit
+        self.live = [(row, Hypothesis((), ())) for row in range(rows)]
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(rows)]
+        self.pruned: list[list[Hypothesis]] = [[] for _ in range(rows)]
+
+    def extend(self, log_probs: Tensor, forced: Sequence[int]) -> list[int]:
+        """One step: log-probabilities [N,V] of what may follow each living path; `forced` holds the only token
+        allowed, or nothing.
+
+        Returns for each path that lives on the number of the one that it goes on from.
+        """
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
         expanded: set[int] = set()
-        for row, candidates in _extensions(live_beams, log_probs, width, prefix[step : step + 1]).items():
-            for _, parent, token, log_prob in candidates[: width - len(finished[row])]:
-                before = live_beams[parent][1]
+        for row, candidates in self._extensions(log_probs, forced).items():
+            for _, parent, token, log_prob in candidates[: self.width - len(self.finished[row])]:
+                before = self.live[parent][1]
                 path = Hypothesis((*before.ids, token), (*before.log_probs, log_prob))
                 expanded.add(parent)
-                if path.finished or len(path.ids) == limit:
-                    finished[row].append(path)
+                if path.finished or len(path.ids) == self.limit:
+                    self.finished[row].append(path)
                 else:
                     kept.append((row, parent, path))
-        for number, (row, path) in enumerate(live_beams):
+        for number, (row, path) in enumerate(self.live):
             if number not in expanded and path.ids:
-                pruned[row].append(path)
-        if not kept:
-            break
-        parents = torch.tensor([parent for _, parent, _ in kept], device=source.device)
-        newest = torch.tensor([path.ids[-1:] for *_, path in kept], device=source.device)  # [N,1]
-        target = torch.cat((target[parents], newest), dim=1)  # [N,T]
-        memory, cross = memory[parents], cross[parents]
-        for entry in cache or ():
-            entry.select(parents)
-        live_beams = [(row, path) for row, _, path in kept]
-    ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in finished)
-    return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, pruned, strict=True)]
+                self.pruned[row].append(path)
+        self.live = [(row, path) for row, _, path in kept]
+        return [parent for _, parent, _ in kept]
 
-
-def _extensions(
-    live_beams: Sequence[tuple[int, Hypothesis]], log_probs: Tensor, width: int, forced: Sequence[int]
-) -> dict[int, list[tuple[float, int, int, float]]]:
-    """For each row the tokens that its paths may go on with: (score with it, number of the path, token, log-probability),
-    the best first. `forced` holds the only token allowed, or nothing."""
-    if forced:
-        tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
-        values = log_probs.gather(1, tokens)
-    else:
-        values, tokens = allowed(log_probs).topk(min(width, log_probs.size(1) - len(NEVER_CHOSEN)))  # [N,width]
-    grown: dict[int, list[tuple[float, int, int, float]]] = {}
-    for parent, ((row, path), ids, gains) in enumerate(zip(live_beams, tokens.tolist(), values.tolist(), strict=True)):
-        score = path.score
-        grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
-    for candidates in grown.values():
-        candidates.sort(key=lambda candidate: -candidate[0])
-    return grown
-
-
-def _check_prefix(prefix: Sequence[int], limit: int) -> None:
-    if len(prefix) >= limit:
-        raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
+    def _extensions(self, log_probs: Tensor, forced: Sequence[int]) -> dict[int, list[tuple[float, int, int, float]]]:
+        """For each row the tokens that its paths may go on with: (score with it, number of the path, token,
+        log-probability), the best first."""
+        if forced:
+            tokens = torch.full_like(log_probs[:, :1], forced[0], dtype=torch.long)  # [N,1]
+            values = log_probs.gather(1, tokens)
+        else:
+            count = min(self.width, log_probs.size(1) - len(NEVER_CHOSEN))
+            values, tokens = allowed(log_probs).topk(count)  # [N,width]
+        grown: dict[int, list[tuple[float, int, int, float]]] = {}
+        for parent, ((row, path), ids, gains) in enumerate(zip(self.live, tokens.tolist(), values.tolist(), strict=True)):
+            score = path.score
+            grown.setdefault(row, []).extend((score + gain, parent, i, gain) for i, gain in zip(ids, gains, strict=True))
+        for candidates in grown.values():
+            candidates.sort(key=lambda candidate: -candidate[0])
+        return grown
 
 
 def _as_edits(edits: Sequence[Intervention] | Edits) -> Edits:

@@ -1,16 +1,41 @@
-"""How tokens are chosen, as a value: the strategy and its controls, checked when it is made. No torch here."""
+"""How tokens are chosen: the strategies, each declared once, and what a visitor asks of one. No torch is imported here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS
 from model.decoding import sampling
+from model.decoding.hypotheses import Tree
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.edits.apply import Edits
+    from model.edits.intervention import Intervention
+    from model.network.transformer import Transformer
 
 LENGTH_PENALTY = 1.0  # alpha; chosen on the shipped checkpoint's dev sentences
 MAX_ALPHA = 5
 MAX_SEED = 999_999
+Found = list[Tree]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way of choosing tokens: everything that is said of it anywhere.
+
+    `search(model, source, decoding, edits, prefix)` grows a tree for each row of source ids; see `model.decoding.search`.
+    """
+
+    name: str
+    title: str
+    sentence: str  # how it chooses
+    controls: tuple[str, ...]  # the fields of `Decoding` that it reads, beside the limit
+    search: Callable[[Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int]], Found]
+    told: Callable[[Decoding], str]  # in a few words, with its numbers
 
 
 class RequestError(ValueError):
@@ -23,10 +48,10 @@ class Decoding:
 
     `greedy` takes the likeliest at each step; `beam` keeps `width` paths alive and ranks the finished ones by their score
     over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016; `sample` draws, by temperature, top-k and top-p (see
-    `model.decoding.sampling`) from a seed. Raises RequestError for values out of range.
+    `model.decoding.sampling`) from a seed. Raises RequestError for an unknown strategy and for values out of range.
     """
 
-    strategy: Literal["greedy", "beam", "sample"] = "greedy"
+    strategy: str = "greedy"
     limit: int = MAX_TOKENS
     width: int = 4  # of the beam
     alpha: float = LENGTH_PENALTY
@@ -36,8 +61,7 @@ class Decoding:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.strategy not in ("greedy", "beam", "sample"):
-            raise RequestError(f"The decoding strategy is {self.strategy!r}; expected 'greedy', 'beam' or 'sample'.")
+        strategy(self.strategy)
         try:
             sampling.check(self.temperature, self.top_k, self.top_p)
         except ValueError as fault:
@@ -50,3 +74,79 @@ class Decoding:
             raise RequestError(f"The beam's width is {self.width}; expected at least 1.")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
+
+    @property
+    def told(self) -> str:
+        """The strategy in a few words, with its numbers."""
+        return strategy(self.strategy).told(self)
+
+    def search(
+        self,
+        model: Transformer,
+        source: Tensor | None,
+        edits: Sequence[Intervention] | Edits,
+        prefix: Sequence[int] = (),
+    ) -> Found:
+        """A tree for each row of source ids [B,S] (None: one row, of a model without an encoder), the best path first.
+
+        Raises ValueError where the prefix fills the limit.
+        """
+        return strategy(self.strategy).search(model, source, self, edits, prefix)
+
+
+def _greedy(model, source, decoding, edits, prefix) -> Found:
+    from model.decoding import search
+
+    return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit)]
+
+
+def _beam(model, source, decoding, edits, prefix) -> Found:
+    from model.decoding import search
+
+    return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit)
+
+
+def _sample(model, source, decoding, edits, prefix) -> Found:
+    from model.decoding import search
+
+    controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
+    return [Tree((path,)) for path in search.sample(model, source, *controls, edits, prefix, decoding.limit)]
+
+
+STRATEGIES: dict[str, Strategy] = {
+    made.name: made
+    for made in (
+        Strategy(
+            "greedy",
+            "Greedy",
+            "Greedy: the likeliest token at every step, and never back.",
+            (),
+            _greedy,
+            lambda decoding: "greedy",
+        ),
+        Strategy(
+            "beam",
+            "Beam",
+            "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
+            ("width", "alpha"),
+            _beam,
+            lambda decoding: f"beam of {decoding.width}",
+        ),
+        Strategy(
+            "sample",
+            "Sample",
+            "Sample: a token is drawn at every step. The table above shows what may be drawn.",
+            ("temperature", "top_k", "top_p", "seed"),
+            _sample,
+            lambda decoding: f"sampled, seed {decoding.seed}",
+        ),
+    )
+}
+
+
+def strategy(name: str) -> Strategy:
+    """The strategy of a name; RequestError for one that does not exist."""
+    if name not in STRATEGIES:
+        *most, last = (repr(known) for known in STRATEGIES)
+        raise RequestError(f"The decoding strategy is {name!r}; expected {', '.join(most)} or {last}.")
+    return STRATEGIES[name]

@@ -13,7 +13,7 @@ from model.config import END, MAX_TOKENS
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import Transformer
 from model.text.corpus import by_source, pad
 from model.text.tokenizer import Tokenizer
 
@@ -21,7 +21,7 @@ GREEDY = Decoding()
 
 
 def translate(
-    model: EncoderDecoder,
+    model: Transformer,
     source_tokenizer: Tokenizer,
     sentences: Sequence[str],
     batch_size: int = 64,
@@ -64,7 +64,7 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> d
 
 
 def evaluate(
-    model: EncoderDecoder,
+    model: Transformer,
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
     pairs: Sequence[tuple[str, str]],

@@ -9,14 +9,15 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
-from model.config import PAD, START
+from model.config import PAD
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.inference.analyse import teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
-from model.network import masks
+from model.network.context import Pass, forced
+from model.network.layers import DecoderLayer, EncoderLayer
 from model.trace import Site
 
 ROWS = 25  # of a batch: memory stays bounded for the longest sentences
@@ -62,10 +63,14 @@ def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
     }
 
 
-def tokens_of(checkpoint: Checkpoint, request: Request) -> tuple[list[int], tuple[int, ...]]:
-    """Source ids with the request's padding, and the ids of its target without edits: the one given, or the model's own."""
+def tokens_of(checkpoint: Checkpoint, request: Request) -> tuple[list[int] | None, tuple[int, ...] | None]:
+    """Source ids with the request's padding, and the ids of its target without edits: the one given, or the model's own;
+    None for a side that the model does not have."""
     rows = sources(checkpoint, request, request.pad)
-    return rows[0], shown(target_of(checkpoint, request, rows)[0], request).ids
+    source = rows[0] if rows else None
+    if "decoder" not in checkpoint.config.kinds:
+        return source, None
+    return source, shown(target_of(checkpoint, request, rows)[0], request).ids
 
 
 def effects(
@@ -76,7 +81,7 @@ def effects(
     `progress` hears the share that is done.
     """
     source, target = tokens_of(checkpoint, request)
-    labels = checkpoint.target_tokenizer.pieces(target)
+    labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
     found: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
@@ -88,15 +93,18 @@ def effects(
 
 @torch.inference_mode()
 def _log_probs(
-    checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edits: Sequence[Intervention]
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> np.ndarray:
-    """Log-probability of each target token under each intervention, as one batch without a record: [N,T]."""
-    ids = torch.tensor([list(source)] * len(edits), device=checkpoint.device)
-    inputs = torch.tensor([[START, *target[:-1]]] * len(edits), device=checkpoint.device)
-    seen = masks.build(ids, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
-    logits = checkpoint.model(ids, inputs, seen, edits=Edits(edits, checkpoint.means))  # [N,T,V]
-    chosen = torch.tensor(target, device=checkpoint.device).expand(len(edits), -1)[..., None]
-    return logits.float().log_softmax(-1).gather(-1, chosen)[..., 0].cpu().numpy()
+    """Log-probability of each target token, without a decoder of each source token, under each intervention, as one
+    batch without a record: [N,T]."""
+    ids, outputs = (
+        None if side is None else torch.tensor([list(side)] * len(edits), device=checkpoint.device)
+        for side in (source, target)
+    )
+    hidden = forced(checkpoint.model, ids, outputs, Pass(Edits(edits, checkpoint.means)))
+    chosen = ids if outputs is None else outputs  # [N,T]
+    logits = checkpoint.model.project(hidden).float()  # [N,T,V]
+    return logits.log_softmax(-1).gather(-1, chosen[..., None])[..., 0].cpu().numpy()
 
 
 def sites(checkpoint: Checkpoint) -> Iterator[Site]:
@@ -131,7 +139,9 @@ def head_effects(
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:
     """For every layer the intervention that skips all of it, by its name."""
     made = {}
-    for stack, parts in (("encoder", ("self", "ff")), ("decoder", ("self", "cross", "ff"))):
-        for layer in range(checkpoint.config.layers[stack]):
-            made[f"{stack} layer {layer + 1}"] = Intervention(edits=tuple(Skip(stack, layer, part) for part in parts))
+    for module in checkpoint.model.modules():
+        if isinstance(module, EncoderLayer | DecoderLayer):
+            places = [residual.place for residual in module.residuals]
+            name = f"{places[0].stack} layer {places[0].layer + 1}"
+            made[name] = Intervention(edits=tuple(Skip(*place) for place in places))
     return made

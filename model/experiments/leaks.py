@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +13,8 @@ from model.config import CONTROL_TOKENS, PAD, START
 from model.edits.apply import Edits
 from model.experiments.effects import tokens_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.network import masks
-from model.trace import Probe, Site
+from model.network.context import Pass, forced
+from model.trace import Probe
 
 SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
 MOVED = 1e-5  # of the largest entry of the stream: more than rounding
@@ -54,38 +55,52 @@ class LeakReport:
 def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     """Changes each decoder input in turn, and then what stands at padded source positions, under the request's edits.
 
-    With a causal mask nothing before a changed input may move at any layer; with a padding mask nothing at all.
+    With a causal mask nothing before a changed input may move at any layer; with a padding mask nothing at all. A model
+    without an encoder has no padding to test, one without a decoder no later token: these arrays are empty.
     """
     source, target = tokens_of(checkpoint, request)
-    request.intervention.check(checkpoint.config, len(source), bool(checkpoint.means))
+    request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.means))
     edits = Edits([request.intervention], checkpoint.means)
-    made_up = len(target) < SHORTEST
+    made_up = target is not None and len(target) < SHORTEST
     if made_up:
         target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
-    inputs = [START, *target[:-1]]
-    rows = [inputs, *([*inputs[:j], _other(inputs[j], checkpoint), *inputs[j + 1 :]] for j in range(1, len(inputs)))]
-    ids = torch.tensor([source] * len(rows), device=checkpoint.device)
-    streams, _ = _streams(checkpoint, ids, ids, torch.tensor(rows, device=checkpoint.device), edits)
-    later = np.zeros((len(streams), len(inputs), len(inputs)), np.float32)
-    later[:, 1:] = _moved(streams)
+    pads = (request.pad or PAD_WHEN_UNMASKED) if source is not None else 0
+    plain = [i for i in source or () if i != PAD]
+    padding = _moved_by_padding(checkpoint, plain, pads, target, edits) if source is not None else {}
+    return LeakReport(
+        () if target is None else checkpoint.target_tokenizer.pieces([START, *target[:-1]]),
+        checkpoint.source_tokenizer.pieces(plain),
+        np.zeros((0, 0, 0), np.float32) if target is None else _moved_by_later(checkpoint, source, target, edits),
+        padding.get("encoder", np.zeros((0, len(plain)), np.float32)),
+        padding.get("decoder", np.zeros((0, len(target or ())), np.float32)),
+        pads,
+        made_up,
+    )
 
-    pads = request.pad or PAD_WHEN_UNMASKED
-    plain = [i for i in source if i != PAD]
+
+def _moved_by_later(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits) -> np.ndarray:
+    """How far each decoder input that is changed moves every position: [layers,T changed,T moved]. Row j of the batch has
+    another token at input j; input 0 is `<s>`, and stays."""
+    rows = [[*target[:j], _other(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
+    outputs = torch.tensor([list(target), *rows], device=checkpoint.device)
+    ids = None if source is None else torch.tensor([list(source)] * len(outputs), device=checkpoint.device)
+    streams = _streams(checkpoint, ids, ids, outputs, edits)["decoder"]
+    later = np.zeros((len(streams), len(target), len(target)), np.float32)
+    later[:, 1:] = _moved(streams)
+    return later
+
+
+def _moved_by_padding(
+    checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
+) -> dict[str, np.ndarray]:
+    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T]."""
     padded = torch.tensor([[*plain, *[PAD] * pads]] * 2, device=checkpoint.device)
     filled = padded.clone()  # in neither row by `<pad>`: shuffled positions count what is no padding
     filled[0, len(plain) :] = torch.tensor((plain * pads)[:pads])
     filled[1, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
-    twice = torch.tensor([inputs] * 2, device=checkpoint.device)
-    decoder, encoder = _streams(checkpoint, filled, padded, twice, edits)
-    return LeakReport(
-        checkpoint.target_tokenizer.pieces(inputs),
-        checkpoint.source_tokenizer.pieces(plain),
-        later,
-        _moved(encoder)[:, 0, : len(plain)],
-        _moved(decoder)[:, 0],
-        pads,
-        made_up,
-    )
+    twice = None if target is None else torch.tensor([list(target)] * 2, device=checkpoint.device)
+    found = {stack: _moved(x)[:, 0] for stack, x in _streams(checkpoint, filled, padded, twice, edits).items()}
+    return found | {"encoder": found["encoder"][:, : len(plain)]}
 
 
 def _other(token: int, checkpoint: Checkpoint) -> int:
@@ -95,15 +110,20 @@ def _other(token: int, checkpoint: Checkpoint) -> int:
 
 
 def _streams(
-    checkpoint: Checkpoint, source: torch.Tensor, masked_by: torch.Tensor, inputs: torch.Tensor, edits: Edits
-) -> tuple[np.ndarray, np.ndarray]:
-    """The residual stream after every layer of the decoder and of the encoder, [layers,B,T,D]; masks are of other ids."""
+    checkpoint: Checkpoint,
+    source: torch.Tensor | None,
+    masked_by: torch.Tensor | None,
+    outputs: torch.Tensor | None,
+    edits: Edits,
+) -> dict[str, np.ndarray]:
+    """The residual stream after every layer of each stack, [layers,B,T,D]; masks are of other ids."""
     probe = Probe("full")
-    seen = masks.build(masked_by, inputs, checkpoint.config.window, edits.rows, checkpoint.config.causal)
-    checkpoint.model(source, inputs, seen, probe, edits)
-    decoder = [probe.records[Site("cross", n)]["residual_out"] for n in range(checkpoint.config.decoder_layers)]
-    encoder = [probe.records[Site("encoder", n)]["residual_out"] for n in range(checkpoint.config.encoder_layers)]
-    return torch.stack(decoder).cpu().numpy(), torch.stack(encoder).cpu().numpy()
+    forced(checkpoint.model, source, outputs, Pass(edits, probe), masked_by)
+    last = {place: streams.after for place, streams in probe.streams.items() if place.part == "ff"}
+    stacks = dict.fromkeys(place.stack for place in last)
+    return {
+        stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu().numpy() for stack in stacks
+    }
 
 
 def _moved(streams: np.ndarray) -> np.ndarray:

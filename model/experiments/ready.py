@@ -14,7 +14,8 @@ from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place, Positions
 from model.experiments.effects import effects, head_effects, layer_skips
 from model.format import signed
-from model.inference.analyse import Analysis, analyse
+from model.inference.analyse import analyse
+from model.inference.analysis import Analysis
 from model.inference.request import Request
 from model.trace import Trace
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,15 +12,17 @@ import torch
 from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
-from model.config import PAD, START
+from model.config import PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Block, Labels
-from model.inference.predictions import first_difference, rare_positions
+from model.edits.kinds import Block
+from model.inference.analysis import Analysis
+from model.inference.predictions import rare_positions
 from model.inference.request import Request
 from model.inference.targets import decode, shown, sources, target_of
 from model.network import masks
+from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
 
@@ -35,201 +35,121 @@ def load(name: str = "en-fr", device: str = "cpu") -> Checkpoint:
     return checkpoints.load(name, devices.choose(device))
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """What came of a request. Where something was edited, `baseline` is the same request without the edits."""
-
-    request: Request
-    translation: str
-    trace: Trace
-    tree: Tree
-    hypothesis: Hypothesis  # the path of the tree that the trace belongs to
-    rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
-    rare_words: tuple[str, ...]  # the words that they belong to, each once
-    other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
-    baseline: Analysis | None = None
-    no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
-    steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
-
-    @property
-    def whole(self) -> Trace:
-        """One pass over the whole target; without the causal mask this is not what `trace` has gathered step by step."""
-        return self.steps[-1] if self.steps else self.trace
-
-    def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
-        """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
-        if self.baseline is None:
-            return None
-        mask = self.baseline.trace.mask(site, head)
-        return mask if mask.shape == self.whole.masks[site].shape else None
-
-    @property
-    def labels(self) -> Labels:
-        """The tokens of both sides, for telling edits in words."""
-        return Labels(self.trace.source.labels, self.trace.inputs.labels, self.trace.outputs.labels)
-
-    @cached_property
-    def comparable(self) -> int:
-        """How many first steps may be compared with the baseline's: their inputs are equal up to there."""
-        if self.baseline is None:
-            return len(self.trace.outputs)
-        own, other = self.trace.outputs.ids, self.baseline.trace.outputs.ids
-        split = first_difference(own, other)
-        return len(own) if split is None else min(split + 1, len(own), len(other))
-
-    @cached_property
-    def baseline_token_log_probs(self) -> np.ndarray:
-        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
-        ids = (self.baseline or self).trace.outputs.ids[: self.comparable]
-        return self.trace.log_probs[np.arange(len(ids)), list(ids)]
-
-    @property
-    def how(self) -> str:
-        """How the target came about, in a few words."""
-        asked = self.request.decoding
-        if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
-            return "given target"
-        ways = {"greedy": "greedy", "beam": f"beam of {asked.width}", "sample": f"sampled, seed {asked.seed}"}
-        how, ids = ways[asked.strategy], self.hypothesis.ids
-        if any(ids[: len(branch)] == branch for branch in self.request.branches):
-            return f"{how}, branched off"
-        rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 1)
-        return f"{how}, given up" if self._given_up else f"{how}, number {rank}" if rank > 1 else how
-
-    @property
-    def _given_up(self) -> bool:
-        return self.hypothesis.ids in {h.ids for h in self.tree.pruned}
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that a reader of the translation should know."""
-        notes = []
-        if self._given_up:
-            notes.append("This path was given up: the beam went on without it.")
-        elif not self.hypothesis.finished:
-            notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
-        if self.rare:
-            more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
-            shown = ", ".join(self.rare_words[:6]) + more
-            notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
-        if waiting := self.request.intervention.waiting(len(self.hypothesis.ids)):
-            told = "; ".join(edit.text(self.labels) for edit in waiting)
-            notes.append(f"Waiting for a step that is not reached: {told}.")
-        if self.no_op_blocks:
-            told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
-            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
-        if self.trace.fully_masked_rows and self.baseline is not None:
-            rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
-            what = "row sees" if rows == 1 else "rows see"
-            notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
-        return tuple(notes)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays hold, those of the baseline and of the steps included."""
-        return self.trace.nbytes + sum(t.nbytes for t in self.steps) + (self.baseline.nbytes if self.baseline else 0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Text, tokens and probabilities, ready for JSON; maps are left out."""
-        return {
-            "checkpoint": self.request.checkpoint,
-            "source": self.request.source,
-            "translation": self.translation,
-            "log_prob": round(self.hypothesis.score, 6),
-            "finished": self.hypothesis.finished,
-            "source_tokens": list(self.trace.source.labels),
-            "tokens": [
-                {"token": label, "log_prob": round(float(p), 6)}
-                for label, p in zip(self.trace.outputs.labels, self.trace.token_log_probs, strict=True)
-            ],
-            "notes": list(self.notes),
-        }
-
-
 @torch.inference_mode()
 def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     """Translates, or reads the given target, and records every layer, head and step.
 
+    A model without a decoder reads the source and says what stands at each place; one without an encoder goes on with it.
     Raises RequestError where the source, the target or the prefix is longer than the text limit.
     """
+    edit = request.intervention
     rows = sources(checkpoint, request, request.padding)
-    padded, edit = rows[0], request.intervention
-    edit.check(checkpoint.config, len(padded), bool(checkpoint.means))
+    source = rows[0] if rows else None
+    longest = len(source) if source is not None else 0
+    edit.check(checkpoint.config, longest, bool(checkpoint.means))
+    made = _Analyses(checkpoint, request, source)
+    if "decoder" not in checkpoint.config.kinds:
+        return made.read()
     tree, *others = target_of(checkpoint, request, rows)
+    made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
     plain = shown(tree, request)
-    source = [i for i in padded if i != PAD]
-    rare = rare_positions(source, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
-    known = {
-        "rare": rare,
-        "rare_words": _words_at(checkpoint.source_tokenizer, source, rare),
-        "other_translations": tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others),
-    }
-
-    def analysis(path: Hypothesis, of: Tree, trace: Trace, asked: Request = request, **more: Any) -> Analysis:
-        path = Hypothesis(path.ids, tuple(float(p) for p in trace.token_log_probs))
-        text = checkpoint.target_tokenizer.decode(path.ids)
-        of = Tree((path,)) if asked.target is not None else of
-        return Analysis(asked, text, trace, of, path, **known, **more)
-
     if not edit and not checkpoint.config.causal and request.target is None:
-        steps = _steps(checkpoint, padded, plain.ids, BASELINE)
-        return analysis(plain, tree, _gather(steps), steps=steps)
+        return made.stepwise(plain, tree, BASELINE)
     if not edit:
-        (trace,) = teacher_force(checkpoint, padded, plain.ids, [BASELINE])
-        return analysis(plain, tree, trace)
-    before, *after = teacher_force(checkpoint, padded, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
-    baseline = analysis(plain, tree, before, dataclasses.replace(request, intervention=BASELINE, pad=request.padding))
+        (trace,) = teacher_force(checkpoint, source, plain.ids, [BASELINE])
+        return made.of(plain, tree, trace)
+    before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
+    unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
+    baseline = made.of(plain, tree, before, request=unedited)
     if after:
-        return analysis(
-            plain, tree, after[0], baseline=baseline, no_op_blocks=_no_op_blocks(checkpoint, padded, plain.ids, edit)
-        )
+        return made.edited(plain, tree, after[0], baseline)
     again = decode(checkpoint, request, rows, edit)[0]
     path = shown(again, request)
-    no_ops = _no_op_blocks(checkpoint, padded, path.ids, edit)
     if edit.causal_mask and checkpoint.config.causal:
-        (trace,) = teacher_force(checkpoint, padded, path.ids, [edit])
-        return analysis(path, again, trace, baseline=baseline, no_op_blocks=no_ops)
-    steps = _steps(checkpoint, padded, path.ids, edit)
-    return analysis(path, again, _gather(steps), baseline=baseline, no_op_blocks=no_ops, steps=steps)
+        (trace,) = teacher_force(checkpoint, source, path.ids, [edit])
+        return made.edited(path, again, trace, baseline)
+    return made.stepwise(path, again, edit, baseline=baseline, no_op_blocks=made.no_ops(path.ids))
+
+
+class _Analyses:
+    """Makes the analyses of one request: what all of them know, and how each is put together."""
+
+    def __init__(self, checkpoint: Checkpoint, request: Request, source: list[int] | None) -> None:
+        self.checkpoint, self.request, self.source = checkpoint, request, source
+        real = [i for i in source or () if i != PAD]
+        rare = rare_positions(real, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
+        self.known: dict[str, Any] = {"rare": rare, "rare_words": _words_at(checkpoint.source_tokenizer, real, rare)}
+
+    def of(self, path: Hypothesis, tree: Tree, trace: Trace, **more: Any) -> Analysis:
+        """The analysis of a path of a tree, which the trace has scored."""
+        path = Hypothesis(path.ids, tuple(float(p) for p in trace.token_log_probs))
+        text = self.checkpoint.target_tokenizer.decode(path.ids)
+        tree = Tree((path,)) if self.request.target is not None else tree
+        given = {"request": self.request, "translation": text, "trace": trace, "tree": tree, "hypothesis": path}
+        return Analysis(**(given | self.known | more))
+
+    def edited(self, path: Hypothesis, tree: Tree, trace: Trace, baseline: Analysis) -> Analysis:
+        """The same under the edits, beside the baseline."""
+        return self.of(path, tree, trace, baseline=baseline, no_op_blocks=self.no_ops(path.ids))
+
+    def stepwise(self, path: Hypothesis, tree: Tree, edit: Intervention, **more: Any) -> Analysis:
+        """Without a causal mask: one trace a step, each over the prefix that chose its token."""
+        steps = tuple(
+            teacher_force(self.checkpoint, self.source, path.ids[: t + 1], [edit])[0] for t in range(len(path.ids))
+        )
+        return self.of(path, tree, _gather(steps), steps=steps, **more)
+
+    def read(self) -> Analysis:
+        """Of a model without a decoder: one pass over the source, under the edits and without."""
+        edit = self.request.intervention
+        before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
+        unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.request.padding)
+        plain = {"translation": "", "tree": None, "hypothesis": None} | self.known
+        baseline = Analysis(request=unedited, trace=before, **plain)
+        if not after:
+            return dataclasses.replace(baseline, request=self.request)
+        no_ops = self.no_ops(None)
+        return Analysis(request=self.request, trace=after[0], baseline=baseline, no_op_blocks=no_ops, **plain)
+
+    def no_ops(self, target: Sequence[int] | None) -> tuple[Block, ...]:
+        """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
+        edit = self.request.intervention
+        waiting = edit.waiting(len(target or ()))
+        blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
+        if not blocks:
+            return ()
+        source, outputs = _batch(self.source, 1), _batch(target, 1)
+        inputs = None if outputs is None else shifted(outputs)
+        return masks.no_op_blocks(masks.build(self.checkpoint.config, source, inputs, [edit]), blocks)
 
 
 @torch.inference_mode()
 def teacher_force(
-    checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edits: Sequence[Intervention]
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> list[Trace]:
     """One pass over a given target under each of the interventions, as one batch; a trace for each.
 
-    `source` may end in padding; `target` is what is predicted, without `<s>`.
+    `source` may end in padding; `target` is what is predicted, without `<s>`. None for a side that the model does not have.
     """
-    model, rows = checkpoint.model, len(edits)
-    source_ids = torch.tensor([list(source)] * rows, device=checkpoint.device)  # [B,S]
-    inputs = torch.tensor([[START, *target[:-1]]] * rows, device=checkpoint.device)  # [B,T]
-    seen = masks.build(source_ids, inputs, checkpoint.config.window, edits, checkpoint.config.causal)
-    probe = Probe("maps")
-    logits = model(source_ids, inputs, seen, probe, Edits(edits, checkpoint.means)).float()  # [B,T,V]
+    rows, device = len(edits), checkpoint.device
+    probe, outputs = Probe("maps"), _batch(target, rows, device)
+    hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, Pass(Edits(edits, checkpoint.means), probe))
+    logits = checkpoint.model.project(hidden).float()  # [B,T,V]
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
     axes = {
-        "source": axis(checkpoint.source_tokenizer, source),
-        "inputs": axis(checkpoint.target_tokenizer, [START, *target[:-1]]),
-        "outputs": axis(checkpoint.target_tokenizer, target),
+        "source": source and axis(checkpoint.source_tokenizer, source),
+        "inputs": target and axis(checkpoint.target_tokenizer, shifted(outputs)[0].tolist()),
+        "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
     return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
 
 
-def _no_op_blocks(
-    checkpoint: Checkpoint, source: Sequence[int], target: Sequence[int], edit: Intervention
-) -> tuple[Block, ...]:
-    """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
-    waiting = edit.waiting(len(target))
-    blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
-    if not blocks:
-        return ()
-    ids, inputs = torch.tensor([list(source)]), torch.tensor([[START, *target[:-1]]])
-    config = checkpoint.config
-    return masks.no_op_blocks(masks.build(ids, inputs, config.window, [edit], config.causal), blocks)
+def _batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:
+    """The same ids in every row, [B,T]; None for none."""
+    return None if ids is None else torch.tensor([list(ids)] * rows, device=device)
 
 
-def _trace(axes: dict[str, Axis], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:
+def _trace(axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:
     """What one row of a batch recorded."""
     patterns, scores, found = (
         {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
@@ -262,11 +182,6 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _steps(checkpoint: Checkpoint, source: list[int], ids: Sequence[int], edit: Intervention) -> tuple[Trace, ...]:
-    """Without a causal mask: one trace a step, each over the prefix that chose its token."""
-    return tuple(teacher_force(checkpoint, source, ids[: t + 1], [edit])[0] for t in range(len(ids)))
-
-
 def _gather(steps: Sequence[Trace]) -> Trace:
     """The last row of every step, the one that chose a token, as one trace; what no step had yet is not allowed."""
     last = steps[-1]
@@ -279,7 +194,7 @@ def _gather(steps: Sequence[Trace]) -> Trace:
         return _frozen(out)
 
     def gathered(name: str) -> dict[Site, np.ndarray]:
-        return {s: a if s.kind == "encoder" else rows(name, s) for s, a in getattr(last, name).items()}
+        return {s: a if s.of.queries == "source" else rows(name, s) for s, a in getattr(last, name).items()}
 
     log_probs = _frozen(np.stack([step.log_probs[-1] for step in steps]))
     maps = (gathered(name) for name in ("patterns", "scores", "masks"))

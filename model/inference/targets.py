@@ -9,7 +9,6 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
-from model.decoding.search import beam, greedy, sample
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.request import Request, RequestError
@@ -27,18 +26,32 @@ def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
     return ids
 
 
+def _reads_source(checkpoint: Checkpoint) -> bool:
+    return "encoder" in checkpoint.config.kinds
+
+
 def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list[int]]:
-    """The request's source and those of the sentences beside it, padded to one length, and by `padding` more."""
+    """The request's source and those of the sentences beside it, padded to one length, and by `padding` more; none for a
+    model without an encoder, which goes on with the text instead.
+
+    Raises RequestError where a text is longer than the text limit, and where there is nothing to pad.
+    """
+    if not _reads_source(checkpoint):
+        if request.pad or request.other_sentences:
+            raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
+        return []
     texts = (request.source, *request.other_sentences)
     rows = [[*encode(checkpoint.source_tokenizer, text, "sentence"), END] for text in texts]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
 
 
 def target_of(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]]) -> list[Tree]:
-    """The targets without edits of each source row: of the first the one given, else the model's own."""
+    """The targets without edits of each source row, at least one: of the first the one given, else the model's own."""
     if request.target is None:
         return decode(checkpoint, request, rows, BASELINE)
-    ids = (*encode(checkpoint.target_tokenizer, request.target, "target"), END)
+    ids = (*_begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
+    if len(ids) > MAX_TOKENS:
+        raise RequestError(f"Text and target have {len(ids)} tokens together; expected at most {MAX_TOKENS}. Shorten them.")
     given = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
     return [given, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
 
@@ -69,20 +82,19 @@ def _search(
     edit: Intervention,
     prefix: Sequence[int],
 ) -> list[Tree]:
-    asked = request.decoding
-    ids = torch.tensor([list(row) for row in rows], device=checkpoint.device)
+    ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _reads_source(checkpoint) else None
     edits = Edits([edit, *[BASELINE] * (len(rows) - 1)], checkpoint.means)
-    common = {"edits": edits, "prefix": prefix, "limit": asked.limit}
-    if asked.strategy == "beam":
-        return beam(checkpoint.model, ids, asked.width, asked.alpha, **common)
-    if asked.strategy == "sample":
-        controls = (asked.seed, asked.temperature, asked.top_k, asked.top_p)
-        return [Tree((path,)) for path in sample(checkpoint.model, ids, *controls, **common)]
-    return [Tree((path,)) for path in greedy(checkpoint.model, ids, **common)]
+    return request.decoding.search(checkpoint.model, ids, edits, prefix)
+
+
+def _begun(checkpoint: Checkpoint, request: Request) -> list[int]:
+    """What a model without an encoder goes on with: the text itself."""
+    return [] if _reads_source(checkpoint) else encode(checkpoint.target_tokenizer, request.source, "text")
 
 
 def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
     ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
+    ids = [*_begun(checkpoint, request), *ids]
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
     return ids

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.config import PAD
+from model.config import PAD, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
 
 
 @dataclass(frozen=True)
 class Masks:
-    """Who may attend to whom, for the three kinds of site."""
+    """Who may attend to whom, for each kind of attention; None for one that the model does not have."""
 
-    encoder: Tensor  # [B,1,1|S,S]
-    decoder: Tensor  # [B,1,T,T]
-    cross: Tensor  # [B,1,1,S]
+    encoder: Tensor | None = None  # [B,1,1|S,S]
+    decoder: Tensor | None = None  # [B,1,T,T]
+    cross: Tensor | None = None  # [B,1,1,S]
 
 
 def padding(ids: Tensor) -> Tensor:
@@ -57,10 +57,10 @@ def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
     return (i[:, None] - j[None, :])[None, None]  # [1,1,T,S]
 
 
-def encoder_mask(source: Tensor, window: int | None, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
+def encoder_mask(config: ModelConfig, source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> Tensor:
     """Source ids [B,S] to [B,1,1,S], or [B,1,S,S] with a window. One intervention for all rows, or one a row."""
     mask = cross_mask(source, edits)  # [B,1,1,S]
-    near = _near(source.size(1), source.size(1), window, edits, source)
+    near = _near(source.size(1), source.size(1), config.window, edits, source)
     return mask if near is None else mask & near  # [B,1,S,S]
 
 
@@ -71,21 +71,14 @@ def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> T
 
 
 def decoder_mask(
-    target: Tensor,
-    window: int | None,
-    edits: Sequence[Intervention] = (BASELINE,),
-    queries: int | None = None,
-    trained_causal: bool = True,
+    config: ModelConfig, target: Tensor, edits: Sequence[Intervention] = (BASELINE,), queries: int | None = None
 ) -> Tensor:
-    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask.
-
-    `trained_causal` is False for a model that was made without the causal mask.
-    """
+    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask."""
     keys = target.size(1)
     queries = keys if queries is None else queries
-    off = _rows([not (e.causal_mask and trained_causal) for e in edits], target)
+    off = _rows([not (e.causal_mask and config.causal) for e in edits], target)
     mask = padding(target) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
-    near = _near(queries, keys, window, edits, target)
+    near = _near(queries, keys, config.window, edits, target)
     return mask if near is None else mask & near
 
 
@@ -127,20 +120,16 @@ def no_op_blocks(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def build(
-    source: Tensor,
-    target: Tensor,
-    window: int | None = None,
-    edits: Sequence[Intervention] = (BASELINE,),
-    trained_causal: bool = True,
+    config: ModelConfig, source: Tensor | None, target: Tensor | None, edits: Sequence[Intervention] = (BASELINE,)
 ) -> Masks:
-    """All masks for source ids [B,S] and decoder input ids [B,T].
+    """All masks for source ids [B,S] and decoder input ids [B,T], of which a family may lack one.
 
     Raises ValueError where the number of interventions is neither 1 nor B.
     """
     return Masks(
-        encoder=encoder_mask(source, window, edits),
-        decoder=decoder_mask(target, window, edits, trained_causal=trained_causal),
-        cross=cross_mask(source, edits),
+        encoder=None if source is None else encoder_mask(config, source, edits),
+        decoder=None if target is None else decoder_mask(config, target, edits),
+        cross=None if source is None or target is None else cross_mask(source, edits),
     )
 
 

@@ -1,18 +1,19 @@
-"""The encoder-decoder of "Attention Is All You Need", composed of the layers."""
+"""The three families, composed of the same layers: encoder-decoder, encoder-only and decoder-only."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 from torch import Tensor, nn
 
 from model.config import ModelConfig
-from model.edits.apply import NO_EDITS, Edits
+from model.network.context import PLAIN, Pass
 from model.network.dropout import Dropout
-from model.network.layers import DecoderLayer, EncoderLayer, LayerCache, make_norm
+from model.network.layers import DecoderLayer, EncoderLayer, final_norm
 from model.network.masks import Masks
 from model.network.positions import PositionalEncoding
-from model.trace import Probe
 
 
 class Embedding(nn.Module):
@@ -30,26 +31,26 @@ class Embedding(nn.Module):
         return self.dropout(self.positional(self.table(ids) * self.scale, positions, present))
 
 
-class EncoderDecoder(nn.Module):
-    """Reads a source sentence, predicts a target sentence token by token.
+class Transformer(nn.Module, ABC):
+    """What all families have in common: ids to hidden states to logits.
 
-    Masks are made by the caller, in `masks.py`; nothing is recorded unless a Probe is passed.
+    Masks are made by the caller, in `masks.py`; nothing is recorded unless the Pass has a probe. Ids and masks of a side
+    that a family lacks are None.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        if config.family != self.family:
+            raise ValueError(f"the config's family is {config.family}; expected {self.family}")
         self.config = config
-        target = nn.Embedding(config.target_vocab, config.d_model)
-        source = target if config.joint_vocab else nn.Embedding(config.source_vocab, config.d_model)
-        self.source_embedding = Embedding(config, source)
-        self.target_embedding = Embedding(config, target)
-        self.encoder = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config, n) for n in range(config.decoder_layers))
-        self.encoder_norm = make_norm(config) if config.final_norm else nn.Identity()
-        self.decoder_norm = make_norm(config) if config.final_norm else nn.Identity()
-        self.projection = nn.Linear(config.d_model, config.target_vocab, bias=False)
-        if config.tied_output:
-            self.projection.weight = target.weight
+
+    family: ClassVar[str]
+
+    def _finish(self, table: nn.Embedding) -> None:
+        """The projection, tied to a table where the config says so; then all weights are drawn."""
+        self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=False)
+        if self.config.tied_output:
+            self.projection.weight = table.weight
         self._initialise()
 
     def _initialise(self) -> None:
@@ -64,51 +65,124 @@ class EncoderDecoder(nn.Module):
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
 
-    def forward(
-        self, source: Tensor, target: Tensor, masks: Masks, probe: Probe | None = None, edits: Edits = NO_EDITS
-    ) -> Tensor:
-        """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]."""
-        memory = self.encode(source, masks.encoder, probe, edits)  # [B,S,D]
-        return self.project(self.decode(target, memory, masks.decoder, masks.cross, probe=probe, edits=edits))
+    def forward(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+        """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]; without a decoder [B,S,V]."""
+        return self.project(self.states(source, target, masks, at))
 
-    def encode(self, source: Tensor, mask: Tensor, probe: Probe | None = None, edits: Edits = NO_EDITS) -> Tensor:
-        """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
-        positions, present = edits.positions("source", source)
-        x = self.source_embedding(source, positions, present)  # [B,S,D]
-        for layer in self.encoder:
-            x = layer(x, mask, positions, probe, edits)
-        return self.encoder_norm(x)
-
-    def decode(
-        self,
-        target: Tensor,
-        memory: Tensor,
-        self_mask: Tensor,
-        cross_mask: Tensor,
-        cache: list[LayerCache] | None = None,
-        start: int = 0,
-        probe: Probe | None = None,
-        edits: Edits = NO_EDITS,
-    ) -> Tensor:
-        """Decoder inputs [B,T] that stand at positions start, start + 1, ..., to hidden states [B,T,D], for `project`.
-
-        With a cache, `target` holds only what came after the positions that the cache has seen.
-        """
-        positions, present = edits.positions("target", target, start)
-        x = self.target_embedding(target, positions, present)  # [B,T,D]
-        for n, layer in enumerate(self.decoder):
-            x = layer(x, memory, self_mask, cross_mask, positions, cache[n] if cache else None, probe, edits, start)
-        return self.decoder_norm(x)
+    @abstractmethod
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+        """The same to hidden states [B,T,D], without a decoder [B,S,D], for `project`."""
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states [...,D] to logits [...,V]."""
         return self.projection(hidden)
 
-    def new_cache(self) -> list[LayerCache]:
-        """An empty key-value cache, one entry a decoder layer."""
-        return [LayerCache() for _ in self.decoder]
-
     @property
     def parameter_count(self) -> int:
         """Parameters, tied ones counted once."""
         return sum(p.numel() for p in self.parameters())
+
+
+class _Encodes:
+    """The encoder's half of a forward pass."""
+
+    def encode(self, source: Tensor, mask: Tensor, at: Pass = PLAIN) -> Tensor:
+        """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
+        assert at.cache is None, "an encoder keeps nothing between steps"
+        positions, present = at.positions("source", source)
+        x = self.source_embedding(source, positions, present)  # [B,S,D]
+        for layer in self.encoder:
+            x = layer(x, mask, positions, at)
+        memory = self.encoder_norm(x)
+        at.record_memory(memory)
+        return memory
+
+
+class EncoderDecoder(_Encodes, Transformer):
+    """Reads a source sentence, predicts a target sentence token by token (Vaswani et al. 2017)."""
+
+    family = "encoder-decoder"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        target = nn.Embedding(config.target_vocab, config.d_model)
+        source = target if config.joint_vocab else nn.Embedding(config.source_vocab, config.d_model)
+        self.source_embedding = Embedding(config, source)
+        self.target_embedding = Embedding(config, target)
+        self.encoder = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, n) for n in range(config.decoder_layers))
+        self.encoder_norm = final_norm(config)
+        self.decoder_norm = final_norm(config)
+        self._finish(target)
+
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+        memory = self.encode(source, masks.encoder, at)  # [B,S,D]
+        return self.decode(target, memory, masks.decoder, masks.cross, at)  # [B,T,D]
+
+    def decode(
+        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
+    ) -> Tensor:
+        """Decoder inputs [B,T] that stand at positions at.start, at.start + 1, ..., to hidden states [B,T,D], for `project`.
+
+        With a cache, `target` holds only what came after the positions that the cache has seen.
+        """
+        positions, present = at.positions("target", target)
+        x = self.target_embedding(target, positions, present)  # [B,T,D]
+        for layer in self.decoder:
+            x = layer(x, memory, mask, memory_mask, positions, at)
+        return self.decoder_norm(x)
+
+
+class EncoderOnly(_Encodes, Transformer):
+    """Reads a sentence and says of each position which token stands there (the encoder of Devlin et al. 2019)."""
+
+    family = "encoder-only"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        table = nn.Embedding(config.source_vocab, config.d_model)
+        self.source_embedding = Embedding(config, table)
+        self.encoder = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
+        self.encoder_norm = final_norm(config)
+        self._finish(table)
+
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+        assert target is None, "an encoder-only model has no decoder"
+        return self.encode(source, masks.encoder, at)  # [B,S,D]
+
+
+class DecoderOnly(Transformer):
+    """Goes on with a text token by token (Radford et al. 2018): encoder layers with a causal mask."""
+
+    family = "decoder-only"
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        table = nn.Embedding(config.target_vocab, config.d_model)
+        self.target_embedding = Embedding(config, table)
+        self.decoder = nn.ModuleList(EncoderLayer(config, n, "decoder") for n in range(config.decoder_layers))
+        self.decoder_norm = final_norm(config)
+        self._finish(table)
+
+    def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
+        assert source is None, "a decoder-only model has no encoder"
+        return self.decode(target, None, masks.decoder, None, at)  # [B,T,D]
+
+    def decode(
+        self, target: Tensor, memory: Tensor | None, mask: Tensor, memory_mask: Tensor | None, at: Pass = PLAIN
+    ) -> Tensor:
+        """As that of `EncoderDecoder`, with nothing to read beside the text itself."""
+        assert memory is None and memory_mask is None, "a decoder-only model has no memory"
+        positions, present = at.positions("target", target)
+        x = self.target_embedding(target, positions, present)  # [B,T,D]
+        for layer in self.decoder:
+            x = layer(x, mask, positions, at)
+        return self.decoder_norm(x)
+
+
+_FAMILIES: dict[str, type[Transformer]] = {made.family: made for made in (EncoderDecoder, EncoderOnly, DecoderOnly)}
+
+
+def build(config: ModelConfig) -> Transformer:
+    """A model of the config's family with newly drawn weights."""
+    return _FAMILIES[config.family](config)

@@ -8,31 +8,34 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.config import START
 from model.edits.apply import Edits
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.network import masks
-from model.trace import Probe, Site
+from model.network.context import Pass, forced, shifted
+from model.trace import Axis, Probe, Site, Streams, Sublayer
 
 
 class Activations(NamedTuple):
-    """Queries, keys, values, z and residual streams of every site (the batch is one), and the encoder's output."""
+    """Queries, keys, values, z and patterns of every site (the batch is one), the residual stream before and after every
+    sub-layer, and the encoder's output."""
 
     records: dict[Site, dict[str, Tensor]]
-    memory: Tensor  # [1,S,D]
+    streams: dict[Sublayer, Streams]
+    memory: Tensor | None  # [1,S,D]; None without an encoder
+    hidden: Tensor  # [1,T,D]: what the projection reads; without a decoder [1,S,D]
     unedited: masks.Masks  # what the masks would be without the edits
 
 
 @torch.inference_mode()
 def activations(checkpoint: Checkpoint, analysis: Analysis) -> Activations:
-    """One pass over the analysis' whole target, under its intervention."""
-    model, trace = checkpoint.model, analysis.whole
-    source = torch.tensor([trace.source.ids], device=checkpoint.device)  # [1,S]
-    inputs = torch.tensor([(START, *trace.outputs.ids[:-1])], device=checkpoint.device)  # [1,T]
-    asked = [analysis.request.intervention]
-    seen = masks.build(source, inputs, checkpoint.config.window, asked, checkpoint.config.causal)
-    edits, probe = Edits(asked, checkpoint.means), Probe("full")
-    memory = model.encode(source, seen.encoder, probe, edits)
-    model.decode(inputs, memory, seen.decoder, seen.cross, probe=probe, edits=edits)
-    unedited = masks.build(source, inputs, checkpoint.config.window, trained_causal=checkpoint.config.causal)
-    return Activations(probe.records, memory, unedited)
+    """One pass over the analysis' whole source and target, under its intervention."""
+    trace, probe = analysis.whole, Probe("full")
+    source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
+    edits = Edits([analysis.request.intervention], checkpoint.means)
+    hidden = forced(checkpoint.model, source, outputs, Pass(edits, probe))
+    unedited = masks.build(checkpoint.config, source, None if outputs is None else shifted(outputs))
+    return Activations(probe.records, probe.streams, probe.memory, hidden, unedited)
+
+
+def _ids(axis: Axis | None, device: torch.device) -> Tensor | None:
+    return None if axis is None else torch.tensor([axis.ids], device=device)  # [1,S] or [1,T]

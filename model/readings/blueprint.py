@@ -142,15 +142,11 @@ class _Plan:
         )
         name = f"{side.capitalize()} embedding"
         yield self.block("embedding", column, f"{side}_embedding.table", name, said, [ids, rows])
-        scheme = entrance.positional.kind
-        told = {
-            "sinusoidal": "Adds sines and cosines of the position to each vector; without them word order is invisible.",
-            "learned": f"Adds to each vector the learned vector of its position, out of {config.max_positions}.",
-        }
-        if scheme in told:  # rotary ones turn queries and keys instead
+        scheme = entrance.positional.scheme
+        if scheme.adds:
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
-            name, path = f"{scheme.capitalize()} positions", f"{side}_embedding.positional"
-            yield self.block("positions", column, path, name, told[scheme], shapes)
+            name, path = f"{scheme.name.capitalize()} positions", f"{side}_embedding.positional"
+            yield self.block("positions", column, path, name, scheme.adds.format(max_positions=config.max_positions), shapes)
 
     def _sublayer(self, column: Column, n: int, number: int, layer: nn.Module, residual: Residual) -> Iterator[Block]:
         """What one residual connection goes round, in the order of pre-norm or post-norm."""
@@ -181,7 +177,7 @@ class _Plan:
 
     def _attention(self, column: Column, path: str, module: MultiHeadAttention, **place: int) -> Block:
         kind, heads, config = module.site.kind, module.heads, self.config
-        asks, answers = {"encoder": "SS", "decoder": "TT", "cross": "TS"}[kind]
+        asks, answers = ("S" if side == "source" else "T" for side in (module.site.of.queries, module.site.of.keys))
         said = {
             "encoder": f"Each source token gathers from all source tokens, in {heads} heads that each weigh them anew.",
             "decoder": "Each target token gathers from itself and those before it; the causal mask hides the later ones."
@@ -191,13 +187,13 @@ class _Plan:
         }[kind]
         names = {"decoder": "Masked self-attention" if config.causal else "Self-attention", "cross": "Cross-attention"}
         name = names.get(kind, "Self-attention")
-        if config.window is not None and kind != "cross":
+        if config.window is not None and module.site.of.is_self:
             said += f" A sliding window of width {config.window} hides the far ones."
-        if module.rotary:
+        if module.turn is not None:
             said += " Queries and keys are first rotated by their positions (rotary)."
         shapes = [
             self.shape("in", f"B{asks}D"),
-            *([self.shape("memory", f"B{answers}D")] if kind == "cross" else []),
+            *([self.shape("memory", f"B{answers}D")] if not module.site.of.is_self else []),
             self.shape("q", f"BH{asks}K"),
             self.shape("k, v", f"BH{answers}K"),
             self.shape("pattern", f"BH{asks}{answers}"),

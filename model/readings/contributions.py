@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.network.attention import MultiHeadAttention
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import Transformer
 from model.readings.activations import activations
 from model.trace import Site
 
@@ -30,7 +30,7 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
     return found
 
 
-def _output(model: EncoderDecoder, site: Site) -> torch.Tensor:
+def _output(model: Transformer, site: Site) -> torch.Tensor:
     """The weight of W_O at a site, [D,H*K]."""
     for module in model.modules():
         if isinstance(module, MultiHeadAttention) and module.site == site:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.readings.head_metrics import heaviest, is_punctuation, is_special, merged, rank_correlation, rollout
-from model.trace import Site, Trace
+from model.trace import Site, Trace, site_kind
 
 MEASURES = ("weights", "contribution", "rollout")
 
@@ -30,22 +30,21 @@ def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: i
         total = values.sum(-1, keepdims=True)
         return np.divide(values, total, out=np.zeros_like(values), where=total > 0)
     if measure == "rollout":
-        if site.kind == "cross":
+        if not site.of.is_self:
             return patterns.mean(0) @ rollout(_stack(trace, "encoder"))[-1]
         return rollout(_stack(trace, site.kind))[site.layer]
     raise ValueError(f"There is no measure {measure!r}; expected one of {', '.join(MEASURES)}.")
 
 
 def _stack(trace: Trace, kind: str) -> np.ndarray:
-    layers = sorted(site for site in trace.patterns if site.kind == kind)
-    return np.stack([trace.patterns[site] for site in layers])  # [L,H,T,T]
+    return np.stack([trace.patterns[site] for site in trace.sites(kind)])  # [L,H,T,T]
 
 
 def averaged(trace: Trace, norms: Mapping[Site, np.ndarray], kind: str, measure: str) -> np.ndarray:
     """The mean of a measure over all layers and heads of a kind of site [T,S]; of the rollout, which gathers the layers
     itself, what it has become after the last one (for cross-attention the mean)."""
-    sites = sorted(site for site in trace.patterns if site.kind == kind)
-    if measure == "rollout" and kind != "cross":
+    sites = trace.sites(kind)
+    if measure == "rollout" and site_kind(kind).is_self:
         sites = sites[-1:]
     return np.mean([measured(trace, norms, site, None, measure) for site in sites], axis=0)
 
@@ -72,8 +71,8 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
     """One map [T,S] of a kind of site for drawing: pieces merged into words where asked for; lines of the heaviest cells of
     each row, up to a share `mass` of it, and none to special tokens and punctuation where these are hidden. No value is
     changed by hiding."""
-    query_axis = trace.source if kind == "encoder" else trace.inputs
-    key_axis = trace.inputs if kind == "decoder" else trace.source
+    of = site_kind(kind)
+    query_axis, key_axis = trace.axis(of.queries), trace.axis(of.keys)
     queries, keys = trace.queries(Site(kind, 0)), key_axis.labels  # type: ignore[arg-type]
     rows = tuple(range(len(queries)))
     if merge:

@@ -13,15 +13,13 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.config import START
 from model.edits.apply import Edits
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.inference.predictions import Candidate, Move, kl_divergence, moves
-from model.network import masks
-from model.trace import Probe, Site
+from model.network.context import Pass, forced
+from model.trace import Probe
 
 
 @dataclass(frozen=True)
@@ -82,29 +80,22 @@ def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
     Where each step was decoded over its own prefix, each is read over it too, so that the last row is always what chose.
     """
     ids = analysis.trace.outputs.ids
-    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
-    edits = Edits([analysis.request.intervention], checkpoint.means)
-    encoder_mask = masks.encoder_mask(source, checkpoint.config.window, edits.rows)
-    memory = checkpoint.model.encode(source, encoder_mask, edits=edits)  # [1,S,D]
     if analysis.steps:
-        each = [_read(checkpoint, source, memory, ids[: t + 1], edits, since=t) for t in range(len(ids))]
+        each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)
     else:
-        rows = _read(checkpoint, source, memory, ids, edits)
+        rows = _read(checkpoint, analysis, ids)
     rows.flags.writeable = False
     return Lens(rows, ids)
 
 
-def _read(
-    checkpoint: Checkpoint, source: Tensor, memory: Tensor, target: Sequence[int], edits: Edits, since: int = 0
-) -> np.ndarray:
+def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], since: int = 0) -> np.ndarray:
     """One pass over a target: log-probabilities [L+1,T,V], of the steps from `since` on."""
-    model, config = checkpoint.model, checkpoint.config
-    inputs = torch.tensor([(START, *target[:-1])], device=checkpoint.device)  # [1,T]
-    seen = masks.build(source, inputs, config.window, edits.rows, config.causal)
-    probe = Probe("full")
-    model.decode(inputs, memory, seen.decoder, seen.cross, probe=probe, edits=edits)
-    streams = [probe.records[Site("decoder", 0)]["residual_in"]]  # [1,T,D]
-    streams += [probe.records[Site("cross", layer)]["residual_out"] for layer in range(config.decoder_layers)]
+    model, probe = checkpoint.model, Probe("full")
+    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
+    outputs = torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
+    forced(model, source, outputs, Pass(Edits([analysis.request.intervention], checkpoint.means), probe))
+    streams = [probe.streams[model.decoder[0].residuals[0].place].before]  # [1,T,D]
+    streams += [probe.streams[layer.residuals[-1].place].after for layer in model.decoder]
     hidden = model.decoder_norm(torch.cat(streams)[:, since:])  # [L+1,T,D]
     return model.project(hidden).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V]

@@ -7,12 +7,13 @@ pair of dimensions by an angle that depends on k alone. Su et al. 2021 (RoFormer
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from model.network.positions import rotary, sinusoidal
+from model.network.positions import Formulas, formulas_of
 
 SEED = 1  # of the random vectors that rotary positions turn
 UNLIKELY = 5.0  # standard deviations: a row further than this from what a random row would be was moved by training
@@ -54,48 +55,63 @@ class PositionNumbers:
         return float(missed / whole) if whole else 0.0
 
 
-def wavelengths(width: int, base: float = 10000.0) -> np.ndarray:
-    """Positions after which each pair of dimensions is where it was, 2 pi base^(2i/D): float64 [D/2]."""
-    return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
-
-
 def by_distance(similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean, least and largest similarity [N,N] of all pairs (p, p - d), for each distance d from 0: [N] each."""
     lines = [np.diagonal(similarity, -d) for d in range(len(similarity))]
     return tuple(np.array([fold(line) for line in lines]) for fold in (np.mean, np.min, np.max))  # type: ignore[return-value]
 
 
-def sinusoidal_numbers(count: int, width: int, base: float, shift: int) -> PositionNumbers:
-    """Sinusoidal positions 0 to count - 1. R turns each pair by -shift/base^(2i/D), found without looking at the table."""
-    values = sinusoidal(torch.arange(count), width, base)  # [N,D]
-    reached = sinusoidal(torch.arange(count) + shift, width, base)  # [N,D]
-    back = torch.full((count,), -shift)
-    rotated = rotary(values.double()[None, None], back, base)[0, 0]  # [N,D]; (sin, cos) turns the other way round
+def scheme_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Positions 0 to count - 1 of a scheme that has a formula, measured; ValueError for one that has none."""
+    formulas = formulas_of(scheme)
+    if formulas.turn is not None:
+        return _turned_numbers(formulas, count, width, base, shift)
+    if formulas.table is not None:
+        return _added_numbers(formulas, count, width, base, shift)
+    raise ValueError(f"{scheme} positions have no formula; a checkpoint's table can be measured instead")
+
+
+def _added_numbers(formulas: Formulas, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Of vectors that are added. R is the map that the formula promises, found without looking at the table; where it
+    promises none, the best orthogonal one."""
+    values = formulas.table(torch.arange(count), width, base)  # [N,D]
+    reached = formulas.table(torch.arange(count) + shift, width, base)  # [N,D]
     exact = values.double()
+    if formulas.shift is None:
+        fitted = orthogonal_map(exact.numpy(), reached.double().numpy())
+        rotated = exact @ torch.from_numpy(fitted).T  # [N,D]
+    else:
+        rotated = formulas.shift(exact, shift, base)  # [N,D]
     similarity = (exact @ exact.T).numpy()  # [N,N]
     residual = (rotated - reached).abs().amax(-1)  # [N]
-    return _numbers(values, similarity, rotated, reached, residual, wavelengths=wavelengths(width, base))
+    return _numbers(values, similarity, rotated, reached, residual, wavelengths=_waves(formulas, width, base))
 
 
-def rotary_numbers(count: int, width: int, base: float, shift: int) -> PositionNumbers:
-    """Rotary positions 0 to count - 1 at a head's width: scores of two equal vectors (ones), and of two random ones.
+def _turned_numbers(formulas: Formulas, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Of turned queries and keys at a head's width: scores of two equal vectors (ones), and of two random ones.
 
     The residual is how far a score moves at most when query and key both stand `shift` positions further on.
     """
+    turn = formulas.turn
     ones = torch.ones(count, width)
     drawn = torch.randn(2, 1, width, generator=torch.Generator().manual_seed(SEED)).expand(2, count, width)
-    turned, further = (_turned(ones, first, base) for first in (0, shift))  # [N,K]
+    turned, further = (_turned(turn, ones, first, base) for first in (0, shift))  # [N,K]
     scores, moved = (_scores(each, each) for each in (turned, further))
-    random, random_moved = (_scores(*(_turned(x, first, base) for x in drawn)) for first in (0, shift))
+    random, random_moved = (_scores(*(_turned(turn, x, first, base) for x in drawn)) for first in (0, shift))
     residual = torch.maximum((moved - scores).abs(), (random_moved - random).abs()).amax(-1)  # [N]
-    rotated = rotary(turned[None, None], torch.full((count,), shift), base)[0, 0]  # [N,K]
-    more = {"wavelengths": wavelengths(width, base), "random_mean": by_distance(random.double().numpy())[0]}
+    rotated = turn(turned[None, None], torch.full((count,), shift), base)[0, 0]  # [N,K]
+    random_mean = by_distance(random.double().numpy())[0]
+    more = {"wavelengths": _waves(formulas, width, base), "random_mean": random_mean}
     return _numbers(turned, scores.double().numpy(), rotated, further, residual, **more)
 
 
-def _turned(x: torch.Tensor, first: int, base: float) -> torch.Tensor:
+def _waves(formulas: Formulas, width: int, base: float) -> np.ndarray | None:
+    return None if formulas.wavelengths is None else formulas.wavelengths(width, base)
+
+
+def _turned(turn: Callable, x: torch.Tensor, first: int, base: float) -> torch.Tensor:
     """Vectors [N,K], each turned to its position; the first stands at `first`."""
-    return rotary(x[None, None], torch.arange(len(x)) + first, base)[0, 0]
+    return turn(x[None, None], torch.arange(len(x)) + first, base)[0, 0]
 
 
 def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
@@ -127,7 +143,7 @@ def moved_rows(table: np.ndarray) -> int:
     """How many first rows of a learned table [R,D] training has moved: after them, every row is what a row of N(0, 1/D)
     would be, in its length and in its likeness to the row before it. At least 1.
 
-    A row that no sentence reached gets no gradient, and stays what it was at the beginning (`EncoderDecoder`).
+    A row that no sentence reached gets no gradient, and stays what it was at the beginning (`Transformer`).
     """
     width = table.shape[1]
     squares = (table.astype(np.float64) ** 2).sum(1)  # [R], about 1 at the beginning

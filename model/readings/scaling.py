@@ -17,7 +17,7 @@ from model.checkpoint import Checkpoint
 from model.config import PAD
 from model.edits.apply import UNEDITED, Edits, SiteEdits
 from model.edits.intervention import Intervention
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.network.attention import attention
 from model.readings.activations import activations
 from model.trace import Site
@@ -119,7 +119,7 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
     record = activations(checkpoint, analysis).records[site]
     query, key, mask = (record[name] for name in ("q", "k", "mask"))  # [1,H,T,K], [1,H,S,K], [1,(H,)T,S]
     mask = (mask if mask.ndim == 4 else mask[:, None]).expand(-1, query.size(1), -1, -1)  # [1,H,T,S]
-    if site.kind == "encoder":
+    if site.of.queries == "source":
         real = torch.tensor([token != PAD for token in analysis.trace.source.ids], device=checkpoint.device)  # [S]
         mask = mask & real[:, None]
     divided, undivided = _both(query, key, mask)

@@ -10,12 +10,13 @@ import numpy as np
 import torch
 
 from model.checkpoint import HOME, Checkpoint, names
-from model.config import PAD
+from model.config import PAD, SCHEMES
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
-from model.inference.analyse import Analysis, teacher_force
+from model.inference.analyse import teacher_force
+from model.inference.analysis import Analysis
 from model.inference.predictions import changed_words
-from model.trace import Site
+from model.trace import SITE_KINDS, Site
 
 SIDES = ("source", "target")
 SEED = 1  # of the shuffled positions
@@ -55,10 +56,10 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
     repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
     lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
     without = with_ = None
-    turned = checkpoint.config.positions == "rotary"
+    turned = checkpoint.config.scheme.turns
     if turned:
         edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
-        site = Site("encoder" if side == "source" else "decoder", 0)
+        site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.queries == side)
         traces = teacher_force(checkpoint, [t for t in trace.source.ids if t != PAD], trace.outputs.ids, edits)
         with_, without = (each.scores[site].mean(0) for each in traces)
     maps = (None, None) if turned else (_cosines(added), _cosines(both))
@@ -104,7 +105,7 @@ def variant(checkpoint: Checkpoint, again: Analysis) -> Variant:
 
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
     """The learned positions of one side, float32 [R,D]; ValueError where the checkpoint has none."""
-    if checkpoint.config.positions != "learned":
+    if not checkpoint.config.scheme.trained:
         raise ValueError(
             f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
         )
@@ -115,12 +116,12 @@ def learned_checkpoint(current: str, home: Path = HOME) -> str | None:
     """The current checkpoint where its positions are learned, else the first in the folder that has such; None without."""
     known = names(home)
     ordered = [*([current] if current in known else []), *known]
-    return next((name for name in ordered if _scheme(home / name / "config.json") == "learned"), None)
+    return next((name for name in ordered if _is_trained(home / name / "config.json")), None)
 
 
-def _scheme(path: Path) -> str | None:
-    """The kind of positions that a config.json names; None where it cannot be read, which loading it would tell."""
+def _is_trained(path: Path) -> bool:
+    """True where a config.json names trained positions; False too where it cannot be read, which loading it would tell."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))["model"]["positions"]
+        return SCHEMES[json.loads(path.read_text(encoding="utf-8"))["model"]["positions"]].trained
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return False

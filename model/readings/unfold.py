@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from model.checkpoint import Checkpoint
 from model.edits.apply import Edits, SiteEdits
 from model.edits.intervention import BASELINE
 from model.edits.kinds import Positions
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.network.attention import MultiHeadAttention, attention
 from model.network.layers import FeedForward, Residual
 from model.readings.activations import activations
 from model.readings.source_lines import Reference
-from model.trace import Site
+from model.trace import Site, Streams
 
 _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_values"
 
@@ -91,31 +91,37 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     if not 0 <= query < len(view.queries):
         raise ValueError(f"There is no query {query + 1}; this site has queries 1 to {len(view.queries)}.")
     asked, done = analysis.request.intervention, activations(checkpoint, analysis)
-    layer = (model.encoder if site.kind == "encoder" else model.decoder)[site.layer]
-    module = layer.cross_attention if site.kind == "cross" else layer.self_attention
-    number = 1 if site.kind == "cross" else 0
+    layer = getattr(model, site.of.stack)[site.layer]
+    parts = [residual.place.part for residual in layer.residuals]
+    number = parts.index(site.of.sublayer)
+    around = [Streams(*(x[0] for x in done.streams[residual.place])) for residual in layer.residuals]  # [T,D] each
     record = {name: tensor[0] for name, tensor in done.records[site].items()}
     plain = getattr(done.unedited, site.kind)[0, 0]  # [1|T,S]
-    side = "source" if site.kind == "encoder" else "target"
+    side = site.of.queries
     edited = {
         "scale": not asked.scaling,
         "mask": not torch.equal(_mask_of(record, head)[query], plain[query if len(plain) > 1 else 0]),
         "rotate": any(isinstance(edit, Positions) and edit.side == side for edit in asked.edits),
     }
-    one = _Head(module, layer.residuals[number], record, done.memory[0], site, head, query, view.queries, view.keys)
+    module = getattr(layer, f"{site.of.sublayer}_attention")
+    memory = None if site.of.is_self else done.memory[0]
+    residual = (layer.residuals[number], around[number])
+    one = _Head(layer, module, *residual, record, memory, site, head, query, view.queries, view.keys)
     scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=asked.scaling)]))  # the one edit before the softmax
     stages = one.stages(scaling, edited)
-    if site.kind != "decoder":  # after the decoder's self-attention comes cross-attention, a site of its own
-        stages += _feed_forward(layer.feed_forward, layer.residuals[-1], record, query, view.queries[query])
+    if parts[number + 1] == "ff":  # else cross-attention comes next, a site of its own
+        stages += _feed_forward(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])
     return Unfolded(site, head, query, view.queries[query], view.keys, tuple(stages))
 
 
 @dataclass
 class _Head:
+    layer: nn.Module
     attention: MultiHeadAttention
     residual: Residual
+    around: Streams  # [T,D], before and after it
     record: dict[str, Tensor]  # without the batch
-    memory: Tensor  # [S,D]: what cross-attention reads
+    memory: Tensor | None  # [S,D]: what cross-attention reads, None in self-attention
     site: Site
     head: int
     query: int
@@ -124,9 +130,9 @@ class _Head:
 
     def stages(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
         h, t, keys, record = self.head, self.query, self.keys, self.record
-        cross, heads, asks = self.site.kind == "cross", self.attention.heads, self.queries[t]
+        cross, heads, asks = self.memory is not None, self.attention.heads, self.queries[t]
         me = None if cross else t
-        x = record["residual_in"]  # [T,D]
+        x, after = self.around  # [T,D]
         read = self.residual.norm(x) if self.residual.norm_first else x  # [T,D]
         offered = self.memory if cross else read  # [S,D]
         q, k, v = (record[name][h] for name in "qkv")  # [T,K], [S,K], [S,K]
@@ -147,7 +153,7 @@ class _Head:
             made.append(Stage("norm", normed, (shape("read", "[B,T,D]", 1, queries, width),), code))
         projected = (shape("q", "[B,H,T,K]", *size, queries, d_k), shape("k, v", "[B,H,S,K]", *size, length, d_k))
         plain_q, plain_k = q, k
-        if self.attention.rotary:
+        if self.attention.turn is not None:
             plain_q = self.attention.query(read).unflatten(-1, (heads, -1))[:, h]  # [T,K]
             plain_k = self.attention.key(offered).unflatten(-1, (heads, -1))[:, h]  # [S,K]
         code = (
@@ -158,8 +164,8 @@ class _Head:
         made.append(
             Stage("qkv", (*_rows(plain_q, plain_k, t, asks, keys, me), Table("v", keys, _array(v))), projected, code)
         )
-        if self.attention.rotary:
-            code = (Reference("attention.py", _FORWARD, "q", "rotary"), Reference("attention.py", _KEYS, "k", "rotary"))
+        if self.attention.turn is not None:
+            code = (Reference("attention.py", _FORWARD, "q", "turn"), Reference("attention.py", _KEYS, "k", "turn"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
             made.append(Stage("rotate", _rows(q, k, t, asks, keys, me), projected, code, edited["rotate"]))
 
@@ -210,12 +216,11 @@ class _Head:
         table = _with_foot(table, output, "sum")
         code = (Reference("attention.py", _FORWARD, "output"),)
         made.append(Stage("project", (table,), (shape("output", "[B,T,D]", 1, queries, width),), code))
-        after = record["residual_mid" if self.site.kind != "decoder" else "residual_out"]  # [T,D]
         return made + _residual("residual", self.residual, x[t], output, after[t], queries)
 
     def _layer(self) -> tuple[str, str]:
-        names = {"encoder": ("EncoderLayer.forward", "attended"), "decoder": ("DecoderLayer.forward", "attended")}
-        return names.get(self.site.kind, ("DecoderLayer.forward", "crossed"))
+        """The function of its layer, and the name that this sub-layer's result has there."""
+        return f"{type(self.layer).__name__}.forward", "attended" if self.memory is None else "crossed"
 
 
 def _residual(name: str, residual: Residual, x: Tensor, added: Tensor, after: Tensor, queries: int) -> list[Stage]:
@@ -235,8 +240,8 @@ def _residual(name: str, residual: Residual, x: Tensor, added: Tensor, after: Te
     return made
 
 
-def _feed_forward(network: FeedForward, residual: Residual, record: dict[str, Tensor], t: int, asks: str) -> list[Stage]:
-    x, after = record["residual_mid"], record["residual_out"]  # [T,D]
+def _feed_forward(network: FeedForward, residual: Residual, around: Streams, t: int, asks: str) -> list[Stage]:
+    x, after = around  # [T,D]
     queries, width = x.shape
     made = []
     read = residual.norm(x[t]) if residual.norm_first else x[t]  # [D]

@@ -7,9 +7,9 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.config import TrainConfig
-from model.network import masks
-from model.network.transformer import EncoderDecoder
+from model.config import PAD, TrainConfig
+from model.network.context import forced
+from model.network.transformer import Transformer
 from model.text.corpus import Batch
 
 
@@ -22,19 +22,17 @@ def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
     return F.cross_entropy(logits.float(), target, label_smoothing=smoothing, reduction="sum")
 
 
-def batch_loss(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
+def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
     """Summed loss of a batch and the number of target tokens that are not padding."""
-    seen = masks.build(batch.source, batch.inputs, model.config.window, trained_causal=model.config.causal)
-    memory = model.encode(batch.source, seen.encoder)  # [B,S,D]
-    hidden = model.decode(batch.inputs, memory, seen.decoder, seen.cross)  # [B,T,D]
-    real = masks.padding(batch.outputs)[:, 0, 0]  # [B,T]
+    hidden = forced(model, batch.source, batch.outputs)  # [B,T,D]
+    real = batch.outputs != PAD  # [B,T]
     return smoothed_loss(model.project(hidden[real]), batch.outputs[real], smoothing), int(real.sum())
 
 
 class Objective(nn.Module):
     """The model with its loss, as one module: what several processes must call to share their gradients."""
 
-    def __init__(self, model: EncoderDecoder, smoothing: float) -> None:
+    def __init__(self, model: Transformer, smoothing: float) -> None:
         super().__init__()
         self.model, self.smoothing = model, smoothing
 

@@ -17,7 +17,7 @@ from model.checkpoint import Checkpoint
 from model.config import MAX_TOKENS, ModelConfig, TrainConfig
 from model.device import has_bfloat16, keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import Transformer, build
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.tokenizer import Tokenizer
 from model.training import snapshots
@@ -70,7 +70,7 @@ class Run:
         self.dev = Validator(files.dev, self.source_tokenizer, self.target_tokenizer, 4 * config.batch_tokens)
         self.recorder = snapshots.SnapshotRecorder(snapshots.encode(watched, self.source_tokenizer, self.target_tokenizer))
         torch.manual_seed(config.seed)
-        self.model = EncoderDecoder(self.model_config)
+        self.model = build(self.model_config)
         if start:
             self.model.load_state_dict(start.model.state_dict())
         self.model.to(self.device)
@@ -241,7 +241,7 @@ class Run:
         last = state.validations[-1]
         return f"step {state.step}: dev loss {last['dev_loss']:.3f}, BLEU {last['bleu']}, chrF {last['chrf']}"
 
-    def _keep(self, model: EncoderDecoder) -> None:
+    def _keep(self, model: Transformer) -> None:
         try:
             checkpoints.save(self.checkpoint(model), self.files.path / "checkpoint")
         except (OSError, SafetensorError) as fault:
@@ -267,7 +267,7 @@ class Run:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 
-    def checkpoint(self, model: EncoderDecoder) -> Checkpoint:
+    def checkpoint(self, model: Transformer) -> Checkpoint:
         """A model of this run, with what is known of it."""
         counts = {
             "source": count_tokens(self.corpus.sources, self.source_tokenizer.size),

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from model.config import END, START
-from model.network import masks
-from model.network.transformer import EncoderDecoder
+from model.config import END
+from model.network.context import Pass, forced
+from model.network.transformer import Transformer
 from model.text.corpus import DataError
 from model.trace import KINDS, Probe, Site
 
@@ -75,20 +75,17 @@ class SnapshotRecorder:
         self.arrays: dict[str, list[torch.Tensor]] = {}
 
     @torch.inference_mode()
-    def record(self, step: int, model: EncoderDecoder) -> None:
+    def record(self, step: int, model: Transformer) -> None:
         """Adds the model as it is at a step: float32, without dropout; the model's mode stays."""
         was_training, device = model.training, next(model.parameters()).device
         model.eval()
         for number, sentence in enumerate(self.sentences):
             source = torch.tensor([sentence.source], device=device)
-            inputs = torch.tensor([(START, *sentence.target[:-1])], device=device)
-            probe = Probe("maps")
-            seen = masks.build(source, inputs, model.config.window, trained_causal=model.config.causal)
-            logits = model(source, inputs, seen, probe)  # [1,T,V]
-            outputs = torch.tensor([sentence.target], device=device)[..., None]
-            log_probs = logits.float().log_softmax(-1).gather(-1, outputs)[0, :, 0]  # [T]
+            outputs, probe = torch.tensor([sentence.target], device=device), Probe("maps")
+            logits = model.project(forced(model, source, outputs, Pass(probe=probe)))  # [1,T,V]
+            log_probs = logits.float().log_softmax(-1).gather(-1, outputs[..., None])[0, :, 0]  # [T]
             self._add(f"log_probs/{number}", log_probs.cpu())
-            for kind in KINDS:
+            for kind in model.config.kinds:
                 layers = sorted(site for site in probe.records if site.kind == kind)
                 patterns = torch.stack([probe.records[site]["pattern"][0] for site in layers])  # [L,H,T,S]
                 self._add(f"{kind}/{number}", (patterns * LEVELS).round().byte().cpu())

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.config import MAX_TOKENS
 from model.evaluation import scoring
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import Transformer
 from model.text.corpus import Corpus, DataError, by_source, read_pairs
 from model.text.tokenizer import Tokenizer
 from model.training.loss import batch_loss
@@ -36,7 +36,7 @@ class Validator:
         self.scored = pairs[:SCORED]
         self.batches = self.corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
 
-    def loss(self, model: EncoderDecoder, precision: AbstractContextManager) -> float:
+    def loss(self, model: Transformer, precision: AbstractContextManager) -> float:
         """Nats a token, without smoothing; the model's mode stays."""
         was_training, device = model.training, next(model.parameters()).device
         model.eval()
@@ -48,13 +48,13 @@ class Validator:
         model.train(was_training)
         return total / count
 
-    def scores(self, model: EncoderDecoder) -> dict[str, Any]:
+    def scores(self, model: Transformer) -> dict[str, Any]:
         """BLEU and chrF of greedy translations of the first 500 sentences."""
         found = scoring.evaluate(model, self.source_tokenizer, self.target_tokenizer, self.scored)
         return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
 
 
-def averaged(model: EncoderDecoder, snapshots: Sequence[Weights]) -> EncoderDecoder:
+def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
     """A copy of the model with the mean of some snapshots as its weights, taken in float32."""
     made = copy.deepcopy(model)
     made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})

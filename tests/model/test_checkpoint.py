@@ -66,7 +66,7 @@ def test_what_is_saved_is_loaded(tokenizer, tmp_path, changes):
         assert found.model.state_dict()[key].equal(value.half().float()), key
     source, target = tiny.ids(1, 3), tiny.target_ids(1, 3)
     made.model.load_state_dict(found.model.state_dict())
-    seen = masks.build(source, target, made.config.window)
+    seen = masks.build(made.config, source, target)
     assert found.model(source, target, seen).equal(made.model(source, target, seen))
     save(found, tmp_path / "two")
     assert (tmp_path / "two/model.safetensors").read_bytes() == (tmp_path / "one/model.safetensors").read_bytes()

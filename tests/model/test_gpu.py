@@ -22,9 +22,9 @@ KINDS = pytest.mark.parametrize("changes", [{}, {"positions": "rotary"}, {"posit
 def test_logits_equal_those_of_the_processor(changes):
     model = tiny.model(dtype=torch.float32, **changes)
     source, target = tiny.padded([7, 4, 1], 7), tiny.target_ids(3, 6)
-    expected = model(source, target, masks.build(source, target, model.config.window))
+    expected = model(source, target, masks.build(model.config, source, target))
     source, target, model = source.cuda(), target.cuda(), model.cuda()
-    found = model(source, target, masks.build(source, target, model.config.window))
+    found = model(source, target, masks.build(model.config, source, target))
     assert found.device.type == "cuda"
     torch.testing.assert_close(found.cpu(), expected, atol=1e-4, rtol=0)
 

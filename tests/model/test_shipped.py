@@ -72,7 +72,7 @@ def test_padding_changes_no_logit(shipped):
     logits = []
     for pads in (0, 1, 9):
         source = torch.tensor([[*row, *[PAD] * pads]])
-        logits.append(shipped.model(source, target, masks.build(source, target, shipped.config.window)))
+        logits.append(shipped.model(source, target, masks.build(shipped.config, source, target)))
     for other in logits[1:]:
         torch.testing.assert_close(other, logits[0], atol=1e-4, rtol=0)
 

@@ -15,6 +15,7 @@ from model.config import START
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
+from model.network.context import Pass
 from model.trace import KINDS, Probe, Site
 from model.training import snapshots
 
@@ -62,7 +63,7 @@ def test_patterns_are_those_computed_by_hand_from_queries_and_keys(shipped, foun
         ids, inputs = torch.tensor([source]), torch.tensor([[START, *target[:-1]]])
         probe = Probe("full")
         with torch.inference_mode():
-            shipped.model(ids, inputs, masks.build(ids, inputs), probe)
+            shipped.model(ids, inputs, masks.build(shipped.config, ids, inputs), Pass(probe=probe))
         for site, chosen in heads.items():
             q, k = (probe.records[site][name][0].double().numpy() for name in "qk")
             for head in chosen:

@@ -188,7 +188,7 @@ def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities
 
 
 def test_a_probe_keeps_what_its_level_asks_for():
-    tensors = {name: torch.zeros(1) for name in ("scores", "pattern", "mask", "q", "z", "residual_in")}
+    tensors = {name: torch.zeros(1) for name in ("scores", "pattern", "mask", "q", "z", "v")}
     maps, full, one = Probe("maps"), Probe("full"), Probe("full", layer=1)
     for probe in (maps, full, one):
         for layer in (0, 1):
@@ -202,8 +202,8 @@ def test_a_probe_keeps_what_its_level_asks_for():
 def test_a_probe_joins_what_one_site_offers_twice():
     probe = Probe("full")
     probe.record(ENCODER, q=torch.ones(1))
-    probe.record(ENCODER, residual_in=torch.zeros(1))
-    assert set(probe.records[ENCODER]) == {"q", "residual_in"}
+    probe.record(ENCODER, z=torch.zeros(1))
+    assert set(probe.records[ENCODER]) == {"q", "z"}
 
 
 def test_an_unknown_level_is_refused():

@@ -88,7 +88,7 @@ FIELDS = {
     "stage": ("stage", (1, 4, 99)),
     "token": ("token", (1, 128)),
     "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
-    "scheme": ("scheme", SCHEMES),
+    "scheme": ("scheme", tuple(SCHEMES)),
     "pe_d": ("pe_width", (2, 64, MAX_PE_WIDTH)),
     "pe_base": ("pe_base", (2.0, 10000.0, 123.456, MAX_PE_BASE)),
     "pe_n": ("pe_count", (2, 64, MAX_PE_COUNT)),

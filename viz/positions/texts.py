@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from model.config import MAX_TOKENS
+from model.config import MAX_TOKENS, SCHEMES
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -16,18 +16,13 @@ if TYPE_CHECKING:
     from model.readings.position_numbers import PositionNumbers
     from model.readings.sentence_positions import SentencePositions
 
-_FORMULAS = {
-    "sinusoidal": "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
-    "learned": "PE(p) is row p of a table that is trained; it is added to the embedding",
-    "rotary": "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
-}
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
 _SHOWN = 4  # repeated words that are told
 
 
 def formula(scheme: str) -> str:
     """How a scheme is made, as markup."""
-    return f'<span class="lab-note lab-formula">{_FORMULAS[scheme]}</span>'
+    return f'<span class="lab-note lab-formula">{SCHEMES[scheme].formula}</span>'
 
 
 def strip(pair: int, found: PositionNumbers, view: View) -> str:

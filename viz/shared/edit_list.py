@@ -12,7 +12,7 @@ from viz.shared import controls, texts
 from viz.view import View
 
 if TYPE_CHECKING:
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
 
 
 def chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:

@@ -16,7 +16,7 @@ from viz import cache, theme
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.trace import Site, View
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'

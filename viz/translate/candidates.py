@@ -14,7 +14,7 @@ from viz import state, theme
 
 if TYPE_CHECKING:
     from model.decoding.strategy import Decoding
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
 
 SHOWN = 16

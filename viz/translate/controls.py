@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from model.decoding.strategy import MAX_SEED
+from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import likelier
 from viz import state
 from viz.fields import fields
@@ -20,7 +20,7 @@ from viz.values import MAX_BRANCHES
 from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from viz import theme
     from viz.cache import PageData
 
@@ -35,16 +35,18 @@ def strategy(view: View) -> None:
         "Strategy",
         strategies(),
         required=True,
-        format_func=translate_texts.STRATEGY_NAMES.__getitem__,
+        format_func=translate_texts.strategy_title,
         label_visibility="collapsed",
         **state.bind("strategy", "strategy", chosen, write=_choose),
     )
     with st.container(key="strategy_controls", gap="xsmall"):
-        if chosen == "sample":
+        names = () if chosen == YOURS else STRATEGIES[chosen].controls
+        draws = "seed" in names
+        if draws:
             _sampling(view)
-        texts.note(translate_texts.STRATEGIES[chosen])
-        if chosen == "beam":
-            _fields("width", "alpha", view=view)
+        texts.note(translate_texts.strategy_note(chosen))
+        if names and not draws:
+            _fields(*names, view=view)
 
 
 def _choose(name: str) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.checkpoint import Checkpoint
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210

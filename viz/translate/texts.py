@@ -8,27 +8,32 @@ from typing import TYPE_CHECKING
 
 from model import format
 from model.config import MAX_TOKENS
+from model.decoding.strategy import strategy
 from viz.shared import texts
+from viz.view import YOURS, View
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from model.inference.analyse import Analysis
-    from viz.view import View
+    from model.inference.analysis import Analysis
 
-STRATEGY_NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sample", "yours": "Yours"}
-STRATEGIES = {
-    "greedy": "Greedy: the likeliest token at every step, and never back.",
-    "beam": "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
-    "sample": "Sample: a token is drawn at every step. The table above shows what may be drawn.",
-    "yours": "Yours: a translation that you give. It is read, not written: how surprised is the model?",
-}
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),
     "alpha": ("length penalty's alpha", "Length penalty α"),
     "top_k": ("top-k", "Top-k (0: all)"),
     "seed": ("seed", "Seed"),
 }
+
+
+def strategy_title(name: str) -> str:
+    return "Yours" if name == YOURS else strategy(name).title
+
+
+def strategy_note(name: str) -> str:
+    """How a strategy chooses."""
+    if name == YOURS:
+        return "Yours: a translation that you give. It is read, not written: how surprised is the model?"
+    return strategy(name).sentence
 
 
 def unusable(control: str, typed: str, expected: str) -> str:

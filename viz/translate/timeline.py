@@ -20,7 +20,7 @@ from viz.shared import texts
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
 
 ROWS = ("steps", "shifted", "training")
 _HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ from viz.what_if.switchboard import NAMES
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.effects import HeadEffect
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
 
 SHOWN = 5
 

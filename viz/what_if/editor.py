@@ -18,7 +18,7 @@ from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
 
 KINDS = ("block", "row", "head", "layer", "positions", "window", "switch")
 KIND_NAMES = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.experiments.effects import HeadEffect
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.inference.request import Request
 
 CHART_HEIGHT = 220

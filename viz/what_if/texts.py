@@ -10,7 +10,7 @@ from viz.shared import texts
 
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
-    from model.inference.analyse import Analysis
+    from model.inference.analysis import Analysis
     from model.text.tokenizer import Tokenizer
     from model.trace import View as Map
     from viz.view import View

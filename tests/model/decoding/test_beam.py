@@ -24,7 +24,7 @@ def rescored(model, source: torch.Tensor, ids: tuple[int, ...], edit: Interventi
     found = []
     for t in range(len(ids)):
         inputs = torch.tensor([[START, *ids[:t]]])
-        logits = model(source, inputs, masks.build(source, inputs, model.config.window, [edit]))[0, -1]
+        logits = model(source, inputs, masks.build(model.config, source, inputs, [edit]))[0, -1]
         found.append(float(logits.float().log_softmax(-1)[ids[t]]))
     return found
 

@@ -10,6 +10,7 @@ from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import choose, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
+from model.network.context import Cache
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)
@@ -30,7 +31,7 @@ def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list
     chosen: list[int] = []
     while len(chosen) < limit and END not in chosen:
         target = torch.tensor([[START, *chosen]])
-        logits = model(source, target, masks.build(source, target, model.config.window, [edit]))[0, -1]
+        logits = model(source, target, masks.build(model.config, source, target, [edit]))[0, -1]
         chosen.append(3 + int(logits[3:].argmax()) if logits[3:].max() > logits[END] else END)
     return chosen
 
@@ -52,7 +53,7 @@ def test_greedy_is_the_argmax_of_one_teacher_forced_pass(changes):
         model, source = tiny.lively(seed, **changes), tiny.ids(1, 5, seed=seed)
         (found,) = greedy(model, source, limit=12)
         target = torch.tensor([[START, *found.ids[:-1]]])
-        log_probs = model(source, target, masks.build(source, target, model.config.window))[0].log_softmax(-1)
+        log_probs = model(source, target, masks.build(model.config, source, target))[0].log_softmax(-1)
         allowed = log_probs.clone()
         allowed[:, [PAD, START]] = -torch.inf
         assert allowed.argmax(-1).tolist() == list(found.ids)
@@ -105,8 +106,7 @@ def test_edits_reach_the_decoding():
 @pytest.mark.parametrize(("edits", "cached"), [([BASELINE], True), ([UNPADDED], True), ([UNCAUSAL], False)])
 def test_only_a_causal_model_keeps_a_cache(monkeypatch, edits, cached):
     model, made = tiny.lively(), []
-    new_cache = model.new_cache
-    monkeypatch.setattr(model, "new_cache", lambda: made.append(True) or new_cache())
+    monkeypatch.setattr(decoding, "Cache", lambda: made.append(True) or Cache())
     greedy(model, tiny.ids(1, 4), edits, limit=3)
     assert bool(made) == cached
 
@@ -158,7 +158,7 @@ def test_a_forced_prefix_begins_every_row(edit):
             assert len(found.log_probs) == len(found.ids)
         (alone,) = greedy(model, source[:1], [edit], prefix=prefix, limit=9)
         inputs = torch.tensor([[START, *alone.ids[:-1]]])
-        seen = masks.build(source[:1], inputs[:, :4], None, [edit])
+        seen = masks.build(model.config, source[:1], inputs[:, :4], [edit])
         log_probs = model(source[:1], inputs[:, :4], seen)[0, -1].log_softmax(-1)
         assert alone.log_probs[3] == pytest.approx(float(log_probs[alone.ids[3]]), abs=1e-5)
 

@@ -12,6 +12,7 @@ from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.edits.kinds import EditError
 from model.network import masks
+from model.network.context import Cache, Pass
 from model.trace import Probe, Site
 
 MODELS = pytest.mark.parametrize(
@@ -36,16 +37,16 @@ SOURCE, TARGET = tiny.padded([5], 6), tiny.target_ids(1, 5)
 
 def recorded(model, *rows, source=SOURCE, target=TARGET, means=None) -> tuple[torch.Tensor, dict]:
     probe = Probe("full")
-    return tiny.logits(model, source, target, *rows, probe=probe, means=means), probe.records
+    return tiny.logits(model, source, target, *rows, probe=probe, means=means), tiny.records(probe)
 
 
 @MODELS
 def test_empty_edits_change_nothing_bit_for_bit(changes):
     model, source, target = tiny.model(**changes), tiny.padded([6, 3], 6), tiny.target_ids(2, 5)
-    plain = model(source, target, masks.build(source, target, model.config.window))
+    plain = model(source, target, masks.build(model.config, source, target))
     for rows in ((BASELINE,), (BASELINE, BASELINE)):
-        seen = masks.build(source, target, model.config.window, rows)
-        assert model(source, target, seen, edits=Edits(rows, tiny.means(model.config))).equal(plain)
+        seen = masks.build(model.config, source, target, rows)
+        assert model(source, target, seen, Pass(Edits(rows, tiny.means(model.config)))).equal(plain)
 
 
 @pytest.mark.parametrize("code", EVERY)
@@ -251,7 +252,7 @@ def test_of_two_windows_the_narrower_counts(own, edit, both):
 
 def test_without_a_causal_mask_the_decoder_sees_all_but_padding():
     source, target = tiny.ids(2, 4), torch.tensor([[1, 7, 8, 9], [1, 7, PAD, PAD]])
-    seen = masks.build(source, target, trained_causal=False).decoder
+    seen = masks.build(tiny.config(causal=False), source, target).decoder
     assert seen[:, 0].int().tolist() == [[[1, 1, 1, 1]] * 4, [[1, 1, 0, 0]] * 4]
     model = tiny.model(causal=False)
     assert tiny.logits(model, SOURCE, TARGET).equal(tiny.logits(tiny.model(), SOURCE, TARGET, tiny.edited("causal-off")))
@@ -261,8 +262,7 @@ def test_without_a_causal_mask_the_decoder_sees_all_but_padding():
 @pytest.mark.parametrize("causal", [True, False])
 def test_a_model_without_a_causal_mask_decodes_without_a_cache(monkeypatch, search, causal):
     model, made = tiny.lively(causal=causal), []
-    new_cache = model.new_cache
-    monkeypatch.setattr(model, "new_cache", lambda: made.append(True) or new_cache())
+    monkeypatch.setattr(decoding, "Cache", lambda: made.append(True) or Cache())
     found = search(model, tiny.ids(1, 4), limit=6)
     assert bool(made) == causal
     if not causal:

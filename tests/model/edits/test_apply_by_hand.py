@@ -20,8 +20,9 @@ from model.edits.intervention import BASELINE
 from model.edits.kinds import EditError
 from model.network import masks
 from model.network.attention import attention
+from model.network.context import Pass
 from model.network.layers import Residual
-from model.trace import Site
+from model.trace import Site, Sublayer
 
 LN3 = math.log(3)
 QUERY = torch.tensor([[[[2, 0, 0, 0], [0, 2, 0, 0]], [[0] * 4] * 2]], dtype=torch.float64)  # [1,2,2,4]
@@ -133,9 +134,9 @@ def test_scores_without_scaling():
 
 
 def test_a_window_of_one_sees_itself():
-    seen = masks.encoder_mask(torch.tensor([[5, 6]]), None, [tiny.edited("window-1")])
+    seen = masks.encoder_mask(tiny.config(), torch.tensor([[5, 6]]), [tiny.edited("window-1")])
     check(attend(mask=seen), [[[1, 0], [0, 1]]] * 2, [[FIRST, SECOND]] * 2)
-    both = masks.decoder_mask(torch.tensor([[5, 6, 7]]), None, [tiny.edited("window-2")])
+    both = masks.decoder_mask(tiny.config(), torch.tensor([[5, 6, 7]]), [tiny.edited("window-2")])
     assert both[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
 
 
@@ -176,12 +177,12 @@ def test_blocks_belong_to_their_rows_of_the_batch():
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_a_skipped_sublayer_by_hand(norm_first):
     """LayerNorm of (1, 3) is (-1, 1); what is added would be 7."""
-    residual = Residual(tiny.config(norm_first=norm_first)).eval()
+    residual = Residual(tiny.config(norm_first=norm_first), Sublayer("encoder", 0, "ff")).eval()
     residual.norm = nn.LayerNorm(2, eps=0.0)
     x = torch.tensor([[[1.0, 3.0]], [[1.0, 3.0]]])
-    keep = Edits([BASELINE, tiny.edited("skip_enc.1.ff")]).keep("encoder", 0, "ff", x)
-    assert keep.flatten().tolist() == [1, 0]
-    found = residual(x, lambda y: torch.full_like(y, 7.0), keep)
+    edits = Edits([BASELINE, tiny.edited("skip_enc.1.ff")])
+    assert edits.keep("encoder", 0, "ff", x).flatten().tolist() == [1, 0]
+    found = residual(x, lambda y: torch.full_like(y, 7.0), Pass(edits))
     assert found[:, 0].tolist() == ([[8, 10], [1, 3]] if norm_first else [[-1, 1], [-1, 1]])
     for other in (("decoder", 0, "ff"), ("encoder", 1, "ff"), ("encoder", 0, "self")):
         assert Edits([tiny.edited("skip_enc.1.ff")]).keep(*other, x) is None

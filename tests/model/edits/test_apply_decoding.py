@@ -11,6 +11,7 @@ from model.decoding import search as decoding
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.network import masks
+from model.network.context import Pass
 
 CACHED = [
     *(
@@ -101,8 +102,8 @@ def test_every_score_is_that_of_the_prefix_read_under_the_edit(code):
     (found,) = decoding.greedy(model, SOURCE, Edits([edit], means), limit=6)
     for step, token in enumerate(found.ids):
         inputs = torch.tensor([[START, *found.ids[:step]]])
-        seen = masks.build(SOURCE, inputs, None, [edit])
-        log_probs = model(SOURCE, inputs, seen, edits=Edits([edit], means))[0, -1].float().log_softmax(-1)
+        seen = masks.build(model.config, SOURCE, inputs, [edit])
+        log_probs = model(SOURCE, inputs, seen, Pass(Edits([edit], means)))[0, -1].float().log_softmax(-1)
         assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5)
 
 

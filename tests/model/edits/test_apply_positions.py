@@ -9,6 +9,7 @@ import torch
 from model.config import PAD
 from model.edits.apply import SHUFFLED_BLOCK, Edits, shuffled_target
 from model.network import masks
+from model.network.context import Pass
 from model.trace import Probe, Site
 
 POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
@@ -17,7 +18,7 @@ SOURCE, TARGET = tiny.ids(2, 6), tiny.target_ids(2, 5)
 
 def encoded(model, source: torch.Tensor, *codes: str) -> torch.Tensor:
     """The encoder's output [B,S,D]."""
-    return model.encode(source, masks.encoder_mask(source, None), edits=Edits([tiny.edited(*codes)]))
+    return model.encode(source, masks.encoder_mask(model.config, source), Pass(Edits([tiny.edited(*codes)])))
 
 
 def close(one: torch.Tensor, two: torch.Tensor, tolerance: float = 1e-10) -> None:
@@ -40,7 +41,7 @@ def test_without_positions_the_decoder_gets_none(positions):
             bare.target_embedding.positional.table.weight.zero_()
         elif positions == "rotary":
             for layer in bare.decoder:
-                layer.self_attention.rotary = False
+                layer.self_attention.turn = None
         else:
             bare.target_embedding.positional.forward = lambda x, positions, present=None: x
     off = tiny.logits(model, SOURCE, TARGET, tiny.edited("target-positions_off"))
@@ -57,11 +58,11 @@ def test_a_shifted_source_is_one_that_stands_behind_padding(positions):
 
 @POSITIONS
 def test_a_shifted_target_is_one_that_starts_later(positions):
-    model, seen = tiny.model(positions=positions), masks.build(SOURCE, TARGET)
+    model, seen = tiny.model(positions=positions), masks.build(tiny.config(), SOURCE, TARGET)
     memory = model.encode(SOURCE, seen.encoder)
     edits = Edits([tiny.edited("target-positions_shifted-4")])
-    edited = model.decode(TARGET, memory, seen.decoder, seen.cross, edits=edits)
-    close(edited, model.decode(TARGET, memory, seen.decoder, seen.cross, start=4))
+    edited = model.decode(TARGET, memory, seen.decoder, seen.cross, Pass(edits))
+    close(edited, model.decode(TARGET, memory, seen.decoder, seen.cross, Pass(start=4)))
 
 
 @pytest.mark.parametrize(("side", "kind"), [("source", "encoder"), ("target", "decoder")])

@@ -6,7 +6,8 @@ import pytest
 import tiny
 import torch
 
-from model.network.attention import KeyValues, MultiHeadAttention, attention
+from model.network.attention import MultiHeadAttention, attention
+from model.network.context import Cache, Pass
 from model.network.masks import causal
 from model.network.positions import rotary
 from model.trace import Probe, Site
@@ -139,29 +140,30 @@ def test_all_heads_zeroed_leave_the_output_bias():
 def test_the_cache_changes_nothing_in_self_attention(positions):
     layer, x = module("decoder", positions=positions), random(2, 6, 16)
     whole = layer(x, x, causal(6, 6), torch.arange(6))
-    cache, pieces = KeyValues(), []
+    cache, pieces = Cache(), []
     for start, stop in ((0, 2), (2, 3), (3, 6)):
         part = x[:, start:stop]
-        pieces.append(layer(part, part, causal(stop - start, stop), torch.arange(start, stop), cache))
+        pieces.append(layer(part, part, causal(stop - start, stop), torch.arange(start, stop), Pass(cache=cache)))
     torch.testing.assert_close(torch.cat(pieces, dim=1), whole, atol=1e-10, rtol=0)
-    assert cache.key.shape == cache.value.shape == (2, 2, 6, 8)
+    kept = cache[Site("decoder", 0)]
+    assert kept.key.shape == kept.value.shape == (2, 2, 6, 8)
 
 
 def test_the_cache_of_cross_attention_is_filled_once():
-    layer, memory, cache = module("cross"), random(1, 5, 16), KeyValues()
+    layer, memory, cache = module("cross"), random(1, 5, 16), Cache()
     whole = layer(random(1, 4, 16, seed=1), memory, OPEN, torch.arange(4))
     for t in range(4):
-        step = layer(random(1, 4, 16, seed=1)[:, t : t + 1], memory, OPEN, torch.arange(t, t + 1), cache)
+        step = layer(random(1, 4, 16, seed=1)[:, t : t + 1], memory, OPEN, torch.arange(t, t + 1), Pass(cache=cache))
         torch.testing.assert_close(step[:, 0], whole[:, t], atol=1e-10, rtol=0)
-    assert cache.key.shape == (1, 2, 5, 8)
+    assert cache[Site("cross", 0)].key.shape == (1, 2, 5, 8)
 
 
 @pytest.mark.parametrize(("kind", "turned"), [("encoder", True), ("decoder", True), ("cross", False)])
 def test_rotary_turns_queries_and_keys_of_self_attention_alone(kind, turned):
     layer, plain = module(kind, positions="rotary"), module(kind, positions="sinusoidal")
     x, at, probe, plain_probe = random(1, 3, 16), torch.arange(4, 7), Probe("full"), Probe("full")
-    layer(x, x, OPEN, at, probe=probe)
-    plain(x, x, OPEN, at, probe=plain_probe)
+    layer(x, x, OPEN, at, Pass(probe=probe))
+    plain(x, x, OPEN, at, Pass(probe=plain_probe))
     seen, unturned = probe.records[Site(kind, 0)], plain_probe.records[Site(kind, 0)]
     for name in ("q", "k"):
         expected = rotary(unturned[name], at) if turned else unturned[name]
@@ -171,7 +173,7 @@ def test_rotary_turns_queries_and_keys_of_self_attention_alone(kind, turned):
 
 def test_the_probe_gets_what_was_computed():
     layer, x, probe = module("decoder"), random(2, 3, 16), Probe("full")
-    output = layer(x, x, causal(3, 3), torch.arange(3), probe=probe)
+    output = layer(x, x, causal(3, 3), torch.arange(3), Pass(probe=probe))
     seen = probe.records[Site("decoder", 0)]
     assert seen["mask"].equal(causal(3, 3)[0].expand(2, 3, 3))
     z, pattern, scores = attention(seen["q"], seen["k"], seen["v"], causal(3, 3))

@@ -7,13 +7,15 @@ import tiny
 import torch
 from torch.nn import functional as F
 
+from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual, make_norm
 from model.network.masks import causal
-from model.trace import Probe, Site
+from model.trace import Probe, Site, Sublayer
 
 OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 X = torch.tensor([[[1.0, -2.0, 3.0, 4.0]]], dtype=torch.float64)
 SMALL = {"d_model": 4, "heads": 2, "d_ff": 3}
+PLACE = Sublayer("encoder", 0, "self")
 
 
 def random(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -78,7 +80,7 @@ def test_only_swiglu_has_a_gate(activation, gated):
 
 
 def test_residual_orders():
-    pre, post = (fill(Residual(tiny.config(norm_first=first))) for first in (True, False))
+    pre, post = (fill(Residual(tiny.config(norm_first=first), PLACE)) for first in (True, False))
     x = random(2, 3, 16)
     torch.testing.assert_close(pre(x, torch.sin), x + torch.sin(pre.norm(x)), atol=0, rtol=0)
     torch.testing.assert_close(post(x, torch.sin), post.norm(x + torch.sin(x)), atol=0, rtol=0)
@@ -86,7 +88,7 @@ def test_residual_orders():
 
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_dropout_falls_on_the_sublayer_and_not_on_the_residual(norm_first):
-    residual = fill(Residual(tiny.config(dropout=0.5, norm_first=norm_first))).train()
+    residual = fill(Residual(tiny.config(dropout=0.5, norm_first=norm_first), PLACE)).train()
     residual.norm = torch.nn.Identity()
     x = random(2, 3, 16)
     added = residual(x, lambda y: torch.ones_like(y)) - x
@@ -112,8 +114,8 @@ def test_the_encoder_layer_by_its_parts():
     middle = x + layer.self_attention(normed, normed, OPEN, at)
     expected = middle + layer.feed_forward(layer.residuals[1].norm(middle))
     probe = Probe("full")
-    torch.testing.assert_close(layer(x, OPEN, at, probe), expected, atol=1e-12, rtol=0)
-    seen = probe.records[Site("encoder", 0)]
+    torch.testing.assert_close(layer(x, OPEN, at, Pass(probe=probe)), expected, atol=1e-12, rtol=0)
+    seen = tiny.records(probe)[Site("encoder", 0)]
     assert seen["residual_in"].equal(x)
     torch.testing.assert_close(seen["residual_mid"], middle, atol=1e-12, rtol=0)
     torch.testing.assert_close(seen["residual_out"], expected, atol=1e-12, rtol=0)
@@ -126,8 +128,8 @@ def test_the_decoder_layer_by_its_parts():
     second = first + layer.cross_attention(layer.residuals[1].norm(first), memory, OPEN, at)
     expected = second + layer.feed_forward(layer.residuals[2].norm(second))
     probe = Probe("full")
-    torch.testing.assert_close(layer(x, memory, causal(4, 4), OPEN, at, probe=probe), expected, atol=1e-12, rtol=0)
-    own, cross = probe.records[Site("decoder", 1)], probe.records[Site("cross", 1)]
+    torch.testing.assert_close(layer(x, memory, causal(4, 4), OPEN, at, Pass(probe=probe)), expected, atol=1e-12, rtol=0)
+    own, cross = (tiny.records(probe)[Site(kind, 1)] for kind in ("decoder", "cross"))
     torch.testing.assert_close(own["residual_out"], first, atol=1e-12, rtol=0)
     torch.testing.assert_close(cross["residual_in"], first, atol=1e-12, rtol=0)
     torch.testing.assert_close(cross["residual_mid"], second, atol=1e-12, rtol=0)
@@ -137,6 +139,6 @@ def test_the_decoder_layer_by_its_parts():
 def test_memory_is_not_normed_again_by_the_decoder():
     layer, x, memory = fill(DecoderLayer(tiny.config(), 0)), random(1, 1, 16), random(1, 2, 16, seed=1)
     probe = Probe("full")
-    layer(x, memory, OPEN, OPEN, torch.arange(1), probe=probe)
+    layer(x, memory, OPEN, OPEN, torch.arange(1), Pass(probe=probe))
     keys = F.linear(memory, layer.cross_attention.key.weight, layer.cross_attention.key.bias)
     torch.testing.assert_close(probe.records[Site("cross", 0)]["k"].transpose(1, 2).flatten(2), keys, atol=1e-12, rtol=0)

@@ -11,6 +11,7 @@ from model.network import masks
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)
+CONFIG, NARROW = tiny.config(), tiny.config(window=2)
 
 
 def grid(text: str) -> list[list[bool]]:
@@ -56,20 +57,20 @@ def test_padding_hides_pad_alone():
 
 
 def test_build_gives_bool_masks_of_the_promised_shapes():
-    seen = masks.build(tiny.ids(3, 5), tiny.target_ids(3, 4))
+    seen = masks.build(CONFIG, tiny.ids(3, 5), tiny.target_ids(3, 4))
     assert {m.dtype for m in (seen.encoder, seen.decoder, seen.cross)} == {torch.bool}
     assert (seen.encoder.shape, seen.decoder.shape, seen.cross.shape) == ((3, 1, 1, 5), (3, 1, 4, 4), (3, 1, 1, 5))
-    assert masks.build(tiny.ids(3, 5), tiny.target_ids(3, 4), window=2).encoder.shape == (3, 1, 5, 5)
+    assert masks.build(NARROW, tiny.ids(3, 5), tiny.target_ids(3, 4)).encoder.shape == (3, 1, 5, 5)
 
 
 def test_build_by_hand():
-    seen = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, 8, PAD]]))
+    seen = masks.build(CONFIG, torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, 8, PAD]]))
     assert seen.encoder[0, 0].tolist() == seen.cross[0, 0].tolist() == grid("xx.")
     assert seen.decoder[0, 0].tolist() == grid("x... xx.. xxx. xxx.")
 
 
 def test_a_window_limits_self_attention_alone():
-    seen = masks.build(torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[1, 7, 8]]), window=2)
+    seen = masks.build(NARROW, torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[1, 7, 8]]))
     assert seen.encoder[0, 0].tolist() == grid("xx.. xxx. .xx. ..x.")
     assert seen.decoder[0, 0].tolist() == grid("x.. xx. .xx")
     assert seen.cross[0, 0].tolist() == grid("xxx.")
@@ -77,13 +78,13 @@ def test_a_window_limits_self_attention_alone():
 
 def test_causal_off_shows_later_tokens_but_no_padding():
     target = torch.tensor([[1, 7, PAD]])
-    assert masks.decoder_mask(target, None, [UNCAUSAL])[0, 0].tolist() == grid("xx. xx. xx.")
-    assert masks.decoder_mask(target, 1, [UNCAUSAL])[0, 0].tolist() == grid("x.. .x. ...")
+    assert masks.decoder_mask(CONFIG, target, [UNCAUSAL])[0, 0].tolist() == grid("xx. xx. xx.")
+    assert masks.decoder_mask(tiny.config(window=1), target, [UNCAUSAL])[0, 0].tolist() == grid("x.. .x. ...")
 
 
 def test_padding_off_shows_source_padding_but_leaves_the_decoder():
     source, target = torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, PAD]])
-    plain, edited = masks.build(source, target), masks.build(source, target, edits=[UNPADDED])
+    plain, edited = masks.build(CONFIG, source, target), masks.build(CONFIG, source, target, [UNPADDED])
     assert edited.encoder[0, 0].tolist() == edited.cross[0, 0].tolist() == grid("xxx")
     assert edited.decoder.equal(plain.decoder)
 
@@ -91,9 +92,9 @@ def test_padding_off_shows_source_padding_but_leaves_the_decoder():
 def test_one_intervention_a_row():
     source, target = tiny.padded([2, 2, 2], 3), tiny.padded([2, 2, 2], 3)
     edits = [BASELINE, UNCAUSAL, UNPADDED]
-    together = masks.build(source, target, edits=edits)
+    together = masks.build(CONFIG, source, target, edits)
     for row, edit in enumerate(edits):
-        alone = masks.build(source[row : row + 1], target[row : row + 1], edits=[edit])
+        alone = masks.build(CONFIG, source[row : row + 1], target[row : row + 1], [edit])
         for name in ("encoder", "decoder", "cross"):
             assert getattr(together, name)[row].equal(getattr(alone, name)[0])
 
@@ -101,7 +102,7 @@ def test_one_intervention_a_row():
 def test_one_intervention_for_all_rows():
     source, target = tiny.padded([1, 3], 3), tiny.padded([3, 2], 3)
     for edit in (BASELINE, UNCAUSAL, UNPADDED):
-        one, each = masks.build(source, target, edits=[edit]), masks.build(source, target, edits=[edit] * 2)
+        one, each = masks.build(CONFIG, source, target, [edit]), masks.build(CONFIG, source, target, [edit] * 2)
         for name in ("encoder", "decoder", "cross"):
             assert getattr(one, name).expand_as(getattr(each, name)).equal(getattr(each, name))
 
@@ -109,25 +110,25 @@ def test_one_intervention_for_all_rows():
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_a_wrong_number_of_interventions_is_refused(count):
     with pytest.raises(ValueError, match=f"{count} interventions for 3 rows; expected 1 or 3"):
-        masks.build(tiny.ids(3, 2), tiny.target_ids(3, 2), edits=[BASELINE] * count)
+        masks.build(CONFIG, tiny.ids(3, 2), tiny.target_ids(3, 2), [BASELINE] * count)
 
 
 @pytest.mark.parametrize("window", [None, 1, 3])
 @pytest.mark.parametrize("edit", [BASELINE, UNCAUSAL])
 def test_the_last_queries_have_the_last_rows(window, edit):
     target = tiny.padded([6, 4], 6)
-    whole = masks.decoder_mask(target, window, [edit])
+    whole = masks.decoder_mask(tiny.config(window=window), target, [edit])
     for queries in (1, 2, 6):
-        assert masks.decoder_mask(target, window, [edit], queries=queries).equal(whole[:, :, -queries:])
+        assert masks.decoder_mask(tiny.config(window=window), target, [edit], queries=queries).equal(whole[:, :, -queries:])
 
 
 def test_a_block_of_what_is_forbidden_closes_nothing():
-    built = masks.build(torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 5, 6]]))
+    built = masks.build(CONFIG, torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 5, 6]]))
     codes = {"dec_1-2": True, "dec_2-1": False, "dec_all-3": False, "enc_1-3": True, "cross_3-3": True, "cross_3-2": False}
     blocks = {code: parse(f"block_{code}") for code in codes}
     assert masks.no_op_blocks(built, tuple(blocks.values())) == tuple(blocks[code] for code, idle in codes.items() if idle)
 
 
 def test_masks_stay_on_the_device_of_the_ids():
-    seen = masks.build(tiny.ids(2, 3).to("meta"), tiny.target_ids(2, 2).to("meta"), window=2)
+    seen = masks.build(NARROW, tiny.ids(2, 3).to("meta"), tiny.target_ids(2, 2).to("meta"))
     assert {m.device.type for m in (seen.encoder, seen.decoder, seen.cross)} == {"meta"}

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from benchmarks.peers import copy_attention, copy_decoder_layer, copy_encoder_layer, torch_transformer
 from model.config import PAD
 from model.network import masks
+from model.network.context import Pass
 from model.network.layers import FeedForward, Residual
 from model.trace import Probe, Site
 
@@ -67,9 +68,9 @@ def test_attention_equals_torch(length, causal, with_padding):
     theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
     copy_attention(ours, theirs)
     x, tokens = embedded(length), ids(length) if with_padding else tiny.ids(3, length)
-    mask = masks.decoder_mask(tokens, None) if causal else masks.padding(tokens)
+    mask = masks.decoder_mask(tiny.config(), tokens) if causal else masks.padding(tokens)
     probe = Probe("maps")
-    mixed = ours(x, x, mask, torch.arange(length), probe=probe)
+    mixed = ours(x, x, mask, torch.arange(length), Pass(probe=probe))
     expected, weights = theirs(
         x,
         x,
@@ -90,7 +91,7 @@ def test_attention_in_a_window_equals_torch(length, width):
     theirs = nn.MultiheadAttention(16, 2, batch_first=True, dtype=torch.float64)
     copy_attention(ours, theirs)
     x, tokens = embedded(length), tiny.ids(3, length)
-    mixed = ours(x, x, masks.decoder_mask(tokens, width), torch.arange(length))
+    mixed = ours(x, x, masks.decoder_mask(tiny.config(window=width), tokens), torch.arange(length))
     hidden = no_later(length) | torch.ones(length, length, dtype=torch.bool).tril(-width)
     assert largest_difference(mixed, theirs(x, x, x, attn_mask=hidden)[0], tokens) < EXACT
 
@@ -116,7 +117,7 @@ def test_encoder_layer_equals_torch(variant, length):
     theirs = nn.TransformerEncoderLayer(16, 2, 32, **torch_options(variant))
     copy_encoder_layer(ours, theirs)
     x, tokens = embedded(length), ids(length)
-    output = ours(x, masks.encoder_mask(tokens, None), torch.arange(length))
+    output = ours(x, masks.encoder_mask(tiny.config(), tokens), torch.arange(length))
     assert largest_difference(output, theirs(x, src_key_padding_mask=tokens == PAD), tokens) < EXACT
 
 
@@ -125,7 +126,7 @@ def decoder_layer_difference(variant: dict, length: int) -> float:
     theirs = nn.TransformerDecoderLayer(16, 2, 32, **torch_options(variant))
     copy_decoder_layer(ours, theirs)
     x, tokens, memory, source = embedded(length), ids(length), embedded(5, seed=1), ids(5)
-    output = ours(x, memory, masks.decoder_mask(tokens, None), masks.cross_mask(source), torch.arange(length))
+    output = ours(x, memory, masks.decoder_mask(tiny.config(), tokens), masks.cross_mask(source), torch.arange(length))
     expected = theirs(
         x,
         memory,
@@ -149,7 +150,7 @@ def transformer_difference(variant: dict, source_length: int, target_length: int
     ours = tiny.model(final_norm=final_norm, **variant)
     theirs = torch_transformer(ours).eval()
     source, target = ids(source_length), ids(target_length, seed=1)
-    seen = masks.build(source, target)
+    seen = masks.build(ours.config, source, target)
     memory = ours.encode(source, seen.encoder)
     hidden = ours.decode(target, memory, seen.decoder, seen.cross)
     hidden_of_torch = theirs(

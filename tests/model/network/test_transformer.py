@@ -11,6 +11,7 @@ from torch import nn
 from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
+from model.network.context import Cache, Pass
 from model.network.positions import sinusoidal
 from model.network.transformer import EncoderDecoder
 from model.trace import Probe, Site
@@ -20,7 +21,7 @@ POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rota
 
 
 def logits(model, source, target, edits=(BASELINE,), probe=None):
-    return model(source, target, masks.build(source, target, model.config.window, edits), probe)
+    return model(source, target, masks.build(model.config, source, target, edits), Pass(probe=probe))
 
 
 def close(one, two):
@@ -139,10 +140,10 @@ def test_nothing_is_left_on_the_model(monkeypatch):
 def test_cached_steps_equal_one_pass():
     model, source, target = tiny.model(), tiny.padded([5, 3], 5), tiny.target_ids(2, 6)
     whole = logits(model, source, target)
-    memory, cache = model.encode(source, masks.encoder_mask(source, None)), model.new_cache()
+    memory, cache = model.encode(source, masks.encoder_mask(model.config, source)), Cache()
     for t in range(6):
-        mask = masks.decoder_mask(target[:, : t + 1], None, queries=1)
-        hidden = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), cache, start=t)
+        mask = masks.decoder_mask(model.config, target[:, : t + 1], queries=1)
+        hidden = model.decode(target[:, t : t + 1], memory, mask, masks.cross_mask(source), Pass(cache=cache, start=t))
         step = model.project(hidden)
         close(step[:, 0], whole[:, t])
 

@@ -11,8 +11,8 @@ import tiny
 import torch
 from torch import nn
 
-from model.edits.apply import NO_EDITS
 from model.network import masks
+from model.network.context import Pass
 from model.readings.blueprint import Block, blueprint
 from model.trace import Probe, Site
 
@@ -79,8 +79,8 @@ def test_shapes_are_what_a_pass_sees(changes):
     modules = list(model.named_modules(remove_duplicate=False))
     hooks = [module.register_forward_hook(hook(name)) for name, module in modules]
     source, target, probe = tiny.ids(1, S), tiny.target_ids(1, T), Probe("full")
-    memory = model.encode(source, masks.build(source, target).encoder)
-    logits = model(source, target, masks.build(source, target), probe, NO_EDITS)
+    memory = model.encode(source, masks.build(model.config, source, target).encoder)
+    logits = model(source, target, masks.build(model.config, source, target), Pass(probe=probe))
     for each in hooks:
         each.remove()
     for block in blocks:

@@ -8,11 +8,11 @@ import tiny
 import torch
 
 from model.config import START
-from model.edits.apply import Edits
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
+from model.network.context import Pass
 from model.readings.logit_lens import Lens, lens
 from model.trace import Probe, Site
 
@@ -59,8 +59,8 @@ def test_the_other_rows_are_the_residual_stream_through_norm_and_projection(tiny
     inputs = torch.cat((torch.tensor([[START]]), target[:, :-1]), dim=1)
     embedded = model.target_embedding(inputs, torch.arange(inputs.size(1)))
     probe = Probe("full")
-    model(source, inputs, masks.build(source, inputs, None, [Intervention()], True), probe, Edits())
-    between = probe.records[Site("decoder", 1)]["residual_in"]  # what the first layer leaves, the second one reads
+    model(source, inputs, masks.build(model.config, source, inputs), Pass(probe=probe))
+    between = tiny.records(probe)[Site("decoder", 1)]["residual_in"]  # what the first layer leaves, the second one reads
     found = lens(tiny_checkpoint, analysis).log_probs
     for row, stream in ((0, embedded), (1, between)):
         expected = model.projection(model.decoder_norm(stream)).log_softmax(-1)[0]

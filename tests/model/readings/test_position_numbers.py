@@ -9,15 +9,13 @@ import pytest
 import tiny
 import torch
 
-from model.network.positions import rotary, sinusoidal
+from model.network.positions import rotary, sinusoidal, wavelengths
 from model.readings.position_numbers import (
     by_distance,
     learned_numbers,
     moved_rows,
     orthogonal_map,
-    rotary_numbers,
-    sinusoidal_numbers,
-    wavelengths,
+    scheme_numbers,
 )
 
 SIZES = pytest.mark.parametrize(
@@ -32,7 +30,7 @@ def random_table(rows: int, width: int, seed: int = 0) -> np.ndarray:
 
 def test_two_dimensions_by_hand():
     """PE(p) = (sin p, cos p): PE(p).PE(q) = cos(p - q), and a shift by 1 turns by one radian."""
-    found = sinusoidal_numbers(3, 2, 10_000.0, 1)
+    found = scheme_numbers("sinusoidal", 3, 2, 10_000.0, 1)
     np.testing.assert_allclose(found.values, [[0, 1], [math.sin(1), math.cos(1)], [math.sin(2), math.cos(2)]], atol=1e-7)
     np.testing.assert_allclose(found.mean, [1, math.cos(1), math.cos(2)], atol=1e-6)
     np.testing.assert_allclose(found.reached[2], [math.sin(3), math.cos(3)], atol=1e-7)
@@ -53,7 +51,7 @@ def test_after_its_wavelength_a_pair_is_where_it_was():
 
 @SIZES
 def test_the_shift_of_sinusoidal_positions_is_a_rotation_and_similarity_knows_the_distance_alone(count, width, base, shift):
-    found = sinusoidal_numbers(count, width, base, shift)
+    found = scheme_numbers("sinusoidal", count, width, base, shift)
     assert found.worst < 1e-6
     assert found.relative < 1e-6
     assert found.spread < 1e-6 * width
@@ -65,13 +63,13 @@ def test_the_shift_of_sinusoidal_positions_is_a_rotation_and_similarity_knows_th
 
 
 def test_the_residual_would_show_a_wrong_rotation():
-    one, two = sinusoidal_numbers(16, 8, 100.0, 1), sinusoidal_numbers(16, 8, 100.0, 2)
+    one, two = scheme_numbers("sinusoidal", 16, 8, 100.0, 1), scheme_numbers("sinusoidal", 16, 8, 100.0, 2)
     assert np.abs(one.rotated - two.reached).max() > 0.3
 
 
 @SIZES
 def test_rotary_scores_know_the_distance_alone(count, width, base, shift):
-    found = rotary_numbers(count, width, base, shift)
+    found = scheme_numbers("rotary", count, width, base, shift)
     assert found.worst < 1e-4 * math.sqrt(width)
     assert found.spread < 1e-4 * math.sqrt(width)
     np.testing.assert_allclose(found.rotated, found.reached, atol=1e-5)
@@ -83,7 +81,7 @@ def test_rotary_scores_know_the_distance_alone(count, width, base, shift):
 
 def test_rotary_scores_by_hand():
     """Two ones turned by p and q: (1,1).R(p - q)(1,1) = 2 cos(p - q), over sqrt(2)."""
-    found = rotary_numbers(4, 2, 10_000.0, 1)
+    found = scheme_numbers("rotary", 4, 2, 10_000.0, 1)
     np.testing.assert_allclose(found.mean, [2 * math.cos(d) / math.sqrt(2) for d in range(4)], atol=1e-6)
     assert found.random_mean.shape == (4,)
     assert np.abs(found.random_mean - found.mean).max() > 0.1
@@ -145,7 +143,7 @@ def test_rows_that_training_moved_are_told_from_random_ones(seed):
 
 def test_a_fresh_model_has_no_row_that_training_moved():
     torch.manual_seed(0)
-    fresh = tiny.EncoderDecoder(tiny.config(positions="learned", d_model=64, max_positions=200))
+    fresh = tiny.build(tiny.config(positions="learned", d_model=64, max_positions=200))
     assert moved_rows(fresh.source_embedding.positional.table.weight.detach().numpy()) == 1
 
 
@@ -156,7 +154,7 @@ def test_a_table_of_zeros_and_one_row_are_no_fault():
 
 
 def test_arrays_are_read_only():
-    found = sinusoidal_numbers(4, 4, 10.0, 1)
+    found = scheme_numbers("sinusoidal", 4, 4, 10.0, 1)
     for array in (found.values, found.similarity, found.mean, found.rotated, found.residual):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1

@@ -11,7 +11,7 @@ from unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, r
 
 from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding
-from model.inference.analyse import Analysis
+from model.inference.analysis import Analysis
 from model.readings.unfold import unfold
 from model.trace import KINDS, Site
 

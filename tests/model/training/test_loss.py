@@ -41,7 +41,7 @@ def test_padding_has_no_part_in_the_loss(smoothing):
     inputs, outputs = tiny.padded([5, 2, 4], 5, seed=1), tiny.padded([5, 2, 4], 5, seed=2)
     batch = Batch(tiny.padded([4, 6, 1], 6), inputs, outputs)
     loss, tokens = batch_loss(model, batch, smoothing)
-    logits = model(batch.source, inputs, masks.build(batch.source, inputs))
+    logits = model(batch.source, inputs, masks.build(model.config, batch.source, inputs))
     expected = F.cross_entropy(
         logits.flatten(0, 1), outputs.flatten(), ignore_index=PAD, reduction="sum", label_smoothing=smoothing
     )

@@ -7,6 +7,7 @@ import torch
 
 from model.config import END, START
 from model.network import masks
+from model.network.context import Pass
 from model.text.corpus import DataError
 from model.trace import Probe
 from model.training import snapshots
@@ -31,7 +32,7 @@ def test_what_is_recorded_is_what_the_model_computes(recorder, exact_checkpoint)
         source, inputs = torch.tensor([sentence.source]), torch.tensor([[START, *sentence.target[:-1]]])
         assert sentence.source[-1] == sentence.target[-1] == END
         probe = Probe("maps")
-        log_probs = model(source, inputs, masks.build(source, inputs), probe)[0].log_softmax(-1)
+        log_probs = model(source, inputs, masks.build(model.config, source, inputs), Pass(probe=probe))[0].log_softmax(-1)
         expected = log_probs[torch.arange(inputs.size(1)), list(sentence.target)].numpy()
         np.testing.assert_allclose(recording.log_probs(number)[1], expected, atol=1e-5)
         for site in probe.records:

@@ -9,7 +9,8 @@ import pytest
 from model.config import END
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.strategy import Decoding
-from model.inference.analyse import Analysis, analyse
+from model.inference.analyse import analyse
+from model.inference.analysis import Analysis
 from model.inference.request import Request
 from viz import theme
 from viz.translate import beam_tree as component

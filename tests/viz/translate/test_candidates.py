@@ -13,7 +13,8 @@ import torch
 from model.config import PAD, START
 from model.decoding.sampling import MIN_TEMPERATURE, choices
 from model.decoding.strategy import Decoding
-from model.inference.analyse import Analysis, analyse
+from model.inference.analyse import analyse
+from model.inference.analysis import Analysis
 from model.inference.request import Request
 from viz import theme
 from viz.translate import candidates as component

@@ -12,7 +12,8 @@ from viz_helpers import ROOT
 from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.inference.analyse import Analysis, analyse
+from model.inference.analyse import analyse
+from model.inference.analysis import Analysis
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Site
 from viz import theme

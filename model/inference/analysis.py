@@ -1,0 +1,127 @@
+"""What came of a request, as a value: text, trace, tree and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from model.decoding.hypotheses import Hypothesis, Tree
+from model.edits.kinds import Block, Labels
+from model.inference.predictions import first_difference
+from model.inference.request import Request
+from model.trace import Site, Trace
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What came of a request. Where something was edited, `baseline` is the same request without the edits."""
+
+    request: Request
+    translation: str  # empty for a model that writes nothing
+    trace: Trace
+    tree: Tree | None  # None for a model that decodes nothing
+    hypothesis: Hypothesis | None  # the path of the tree that the trace belongs to
+    rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
+    rare_words: tuple[str, ...]  # the words that they belong to, each once
+    other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
+    baseline: Analysis | None = None
+    no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
+    steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
+
+    @property
+    def whole(self) -> Trace:
+        """One pass over the whole target; without the causal mask this is not what `trace` has gathered step by step."""
+        return self.steps[-1] if self.steps else self.trace
+
+    def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
+        """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
+        if self.baseline is None:
+            return None
+        mask = self.baseline.trace.mask(site, head)
+        return mask if mask.shape == self.whole.masks[site].shape else None
+
+    @property
+    def labels(self) -> Labels:
+        """The tokens of both sides, for telling edits in words."""
+        sides = (self.trace.source, self.trace.inputs, self.trace.outputs)
+        return Labels(*(() if side is None else side.labels for side in sides))
+
+    @cached_property
+    def comparable(self) -> int:
+        """How many first steps may be compared with the baseline's: their inputs are equal up to there."""
+        if self.baseline is None:
+            return len(self.trace.predicted)
+        own, other = self.trace.predicted.ids, self.baseline.trace.predicted.ids
+        split = first_difference(own, other)
+        return len(own) if split is None else min(split + 1, len(own), len(other))
+
+    @cached_property
+    def baseline_token_log_probs(self) -> np.ndarray:
+        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
+        ids = (self.baseline or self).trace.predicted.ids[: self.comparable]
+        return self.trace.log_probs[np.arange(len(ids)), list(ids)]
+
+    @property
+    def how(self) -> str:
+        """How the target came about, in a few words."""
+        if self.tree is None or self.hypothesis is None:
+            return "read, not decoded"
+        if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
+            return "given target"
+        how, ids = self.request.decoding.told, self.hypothesis.ids
+        if any(ids[: len(branch)] == branch for branch in self.request.branches):
+            return f"{how}, branched off"
+        rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 1)
+        return f"{how}, given up" if self._given_up else f"{how}, number {rank}" if rank > 1 else how
+
+    @property
+    def _given_up(self) -> bool:
+        return self.tree is not None and self.hypothesis.ids in {h.ids for h in self.tree.pruned}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that a reader of the translation should know."""
+        notes = []
+        if self._given_up:
+            notes.append("This path was given up: the beam went on without it.")
+        elif self.hypothesis is not None and not self.hypothesis.finished:
+            notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
+        if self.rare:
+            more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
+            shown = ", ".join(self.rare_words[:6]) + more
+            notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
+        if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
+            told = "; ".join(edit.text(self.labels) for edit in waiting)
+            notes.append(f"Waiting for a step that is not reached: {told}.")
+        if self.no_op_blocks:
+            told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
+            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
+        if self.trace.fully_masked_rows and self.baseline is not None:
+            rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
+            what = "row sees" if rows == 1 else "rows see"
+            notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
+        return tuple(notes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays hold, those of the baseline and of the steps included."""
+        return self.trace.nbytes + sum(t.nbytes for t in self.steps) + (self.baseline.nbytes if self.baseline else 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, tokens and probabilities, ready for JSON; maps are left out."""
+        return {
+            "checkpoint": self.request.checkpoint,
+            "source": self.request.source,
+            "translation": self.translation,
+            "log_prob": round(float(self.trace.token_log_probs.sum(dtype=np.float64)), 6),
+            "finished": self.hypothesis is None or self.hypothesis.finished,
+            "source_tokens": [] if self.trace.source is None else list(self.trace.source.labels),
+            "tokens": [
+                {"token": label, "log_prob": round(float(p), 6)}
+                for label, p in zip(self.trace.predicted.labels, self.trace.token_log_probs, strict=True)
+            ],
+            "notes": list(self.notes),
+        }

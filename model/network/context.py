@@ -1,0 +1,124 @@
+"""What a forward call carries beside the formula's own arguments, and the one recipe of a teacher-forced pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from model.config import PAD, START
+from model.edits.apply import NO_EDITS, Edits, SiteEdits
+from model.network import masks
+from model.trace import Probe, Site, Sublayer
+
+if TYPE_CHECKING:
+    from model.network.transformer import Transformer
+
+
+@dataclass
+class KeyValues:
+    """Keys and values [B,H,S,K] that one attention layer has seen; empty at first."""
+
+    key: Tensor | None = None
+    value: Tensor | None = None
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """All keys and values so far, these last."""
+        if self.key is not None:
+            key, value = torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2)  # [B,H,S,K]
+        self.key, self.value = key, value
+        return key, value
+
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.key is not None:
+            self.key, self.value = self.key[rows], self.value[rows]
+
+
+class Cache:
+    """What the decoder's attention layers keep between the steps of decoding."""
+
+    def __init__(self) -> None:
+        self._sites: dict[Site, KeyValues] = {}
+
+    def __getitem__(self, site: Site) -> KeyValues:
+        return self._sites.setdefault(site, KeyValues())
+
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        for entry in self._sites.values():
+            entry.select(rows)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The edits of a forward call, the probe that records it, its key-value cache, and the position of its first query.
+
+    With a cache, the decoder is given only what came after the positions that the cache has seen.
+    """
+
+    edits: Edits = NO_EDITS
+    probe: Probe | None = None
+    cache: Cache | None = None
+    start: int = 0
+
+    def at(self, site: Site) -> SiteEdits:
+        """The edits as a site applies them."""
+        return SiteEdits(self.edits, site, self.start)
+
+    def mask(self, site: Site, mask: Tensor, q: Tensor) -> Tensor:
+        """The mask of a site [B,1,1|T,S] for queries q [B,H,T,K], without what is blocked there: [B,1|H,1|T,S]."""
+        return masks.at_site(mask, self.edits.blocked(site), (q.size(0), q.size(1), q.size(2)), self.start)
+
+    def key_values(self, site: Site) -> KeyValues | None:
+        """What a site has kept, or None without a cache."""
+        return None if self.cache is None else self.cache[site]
+
+    def positions(self, side: str, ids: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Positions of ids [B,T], and factors for what is added to the embeddings; see `Edits.positions`."""
+        return self.edits.positions(side, ids, self.start)
+
+    def kept(self, place: Sublayer, x: Tensor) -> Tensor | None:
+        """Factors [B,1,1], 0 for rows that skip a sub-layer, or None where none does."""
+        return self.edits.keep(*place, x)
+
+    def record(self, site: Site, mask: Tensor, **tensors: Tensor) -> None:
+        """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ."""
+        if self.probe is not None:
+            q, k = tensors["q"], tensors["k"]
+            whole = mask.expand(q.size(0), -1, q.size(2), k.size(2))  # [B,1|H,T,S]
+            self.probe.record(site, mask=whole[:, 0] if whole.size(1) == 1 else whole, **tensors)
+
+    def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:
+        """Hands the residual stream on both sides of a sub-layer to the probe, if there is one."""
+        if self.probe is not None:
+            self.probe.record_stream(place, before, after)
+
+    def record_memory(self, memory: Tensor) -> None:
+        """Hands what the encoder made of the source to the probe, if there is one."""
+        if self.probe is not None:
+            self.probe.record_memory(memory)
+
+
+PLAIN = Pass()
+
+
+def shifted(outputs: Tensor) -> Tensor:
+    """What the decoder reads in order to predict ids [B,T]: `<s>` and all but the last; `<pad>` where there is padding."""
+    start = torch.full_like(outputs[:, :1], START)
+    return torch.cat((start, outputs[:, :-1]), dim=1).masked_fill(outputs == PAD, PAD)  # [B,T]
+
+
+def forced(
+    model: Transformer, source: Tensor | None, outputs: Tensor | None, at: Pass = PLAIN, masked_by: Tensor | None = None
+) -> Tensor:
+    """The teacher-forced pass: hidden states for `model.project`, [B,T,D], without a decoder [B,S,D].
+
+    source ids [B,S] and the ids that are predicted, [B,T]; None for a side that the model does not have. Masks are those of
+    the model's own config under the edits of `at`, made from the source, or from `masked_by` [B,S] instead.
+    """
+    inputs = None if outputs is None else shifted(outputs)
+    seen = masks.build(model.config, source if masked_by is None else masked_by, inputs, at.edits.rows)
+    return model.states(source, inputs, seen, at)
