@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from model.edits.intervention import BASELINE, SWITCHES
+from model.edits.intervention import BASELINE
 from model.edits.kinds import EditError
 from model.edits.kinds import parse as parse_edit
+from model.edits.switches import switch_of
 from model.inference.request import Request
 from viz.fields import fields, named
 from viz.links import link, parse
@@ -144,7 +145,7 @@ def toggle_edit(code: str) -> None:
 
 def _where(code: str) -> dict[str, Any]:
     """The fields of the view at which a new edit has its place: what is shown follows what is edited."""
-    place = None if code in SWITCHES or code.startswith("window-") else getattr(parse_edit(code), "place", None)
+    place = None if switch_of(code) else getattr(parse_edit(code), "place", None)
     if place is None:
         return {}
     found: dict[str, Any] = {"kind": place.kind}

@@ -115,7 +115,7 @@ class _Analyses:
         """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""
         edit = self.request.intervention
         waiting = edit.waiting(len(target or ()))
-        blocks = [each for each in edit.edits if isinstance(each, Block) and each not in waiting]
+        blocks = [each for each in edit.edits if "change_mask" in each.hooks and each not in waiting]
         if not blocks:
             return ()
         source, outputs = _batch(self.source, 1), _batch(target, 1)

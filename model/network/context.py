@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from model.config import PAD, START
+from model.config import PAD, START, ModelConfig
 from model.edits.apply import NO_EDITS, Edits, SiteEdits
 from model.network import masks
 from model.trace import Probe, Site, Sublayer
 
-if TYPE_CHECKING:
-    from model.network.transformer import Transformer
+
+class Network(Protocol):
+    """What the recipe needs of a model of any family."""
+
+    config: ModelConfig
+
+    def states(self, source: Tensor | None, target: Tensor | None, masks: masks.Masks, at: Pass) -> Tensor:
+        """Ids to hidden states; see `model.network.transformer`."""
 
 
 @dataclass
@@ -112,7 +118,7 @@ def shifted(outputs: Tensor) -> Tensor:
 
 
 def forced(
-    model: Transformer, source: Tensor | None, outputs: Tensor | None, at: Pass = PLAIN, masked_by: Tensor | None = None
+    model: Network, source: Tensor | None, outputs: Tensor | None, at: Pass = PLAIN, masked_by: Tensor | None = None
 ) -> Tensor:
     """The teacher-forced pass: hidden states for `model.project`, [B,T,D], without a decoder [B,S,D].
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from model.config import PAD, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
-from model.edits.kinds import Block
+from model.edits.kinds import Edit
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervent
     return sliding_window(queries, keys, _rows(widths, ids), ids.device)
 
 
-def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
+def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Edit]], sizes: tuple[int, int, int], start: int = 0) -> Tensor:
     """The mask of a site [B,1,1|T,S] without the cells that are blocked there: the same, or [B,H,T,S] of `sizes` B, H, T.
 
     Each block comes with the rows of the batch that it belongs to; the first query stands at position `start`.
@@ -98,23 +98,20 @@ def at_site(mask: Tensor, blocks: Sequence[tuple[slice, Block]], sizes: tuple[in
     if not blocks:
         return mask
     mask = mask.expand(*sizes, -1).clone()  # [B,H,T,S]
-    for where, block in blocks:
-        if block.query is not None and block.query < start:
-            continue
-        query = slice(None) if block.query is None else slice(block.query - start, block.query - start + 1)
-        key = slice(None) if block.key is None else slice(block.key, block.key + 1)
-        mask[where, block.place.heads, query, key] = False
+    for own, block in blocks:
+        block.change_mask(mask[own], start)
     return mask
 
 
-def no_op_blocks(masks: Masks, blocks: Sequence[Block]) -> tuple[Block, ...]:
+def no_op_blocks(masks: Masks, blocks: Sequence[Edit]) -> tuple[Edit, ...]:
     """Those of the blocks that close nothing: the masks [1,1,1|T,S] of one sentence forbid all that they name already."""
 
-    def closes(block: Block) -> bool:
-        mask = getattr(masks, block.place.kind)[0, 0]  # [1|T,S]
-        rows = slice(None) if block.query is None or len(mask) == 1 else slice(block.query, block.query + 1)
-        keys = slice(None) if block.key is None else slice(block.key, block.key + 1)
-        return bool(mask[rows, keys].any())
+    def closes(block: Edit) -> bool:
+        place = block.place
+        queries = (masks.encoder if place.kind == "encoder" else masks.decoder).size(-1)
+        before = getattr(masks, place.kind).expand(1, place.heads.stop or 1, queries, -1)  # [1,H,T,S]
+        after = at_site(before, [(slice(None), block)], (1, before.size(1), queries))
+        return not after.equal(before)
 
     return tuple(block for block in blocks if not closes(block))
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -16,50 +14,13 @@ from model.edits.intervention import BASELINE
 from model.edits.kinds import Positions
 from model.inference.analysis import Analysis
 from model.network.attention import MultiHeadAttention, attention
-from model.network.layers import FeedForward, Residual
+from model.network.layers import Residual
 from model.readings.activations import activations
 from model.readings.source_lines import Reference
+from model.readings.stages import Shape, Stage, Table, array_of, feed_forward_stages, residual_stages, with_foot
 from model.trace import Site, Streams
 
 _FORWARD, _KEYS = "MultiHeadAttention.forward", "MultiHeadAttention._keys_and_values"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of numbers with their names: values float32 [R,C]. `totals` [R] are sums over a row, `foot` [C] stands below the
-    rows and is what they make together; `allowed` [R] is False for rows that the mask takes out."""
-
-    name: str
-    rows: tuple[str, ...]
-    values: np.ndarray
-    unit: str = "dimension"  # what a column is
-    kind: str = "signed"  # or "weights": from 0 to 1
-    marked: int | None = None  # the row of the token that asks, or of the head that is looked at
-    totals: np.ndarray | None = None
-    total_name: str = ""
-    foot: np.ndarray | None = None
-    foot_name: str = ""
-    allowed: tuple[bool, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A tensor of the stage: its name in the source, its shape in letters and in this sentence's numbers."""
-
-    name: str
-    letters: str
-    numbers: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One step of the computation; `edited` where an edit changes it here."""
-
-    name: str
-    tables: tuple[Table, ...]
-    shapes: tuple[Shape, ...]
-    code: tuple[Reference, ...]
-    edited: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,7 +71,7 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=asked.scaling)]))  # the one edit before the softmax
     stages = one.stages(scaling, edited)
     if parts[number + 1] == "ff":  # else cross-attention comes next, a site of its own
-        stages += _feed_forward(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])
+        stages += feed_forward_stages(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])
     return Unfolded(site, head, query, view.queries[query], view.keys, tuple(stages))
 
 
@@ -128,156 +89,127 @@ class _Head:
     queries: tuple[str, ...]
     keys: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        self.x = self.around.before  # [T,D]
+        self.asks = (self.queries[self.query],)
+        self.q, self.k, self.v = (self.record[name][self.head] for name in "qkv")  # [T,K], [S,K], [S,K]
+        self.scores, self.pattern = (self.record[name][self.head, self.query] for name in ("scores", "pattern"))  # [S]
+        self.marked = None if self.memory is not None else self.query  # the token that asks, where it is a key too
+
     def stages(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
-        h, t, keys, record = self.head, self.query, self.keys, self.record
-        cross, heads, asks = self.memory is not None, self.attention.heads, self.queries[t]
-        me = None if cross else t
-        x, after = self.around  # [T,D]
-        read = self.residual.norm(x) if self.residual.norm_first else x  # [T,D]
-        offered = self.memory if cross else read  # [S,D]
-        q, k, v = (record[name][h] for name in "qkv")  # [T,K], [S,K], [S,K]
-        (queries, width), length = x.shape, len(keys)
-        size, d_k = (1, heads), q.size(-1)
+        """All of them up to the residual connection, in the order of the computation."""
+        parts = (self._input(), self._projected(edited), self._weighed(scaled, edited), [self._mixed()], self._written())
+        return [stage for part in parts for stage in part]
 
-        def shape(name: str, letters: str, *numbers: int) -> Shape:
-            return Shape(name, letters, numbers)
+    def _shape(self, name: str, letters: str) -> Shape:
+        """A tensor of this site by the letters of its axes."""
+        lengths = {"B": 1, "H": self.attention.heads, "T": len(self.x), "S": len(self.keys), "K": self.q.size(-1)}
+        lengths |= {"D": self.x.size(-1), "1": 1}
+        return Shape(name, f"[{','.join(letters)}]", tuple(lengths[letter] for letter in letters))
 
-        streams = (shape("x", "[B,T,D]", 1, queries, width), *([shape("memory", "[B,S,D]", 1, length, width)] * cross))
-        layer = Reference("layers.py", *self._layer())
-        arrived = Table("memory" if cross else "x of every token", keys, _array(self.memory if cross else x), marked=me)
-        alone = Table("x", (asks,), _array(x[t : t + 1]))
-        made = [Stage("input", (alone, arrived), streams, (layer,))]
+    @property
+    def _read(self) -> Tensor:
+        """What the sub-layer reads, [T,D]."""
+        return self.residual.norm(self.x) if self.residual.norm_first else self.x
+
+    def _alone(self, name: str, values: Tensor) -> Table:
+        """The row of the token that asks."""
+        return Table(name, self.asks, array_of(values[self.query : self.query + 1]))
+
+    def _input(self) -> list[Stage]:
+        cross = self.memory is not None
+        streams = (self._shape("x", "BTD"), *([self._shape("memory", "BSD")] * cross))
+        name, values = ("memory", self.memory) if cross else ("x of every token", self.x)
+        arrived = Table(name, self.keys, array_of(values), marked=self.marked)
+        function, result = f"{type(self.layer).__name__}.forward", "crossed" if cross else "attended"
+        code = (Reference("layers.py", function, result),)
+        made = [Stage("input", (self._alone("x", self.x), arrived), streams, code)]
         if self.residual.norm_first:
-            normed = (Table("x", (asks,), _array(x[t : t + 1])), Table("read", (asks,), _array(read[t : t + 1])))
+            normed = (self._alone("x", self.x), self._alone("read", self._read))
             code = (Reference("layers.py", "Residual.forward", "read"),)
-            made.append(Stage("norm", normed, (shape("read", "[B,T,D]", 1, queries, width),), code))
-        projected = (shape("q", "[B,H,T,K]", *size, queries, d_k), shape("k, v", "[B,H,S,K]", *size, length, d_k))
-        plain_q, plain_k = q, k
-        if self.attention.turn is not None:
-            plain_q = self.attention.query(read).unflatten(-1, (heads, -1))[:, h]  # [T,K]
-            plain_k = self.attention.key(offered).unflatten(-1, (heads, -1))[:, h]  # [S,K]
+            made.append(Stage("norm", normed, (self._shape("read", "BTD"),), code))
+        return made
+
+    def _projected(self, edited: dict[str, bool]) -> list[Stage]:
+        """Queries, keys and values; where a scheme of positions turns them, before and after it."""
+        shapes = (self._shape("q", "BHTK"), self._shape("k, v", "BHSK"))
+        turned = self.attention.turn is not None
+        q, k = self.q, self.k
+        if turned:
+            offered = self._read if self.memory is None else self.memory  # [S,D]
+            heads = self.attention.heads
+            q = self.attention.query(self._read).unflatten(-1, (heads, -1))[:, self.head]  # [T,K]
+            k = self.attention.key(offered).unflatten(-1, (heads, -1))[:, self.head]  # [S,K]
         code = (
             Reference("attention.py", _FORWARD, "q", "_split"),
             Reference("attention.py", _FORWARD, "k"),
             Reference("attention.py", _KEYS, "k", "_split"),
         )
-        made.append(
-            Stage("qkv", (*_rows(plain_q, plain_k, t, asks, keys, me), Table("v", keys, _array(v))), projected, code)
-        )
-        if self.attention.turn is not None:
+        made = [Stage("qkv", (*self._query_and_keys(q, k), Table("v", self.keys, array_of(self.v))), shapes, code)]
+        if turned:
             code = (Reference("attention.py", _FORWARD, "q", "turn"), Reference("attention.py", _KEYS, "k", "turn"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
-            made.append(Stage("rotate", _rows(q, k, t, asks, keys, me), projected, code, edited["rotate"]))
+            made.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
+        return made
 
-        scores, pattern = record["scores"][h, t], record["pattern"][h, t]  # [S]
-        mask = record["mask"]
-        allowed = _mask_of(record, h)[t]  # [S]
-        products = q[t] * k  # [S,K]
-        maps = shape("scores", "[B,H,T,S]", *size, queries, length)
-        table = Table("q × k", keys, _array(products), marked=me, totals=_array(products.sum(-1)), total_name="q · k")
-        formula = Reference("attention.py", "attention", "products")
-        made.append(Stage("products", (table,), (shape("products", "[B,H,T,S]", *size, queries, length),), (formula,)))
-        both = torch.stack((products.sum(-1), scores), -1)  # [S,2]
-        code = (Reference("attention.py", "attention", "scores"),)
-        made.append(Stage("scale", (Table("score", keys, _array(both), "step", marked=me),), (maps,), code, edited["scale"]))
+    def _query_and_keys(self, q: Tensor, k: Tensor) -> tuple[Table, Table]:
+        return self._alone("q", q), Table("k", self.keys, array_of(k), marked=self.marked)
+
+    def _weighed(self, scaled: SiteEdits, edited: dict[str, bool]) -> list[Stage]:
+        """From products to weights."""
+        keys, me, mask = self.keys, self.marked, self.record["mask"]
+        allowed = _mask_of(self.record, self.head)[self.query]  # [S]
         seen = tuple(bool(cell) for cell in allowed)
-        table = Table("score", keys, _array(scores[:, None]), "score", marked=me, allowed=seen)
+        products = self.q[self.query] * self.k  # [S,K]
+        sums = products.sum(-1)  # [S]
+        table = Table("q × k", keys, array_of(products), marked=me, totals=array_of(sums), total_name="q · k")
+        code = (Reference("attention.py", "attention", "products"),)
+        made = [Stage("products", (table,), (self._shape("products", "BHTS"),), code)]
+        table = Table("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=me)
+        code = (Reference("attention.py", "attention", "scores"),)
+        made.append(Stage("scale", (table,), (self._shape("scores", "BHTS"),), code, edited["scale"]))
+        table = Table("score", keys, array_of(self.scores[:, None]), "score", marked=me, allowed=seen)
         code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "attention", "masked"))
-        where = shape(
-            "mask", "[B,1,T,S]" if mask.dim() == 2 else "[B,H,T,S]", 1, 1 if mask.dim() == 2 else heads, queries, length
-        )
-        made.append(Stage("mask", (table,), (where,), code, edited["mask"]))
-        plain = attention(q[None, None, t : t + 1], k[None, None], v[None, None], allowed, edits=scaled)[1][0, 0, 0]  # [S]
-        table = Table("weight", keys, _array(pattern[:, None]), "weight", "weights", me, allowed=seen)
+        shape = self._shape("mask", "B1TS" if mask.dim() == 2 else "BHTS")
+        made.append(Stage("mask", (table,), (shape,), code, edited["mask"]))
+        one = slice(self.query, self.query + 1)
+        parts = (self.q[None, None, one], self.k[None, None], self.v[None, None])
+        plain = attention(*parts, allowed, edits=scaled)[1][0, 0, 0]  # [S]
+        table = Table("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", me, allowed=seen)
         code = (Reference("attention.py", "attention", "pattern"),)
-        where = shape("pattern", "[B,H,T,S]", *size, queries, length)
-        made.append(Stage("softmax", (table,), (where,), code, not torch.allclose(plain, pattern, atol=1e-6)))
-        parts, z = pattern[:, None] * v, record["z"]  # [S,K], [H,T,K]
-        table = Table(
-            "weight × v", keys, _array(parts), marked=me, foot=_array(z[h, t]), foot_name="z", totals=_array(pattern)
-        )
+        written_over = not torch.allclose(plain, self.pattern, atol=1e-6)
+        made.append(Stage("softmax", (table,), (self._shape("pattern", "BHTS"),), code, written_over))
+        return made
+
+    def _mixed(self) -> Stage:
+        parts, z = self.pattern[:, None] * self.v, self.record["z"][self.head, self.query]  # [S,K], [K]
+        sums = {"totals": array_of(self.pattern), "foot": array_of(z), "foot_name": "z"}
+        table = Table("weight × v", self.keys, array_of(parts), marked=self.marked, **sums)
         code = (Reference("attention.py", "attention", "z"),)
-        off = not torch.allclose(parts.sum(0), z[h, t], atol=1e-5)
-        made.append(Stage("mix", (table,), (shape("z", "[B,H,T,K]", *size, queries, d_k),), code, off))
+        off = not torch.allclose(parts.sum(0), z, atol=1e-5)
+        return Stage("mix", (table,), (self._shape("z", "BHTK"),), code, off)
 
+    def _written(self) -> list[Stage]:
+        """What all heads together write, and what it adds to the stream."""
+        heads, h = self.attention.heads, self.head
         names = tuple(f"head {n + 1}" for n in range(heads))
-        joined = z[:, t]  # [H,K]
+        joined = self.record["z"][:, self.query]  # [H,K]
         code = (Reference("attention.py", _FORWARD, "concatenated"),)
-        where = shape("concatenated", "[B,T,D]", 1, queries, width)
-        made.append(Stage("concatenate", (Table("z", names, _array(joined), marked=h),), (where,), code))
-        weight = self.attention.output.weight.unflatten(1, (heads, d_k))  # [D,H,K]
+        table = Table("z", names, array_of(joined), marked=h)
+        made = [Stage("concatenate", (table,), (self._shape("concatenated", "BTD"),), code)]
+        weight = self.attention.output.weight.unflatten(1, (heads, joined.size(-1)))  # [D,H,K]
         written = torch.einsum("dhk,hk->hd", weight, joined)  # [H,D]
-        bias = self.attention.output.bias[None]  # [1,D]
         output = self.attention.output(joined.flatten())  # [D]
-        parts = torch.cat((written, bias))  # [H+1,D]
-        table = Table(
-            "W_O z", (*names, "bias"), _array(parts), marked=h, totals=_array(parts.norm(dim=-1)), total_name="norm"
-        )
-        table = _with_foot(table, output, "sum")
+        parts = torch.cat((written, self.attention.output.bias[None]))  # [H+1,D]
+        norms = array_of(parts.norm(dim=-1))
+        table = Table("W_O z", (*names, "bias"), array_of(parts), marked=h, totals=norms, total_name="norm")
         code = (Reference("attention.py", _FORWARD, "output"),)
-        made.append(Stage("project", (table,), (shape("output", "[B,T,D]", 1, queries, width),), code))
-        return made + _residual("residual", self.residual, x[t], output, after[t], queries)
-
-    def _layer(self) -> tuple[str, str]:
-        """The function of its layer, and the name that this sub-layer's result has there."""
-        return f"{type(self.layer).__name__}.forward", "attended" if self.memory is None else "crossed"
-
-
-def _residual(name: str, residual: Residual, x: Tensor, added: Tensor, after: Tensor, queries: int) -> list[Stage]:
-    """What a sub-layer adds to the stream, all [D]; in post-norm a norm follows. `edited` where it is skipped."""
-    whole = x + added
-    plain = whole if residual.norm_first else residual.norm(whole)
-    skipped = not torch.allclose(plain, after, atol=1e-4, rtol=1e-4)
-    added, whole = (torch.zeros_like(x), x) if skipped else (added, whole)
-    rows = torch.stack((x, added))  # [2,D]
-    table = Table("stream", ("before", "added"), _array(rows), totals=_array(rows.norm(dim=-1)), total_name="norm")
-    where = (Shape("total", "[B,T,D]", (1, queries, len(x))),)
-    code = tuple(Reference("layers.py", "Residual.forward", each) for each in ("added", "total"))
-    made = [Stage(name, (_with_foot(table, whole, "after"),), where, code, skipped)]
-    if not residual.norm_first:
-        tables = (Table("total", ("total",), _array(whole[None])), Table("norm", ("norm",), _array(after[None])))
-        made.append(Stage(f"{name}_norm", tables, where, (Reference("layers.py", "Residual.forward", "output"),)))
-    return made
-
-
-def _feed_forward(network: FeedForward, residual: Residual, around: Streams, t: int, asks: str) -> list[Stage]:
-    x, after = around  # [T,D]
-    queries, width = x.shape
-    made = []
-    read = residual.norm(x[t]) if residual.norm_first else x[t]  # [D]
-    if residual.norm_first:
-        tables = (Table("x", (asks,), _array(x[t : t + 1])), Table("read", (asks,), _array(read[None])))
-        code = (Reference("layers.py", "Residual.forward", "read"),)
-        made.append(Stage("ff_norm", tables, (Shape("read", "[B,T,D]", (1, queries, width)),), code))
-    inner = network.inner(read)  # [F]
-    active = network.activation(inner) if network.gate is None else network.activation(network.gate(read)) * inner  # [F]
-    output = network.outer(active)  # [D]
-
-    def stage(name: str, values: Tensor, letters: str) -> Stage:
-        where = (Shape(name, letters, (1, queries, len(values))),)
-        unit = "unit" if letters.endswith("F]") else "dimension"
-        code = (Reference("layers.py", "FeedForward.forward", name),)
-        return Stage(f"ff_{name}", (Table(name, (asks,), _array(values[None]), unit),), where, code)
-
-    made += [stage("inner", inner, "[B,T,F]"), stage("active", active, "[B,T,F]"), stage("output", output, "[B,T,D]")]
-    return made + _residual("ff_residual", residual, x[t], output, after[t], queries)
+        made.append(Stage("project", (with_foot(table, output, "sum"),), (self._shape("output", "BTD"),), code))
+        x, after = (stream[self.query] for stream in self.around)  # [D]
+        return made + residual_stages("residual", self.residual, x, output, after, len(self.x))
 
 
 def _mask_of(record: dict[str, Tensor], head: int) -> Tensor:
     """The mask of one head, [T,S]."""
     mask = record["mask"]  # [T,S], or [H,T,S] where heads differ
     return mask[head] if mask.dim() == 3 else mask
-
-
-def _rows(q: Tensor, k: Tensor, t: int, asks: str, keys: Sequence[str], me: int | None) -> tuple[Table, Table]:
-    return Table("q", (asks,), _array(q[t : t + 1])), Table("k", tuple(keys), _array(k), marked=me)
-
-
-def _with_foot(table: Table, foot: Tensor, name: str) -> Table:
-    return dataclasses.replace(table, foot=_array(foot), foot_name=name)
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    array = tensor.detach().float().cpu().numpy().copy()
-    array.flags.writeable = False
-    return array

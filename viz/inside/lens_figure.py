@@ -54,30 +54,61 @@ def lens_map(
         )
     )
     cell = (WIDTH - FRONT - 8) / columns
-    places = [(i, j) for i in range(rows) for j in range(columns)]
-    x, y = [j for _, j in places], [i for i, _ in places]
-    if cell >= SMALLEST:
-        letters = int((cell - 2) / SIGN)
-        shown = [_cell(says[i][j], rank[i, j] == 1, letters) for i, j in places]
-        font = {"size": 12, "color": colours.ink, "family": theme.SANS}
-        figure.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
+    _written(figure, cell, says, rank, colours)
     figure.add_shape(
         type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
     )
+    hover = [
+        f"{_escaped(layers[i])}, step {j + 1}<br>likeliest: <b>{_escaped(says[i][j])}</b><br>"
+        f"<b>{_escaped(steps[j])}</b>: probability {probability[i, j]:.5f}, rank {rank[i, j]:,}"
+        for i, j in np.ndindex(rows, columns)
+    ]
+    x, y = _places(rows, columns)
+    unseen = {"marker": {"opacity": 0}}
+    marker = {"size": 24, "symbol": "square", "opacity": 0}
     figure.add_scatter(
-        x=x,
-        y=y,
-        mode="markers",
-        marker={"size": 24, "symbol": "square", "opacity": 0},
-        selected={"marker": {"opacity": 0}},
-        unselected={"marker": {"opacity": 0}},
-        hoverinfo="text",
-        hovertext=[
-            f"{_escaped(layers[i])}, step {j + 1}<br>likeliest: <b>{_escaped(says[i][j])}</b><br>"
-            f"<b>{_escaped(steps[j])}</b>: probability {probability[i, j]:.5f}, rank {rank[i, j]:,}"
-            for i, j in places
-        ],
+        x=x, y=y, mode="markers", marker=marker, selected=unseen, unselected=unseen, hoverinfo="text", hovertext=hover
     )
+    flat = cell >= SIGN * max(map(len, steps))
+    _axes(figure, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
+    below = 24 if flat else LABELS
+    figure.update_layout(
+        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below),
+        hovermode="closest",
+        hoverdistance=40,
+    )
+    return figure
+
+
+def _places(rows: int, columns: int) -> tuple[list[int], list[int]]:
+    """Column and row of every cell, row by row."""
+    places = list(np.ndindex(rows, columns))
+    return [j for _, j in places], [i for i, _ in places]
+
+
+def _written(
+    figure: go.Figure, cell: float, says: Sequence[Sequence[str]], rank: np.ndarray, colours: theme.Palette
+) -> None:
+    """The likeliest token in every cell, where cells are wide enough to read."""
+    if cell < SMALLEST:
+        return
+    letters = int((cell - 2) / SIGN)
+    shown = [_cell(says[i][j], rank[i, j] == 1, letters) for i, j in np.ndindex(*rank.shape)]
+    font = {"size": 12, "color": colours.ink, "family": theme.SANS}
+    x, y = _places(*rank.shape)
+    figure.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
+
+
+def _axes(
+    figure: go.Figure,
+    layers: Sequence[str],
+    steps: Sequence[str],
+    chosen: int,
+    angle: int,
+    labelled: bool,
+    colours: theme.Palette,
+) -> None:
+    rows, columns = len(layers), len(steps)
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
     figure.update_xaxes(
@@ -86,18 +117,10 @@ def lens_map(
         tickvals=list(range(columns)),
         ticktext=[f"<b>{_escaped(t)}</b>" if j == chosen else _escaped(t) for j, t in enumerate(steps)],
         tickfont=font,
-        tickangle=0 if cell >= SIGN * max(map(len, steps)) else -60,
-        showticklabels=cell >= 8,
+        tickangle=angle,
+        showticklabels=labelled,
     )
     figure.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
-    flat = cell >= SIGN * max(map(len, steps))
-    below = 24 if flat else LABELS
-    figure.update_layout(
-        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below),
-        hovermode="closest",
-        hoverdistance=40,
-    )
-    return figure
 
 
 def shaded(mode: theme.Mode) -> list[list[float | str]]:

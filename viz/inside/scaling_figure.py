@@ -49,7 +49,23 @@ def scaling_chart(
             hoverinfo="text",
             hovertext=[f"random vectors, d_k {w}, {what}: {v:.4g}" for w, v in zip(widths, values, strict=True)],
         )
-    hue = getattr(colours, kind)
+    at = float(np.log2(width))
+    _heads(figure, heads, chosen, width, getattr(colours, kind), colours)
+    everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
+    _axes(figure, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours)
+    figure.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
+    return figure
+
+
+def _heads(
+    figure: go.Figure,
+    heads: tuple[np.ndarray, np.ndarray],
+    chosen: int | None,
+    width: int,
+    hue: str,
+    colours: theme.Palette,
+) -> None:
+    """The heads of a checkpoint as dots, divided on the left of their width and not divided on the right."""
     at = float(np.log2(width))
     if chosen is not None:
         pair = [float(values[chosen]) for values in heads]
@@ -73,8 +89,10 @@ def scaling_chart(
             hoverinfo="text",
             hovertext=[f"head {h + 1}, d_k {width}, {what}: {values[h]:.4g}" for h in order],
         )
+
+
+def _axes(figure: go.Figure, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette) -> None:
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
-    ends = [min(x[0], at) - 0.3, max(x[-1], at) + 0.3]
     ticks = np.arange(int(np.floor(ends[0] + 0.3)), int(ends[1]) + 1)
     figure.update_xaxes(
         range=ends,
@@ -86,16 +104,13 @@ def scaling_chart(
         zeroline=False,
         fixedrange=True,
     )
-    everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
     figure.update_yaxes(
-        **_axis(everything[np.isfinite(everything)], logarithmic),
+        **_axis(values, logarithmic),
         tickfont=font,
         gridcolor=colours.line,
         zeroline=False,
         fixedrange=True,
     )
-    figure.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
-    return figure
 
 
 def _axis(values: np.ndarray, logarithmic: bool) -> dict[str, object]:

@@ -14,7 +14,8 @@ from model.format import figures
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
-    from model.readings.unfold import Stage, Table, Unfolded
+    from model.readings.stages import Stage, Table
+    from model.readings.unfold import Unfolded
 
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 _STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}

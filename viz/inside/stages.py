@@ -19,7 +19,8 @@ from viz.inside.stage_texts import told
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
-    from model.readings.unfold import Stage, Table, Unfolded
+    from model.readings.stages import Stage, Table
+    from model.readings.unfold import Unfolded
     from model.trace import Trace
 
 _HERE = Path(__file__).parent

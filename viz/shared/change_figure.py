@@ -44,20 +44,31 @@ def change_chart(
     figure.add_scatter(x=seen, y=before[:comparable], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
     figure.add_scatter(x=seen, y=after, mode="markers", marker={"size": 8, "color": inks}, hoverinfo="text", hovertext=text)
     if comparable < len(labels):
-        figure.add_vrect(x0=comparable - 0.5, x1=len(labels) - 0.5, fillcolor=colours.mute, line_width=0, layer="below")
-        narrow = (len(labels) - comparable) / len(labels) < 0.3
-        figure.add_annotation(
-            x=(comparable + len(labels)) / 2 - 0.5,
-            y=0.5,
-            text="no comparison" if narrow else "the prefixes differ:<br>no comparison",
-            textangle=-90 if narrow else 0,
-            showarrow=False,
-            font={"color": colours.ink2, "size": 12},
-        )
+        _grey_out(figure, comparable, len(labels), colours)
     if chosen is not None and chosen < len(labels):
         labels = [f"<b>{label}</b>" if i == chosen else label for i, label in enumerate(labels)]
         line = {"color": colours.ink, "width": 1}
         figure.add_vrect(x0=chosen - 0.5, x1=chosen + 0.5, fillcolor="rgba(0,0,0,0)", line=line, layer="below")
+    _axes(figure, labels, steps, colours)
+    figure.update_layout(theme.chart_layout(mode, height, l=28, t=8, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
+    return figure
+
+
+def _grey_out(figure: go.Figure, comparable: int, count: int, colours: theme.Palette) -> None:
+    """What cannot be compared, and why."""
+    figure.add_vrect(x0=comparable - 0.5, x1=count - 0.5, fillcolor=colours.mute, line_width=0, layer="below")
+    narrow = (count - comparable) / count < 0.3
+    figure.add_annotation(
+        x=(comparable + count) / 2 - 0.5,
+        y=0.5,
+        text="no comparison" if narrow else "the prefixes differ:<br>no comparison",
+        textangle=-90 if narrow else 0,
+        showarrow=False,
+        font={"color": colours.ink2, "size": 12},
+    )
+
+
+def _axes(figure: go.Figure, labels: Sequence[str], steps: np.ndarray, colours: theme.Palette) -> None:
     font = {"size": 11, "color": colours.ink2, "family": theme.SANS}
     figure.update_xaxes(
         range=[-0.6, len(labels) - 0.4],
@@ -73,5 +84,3 @@ def change_chart(
     figure.update_yaxes(
         range=[-0.03, 1.03], tickvals=[0, 0.5, 1], tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
     )
-    figure.update_layout(theme.chart_layout(mode, height, l=28, t=8, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
-    return figure

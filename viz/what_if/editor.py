@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.edits.kinds import MAX_SEED, MAX_SHIFT, Ablate, Block, EditError, PatchRow, Place, Positions, Skip
+from model.edits import forms, switches
+from model.edits.kinds import KINDS, EditError, Place
 from model.inference.request import Request
 from viz import cache, state
 from viz.shared import controls, edit_list, texts
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-KINDS = ("block", "row", "head", "layer", "positions", "window", "switch")
-KIND_NAMES = {
-    "block": "Keep a token from seeing another",
-    "row": "Write a row over",
-    "head": "Switch heads off",
-    "layer": "Skip a sub-layer",
-    "positions": "Change positions",
-    "window": "Narrow the self-attention",
-    "switch": "Switch off a mask or the scaling",
-}
 ALL = "all"
 
 
@@ -100,27 +91,48 @@ def answer(view: View) -> None:
 
 
 def _editor(analysis: Analysis, loaded: Checkpoint) -> None:
-    kind = st.selectbox("What", KINDS, format_func=KIND_NAMES.__getitem__, key="editor kind")
-    build = {
-        "block": _block,
-        "row": _row,
-        "head": _head,
-        "layer": _layer,
-        "positions": _positions,
-        "window": _window,
-        "switch": _switch,
-    }[kind]
+    offered = {each.name: each for each in (*KINDS.values(), *switches.FORMS)}
+    chosen = st.selectbox("What", list(offered), format_func=lambda name: offered[name].title, key="editor kind")
     try:
-        code = build(analysis, loaded)
+        code = _answered(offered[chosen].form(bool(loaded.means)), analysis, loaded)
     except EditError as fault:
         texts.note(str(fault), warn=True)
         return
     st.button("Add", key="editor add", type="primary", on_click=_add, args=(code,))
 
 
+def _answered(form: forms.Form, analysis: Analysis, loaded: Checkpoint) -> str:
+    """Draws question after question, and returns the code that the answers make."""
+    try:
+        question = next(form)
+        while True:
+            question = form.send(_asked_in_words(question, analysis, loaded))
+    except StopIteration as end:
+        return end.value
+
+
 def _add(code: str) -> None:
     if all(code != each for each, _ in state.current().intervention.parts()):
         state.toggle_edit(code)
+
+
+def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkpoint) -> object:
+    """Draws a question, and returns what is answered now."""
+    match question:
+        case forms.Where():
+            return _place(loaded)
+        case forms.Token():
+            return _token(question, analysis)
+        case forms.Layer(key, kind):
+            return _number("Layer", loaded.config.layers[kind], key)
+        case forms.Number(key, label, low, high, value):
+            return int(st.number_input(label, low, high, value, key=f"editor {key}"))
+        case forms.Which(key, label, options, note):
+            chosen = st.selectbox(label, list(options), format_func=options.__getitem__, key=f"editor {key}")
+            if note:
+                texts.note(note)
+            return chosen
+    raise ValueError(f"the editor was given {question!r}; expected one of the questions of model.edits.forms")
 
 
 def _number(label: str, options: int, key: str, with_all: bool = False) -> int | None:
@@ -142,71 +154,14 @@ def _place(loaded: Checkpoint) -> Place:
     return Place(kind, layer, head)
 
 
-def _token(label: str, tokens: Sequence[str], key: str, extra: str | None = None, first: int = 0) -> int | None:
-    """A choice of a token by its number and text; None for what `extra` names. `first` is the choice at first."""
-    choices = [*([extra] if extra else []), *range(len(tokens))]
-    names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
-    chosen = st.selectbox(label, choices, first, format_func=lambda i: names.get(i, str(i)), key=f"editor {key}")
-    return None if chosen == extra else chosen
-
-
-def _axes(analysis: Analysis, kind: str) -> tuple[Sequence[str], Sequence[str]]:
+def _token(asked: forms.Token, analysis: Analysis) -> int | None:
+    """A choice of a token by its number and text; None for what `extra` names."""
     trace = analysis.trace
-    site = next(site for site in trace.patterns if site.kind == kind)
-    return trace.queries(site), trace.keys(site)
-
-
-def _block(analysis: Analysis, loaded: Checkpoint) -> str:
-    place = _place(loaded)
-    queries, keys = _axes(analysis, place.kind)
-    query = _token("Who may not see", queries, "query", "every row", first=1)
-    key = _token("whom", keys, "key", "every column")
-    return Block(place, query, key).code
-
-
-def _row(analysis: Analysis, loaded: Checkpoint) -> str:
-    place = _place(loaded)
-    queries, keys = _axes(analysis, place.kind)
-    query = _token("Whose row", queries, "query")
-    key = _token("looks at", keys, "key", "all that it may see, evenly")
-    return PatchRow(place, query, key).code
-
-
-def _head(analysis: Analysis, loaded: Checkpoint) -> str:
-    place = _place(loaded)
-    has_means = bool(loaded.means)
-    what = ["zero", "mean"] if has_means else ["zero"]
-    names = {"zero": "zeros", "mean": "their mean over dev sentences"}
-    how = st.selectbox("Their output becomes", what, format_func=names.__getitem__, key="editor how")
-    if not has_means:
-        texts.note("Means are not stored with this checkpoint.")
-    return Ablate(place, how).code
-
-
-def _layer(analysis: Analysis, loaded: Checkpoint) -> str:
-    stack = st.selectbox("Stack", ["encoder", "decoder"], key="editor stack")
-    parts = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}
-    if stack == "encoder":
-        del parts["cross"]
-    layer = _number("Layer", loaded.config.layers[stack], "skipped")
-    part = st.selectbox("Sub-layer", list(parts), format_func=parts.__getitem__, key="editor part")
-    return Skip(stack, layer, part).code
-
-
-def _positions(analysis: Analysis, loaded: Checkpoint) -> str:
-    side = st.selectbox("Side", ["source", "target"], key="editor side")
-    how = st.selectbox("Positions are", ["off", "shuffled", "shifted"], key="editor positions")
-    if how == "off":
-        return Positions(side, "off").code
-    label, most = ("Seed", MAX_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
-    return Positions(side, how, int(st.number_input(label, 1, most, 1, key=f"editor {how}"))).code
-
-
-def _window(analysis: Analysis, loaded: Checkpoint) -> str:
-    width = st.number_input("A token sees those less than this far away", 1, 128, 3, key="editor window")
-    return f"window-{int(width)}"
-
-
-def _switch(analysis: Analysis, loaded: Checkpoint) -> str:
-    names = {"causal-off": "causal mask", "padding-off": "source padding mask", "scaling-off": "scaling by √d_k"}
-    return st.selectbox("Off", list(names), format_func=names.__getitem__, key="editor switch")
+    site = next(site for site in trace.patterns if site.kind == asked.kind)
+    tokens = {"query": trace.queries, "key": trace.keys}[asked.axis](site)
+    choices = [*([asked.extra] if asked.extra else []), *range(len(tokens))]
+    names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
+    chosen = st.selectbox(
+        asked.label, choices, asked.first, format_func=lambda i: names.get(i, str(i)), key=f"editor {asked.axis}"
+    )
+    return None if chosen == asked.extra else chosen

@@ -20,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // -- the mask matrix ---------------------------------------------------------------------------------------------
 
   function matrix() {
-    const { queries, keys, values, allowed, blocked, scale, place } = data;
+    const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = element("section", "matrix"), n = keys.length, m = queries.length;
     const long = Math.max(...queries.map((q) => q.length)), LEFT = long > 10 ? 96 : 62;
     box.setAttribute("aria-label", "Who may see whom");
@@ -118,7 +118,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       return null;
     }
 
-    const code = ([i, j]) => `block_${place}_${i === null ? "all" : i + 1}-${j === null ? "all" : j + 1}`;
+    const number = (position) => (position === null ? block.every : position + 1);
+    const code = ([i, j]) => block.code.replace("{query}", number(i)).replace("{key}", number(j));
     canvas.onmousemove = (event) => { hover = at(event); said.textContent = hover ? tell(hover) : ""; draw(); };
     canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
     canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
@@ -168,7 +169,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
           const off = grid.off[layer][head], button = element("button", off ? "off" : "", off ? "✕" : "");
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
           button.type = "button";
-          button.dataset.focus = `${grid.code}.${layer + 1}.${head + 1}`;
+          button.dataset.focus = grid.codes[layer][head];
           button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${signed(change)} nats when off${off ? ", off" : ""}`);
@@ -176,7 +177,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
           const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
           Object.assign(button.style, { background: colour, color: readable(colour) });
           button.tabIndex = layer + head ? -1 : 0;
-          button.onclick = () => toggle(`off_${grid.code}.${layer + 1}.${head + 1}`);
+          button.onclick = () => toggle(grid.codes[layer][head]);
           button.onkeydown = (event) => step(event, rows, grid, layer, head);
           rows.append(button);
         });
@@ -195,7 +196,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!move) return;
     event.preventDefault();
     event.stopPropagation();
-    const to = `${grid.code}.${layer + 1 + move[0]}.${head + 1 + move[1]}`;
-    rows.querySelector(`[data-focus="${CSS.escape(to)}"]`)?.focus();
+    const to = grid.codes[layer + move[0]]?.[head + move[1]];
+    if (to) rows.querySelector(`[data-focus="${CSS.escape(to)}"]`)?.focus();
   }
 }

@@ -11,6 +11,7 @@ import streamlit as st
 
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Block, Place
+from model.edits.place import number
 from viz import state, theme
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def payload(
         "values": np.round(values.astype(float), 4).tolist(),
         "allowed": np.any([trace.mask(site, place.head) for site in sites], axis=0).astype(int).tolist(),
         "blocked": blocked(values.shape, place, intervention).astype(int).tolist(),
-        "place": place.code,
+        "block": {"code": Block.codes(place), "every": number(None)},
         "scale": list(theme.scale(place.kind, mode)),
         "width": WIDTH,
         "grids": grids(effects, intervention),
@@ -69,7 +70,7 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
         made.append(
             {
                 "name": name,
-                "code": Place(kind).code,
+                "codes": [[e.edit.code for e in row] for row in rows.values()],
                 "changes": [[round(e.change, 4) for e in row] for row in rows.values()],
                 "off": [[any(place.meets(a) for a in ablated) for place in row] for row in places],
             }

@@ -30,69 +30,49 @@ KEY = torch.tensor([[[[LN3, 0, 0, 0], [0, LN3, 0, 0]]] * 2], dtype=torch.float64
 VALUE = torch.tensor([[[[4, 0, 8, 0], [0, 4, 0, 8]]] * 2], dtype=torch.float64)
 OPEN = torch.ones(1, 1, 2, 2, dtype=torch.bool)
 SHARP, EVEN = [[0.75, 0.25], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]
-Z_SHARP, Z_EVEN = [[3, 1, 6, 2], [1, 3, 2, 6]], [[2, 2, 4, 4], [2, 2, 4, 4]]
 FIRST, SECOND = [4, 0, 8, 0], [0, 4, 0, 8]  # the values
+MEANS = {Site("encoder", 0): torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 8]])}
 
 
-def attend(*codes, site=("encoder", 0), mask=OPEN, start=0, means=None):
+def attend(*codes, site=("encoder", 0), mask=OPEN, start=0, means=MEANS):
     site, edits = Site(*site), Edits([tiny.edited(*codes)], means)
     mask = masks.at_site(mask, edits.blocked(site), (1, 2, 2), start)
     return attention(QUERY, KEY, VALUE, mask, None, SiteEdits(edits, site, start))
 
 
-def check(found, patterns, zs, scores=None):
-    z, pattern, measured = found
-    expected = [[[[LN3, 0], [0, LN3]], [[0, 0], [0, 0]]]] if scores is None else scores
-    for one, other in ((pattern, [patterns]), (z, [zs]), (measured, expected)):
-        torch.testing.assert_close(one, torch.tensor(other, dtype=torch.float64), atol=1e-12, rtol=0)
+def check(found, *patterns, z=(None, None), sharpness=LN3):
+    """Both heads' patterns, their z where it is not the mix of the values, and the scores."""
+    mixed = [[[a * x + b * y for x, y in zip(FIRST, SECOND, strict=True)] for a, b in rows] for rows in patterns]
+    expected = ([own or mix for own, mix in zip(z, mixed, strict=True)], patterns)
+    scores = [[[sharpness, 0], [0, sharpness]], [[0, 0], [0, 0]]]
+    for one, other in zip(found, (*expected, scores), strict=True):
+        torch.testing.assert_close(one, torch.tensor([other], dtype=torch.float64), atol=1e-12, rtol=0)
 
 
-def test_without_edits():
-    check(attend(), [SHARP, EVEN], [Z_SHARP, Z_EVEN])
+PATTERNS = {  # codes: the patterns of both heads
+    "": (SHARP, EVEN),
+    "block_enc.1.1_1-2": ([[1, 0], SHARP[1]], EVEN),
+    "block_enc_1-2": ([[1, 0], SHARP[1]], [[1, 0], EVEN[1]]),
+    "block_enc.1.1_2-all": ([SHARP[0], [0, 0]], EVEN),
+    "block_enc.1.2_all-1": (SHARP, [[0, 1], [0, 1]]),
+    "block_enc.1.1_2-1 block_enc.1.1_2-2": ([SHARP[0], [0, 0]], EVEN),
+    "row_enc.1.1_2-1": ([SHARP[0], [1, 0]], EVEN),
+    "row_enc.1.1_2-uniform": ([SHARP[0], [0.5, 0.5]], EVEN),
+    "row_enc_1-uniform block_enc.1.1_1-1 block_enc.1.1_1-2": ([[0, 0], SHARP[1]], EVEN),
+}
 
 
-def test_a_cell_blocked_at_one_head():
-    check(attend("block_enc.1.1_1-2"), [[[1, 0], [0.25, 0.75]], EVEN], [[FIRST, [1, 3, 2, 6]], Z_EVEN])
-
-
-def test_a_cell_blocked_at_all_heads():
-    check(attend("block_enc_1-2"), [[[1, 0], SHARP[1]], [[1, 0], EVEN[1]]], [[FIRST, Z_SHARP[1]], [FIRST, Z_EVEN[1]]])
-
-
-def test_a_row_blocked_is_a_row_of_zeros():
-    check(attend("block_enc.1.1_2-all"), [[SHARP[0], [0, 0]], EVEN], [[Z_SHARP[0], [0] * 4], Z_EVEN])
-
-
-def test_a_column_blocked():
-    check(attend("block_enc.1.2_all-1"), [SHARP, [[0, 1], [0, 1]]], [Z_SHARP, [SECOND, SECOND]])
-
-
-def test_both_cells_of_a_row_blocked_one_by_one_is_a_row_of_zeros():
-    found = attend("block_enc.1.1_2-1", "block_enc.1.1_2-2")
-    check(found, [[SHARP[0], [0, 0]], EVEN], [[Z_SHARP[0], [0] * 4], Z_EVEN])
-
-
-def test_a_row_written_over_with_one_key():
-    check(attend("row_enc.1.1_2-1"), [[SHARP[0], [1, 0]], EVEN], [[Z_SHARP[0], FIRST], Z_EVEN])
-
-
-def test_a_row_written_over_evenly():
-    check(attend("row_enc.1.1_2-uniform"), [[SHARP[0], [0.5, 0.5]], EVEN], [[Z_SHARP[0], [2, 2, 4, 4]], Z_EVEN])
+@pytest.mark.parametrize("codes", PATTERNS)
+def test_what_is_blocked_and_written_over(codes):
+    check(attend(*codes.split()), *PATTERNS[codes])
 
 
 def test_a_row_written_over_evenly_sees_what_the_mask_leaves():
-    causal = masks.causal(2, 2)
-    blocked = attend("row_enc_2-uniform", "block_enc.1.2_2-1", mask=causal)
-    check(blocked, [[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]]], [[FIRST, [2, 2, 4, 4]], [FIRST, SECOND]])
-    nothing = attend("row_enc_1-uniform", "block_enc.1.1_1-1", "block_enc.1.1_1-2")
-    check(nothing, [[[0, 0], SHARP[1]], EVEN], [[[0] * 4, Z_SHARP[1]], Z_EVEN])
-
-
-def test_thirds_are_exact_in_the_precision_of_the_pattern():
-    """Three keys, each with a third: not with the third that float32 knows."""
+    blocked = attend("row_enc_2-uniform", "block_enc.1.2_2-1", mask=masks.causal(2, 2))
+    check(blocked, [[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]])
     pattern, seen = torch.zeros(1, 2, 1, 3, dtype=torch.float64), torch.ones(1, 1, 1, 3, dtype=torch.bool)
     found = Edits([tiny.edited("row_enc_1-uniform")]).overwrite(Site("encoder", 0), pattern, seen, 0)
-    assert found.flatten().tolist() == [1 / 3] * 6
+    assert found.flatten().tolist() == [1 / 3] * 6  # exact in the precision of the pattern
 
 
 @pytest.mark.parametrize("code", ["row_enc_1-2", "row_enc.1.2_1-2", "row_enc_1-3"])
@@ -102,61 +82,39 @@ def test_a_row_is_not_written_onto_what_the_mask_hides(code):
     )
     with pytest.raises(EditError, match=message):
         attend(code, mask=masks.causal(2, 2))
+    half = torch.tensor([[[[True, True], [True, True]], [[True, False], [True, True]]]])  # at one of its heads alone
+    with pytest.raises(EditError, match=message):
+        attend(code, mask=half)
 
 
-def test_a_row_is_not_written_where_one_of_its_heads_is_blocked():
-    """At the data's level these two do not contradict: the first query alone is blocked, the mask hides the rest."""
-    half = torch.tensor([[[[True, True], [True, True]], [[True, False], [True, True]]]])
-    site, edits = Site("encoder", 0), Edits([tiny.edited("row_enc_1-2")])
-    with pytest.raises(
-        EditError, match=r"“encoder, all layers: token 1 looks at token 2 alone” looks where the mask forbids it"
-    ):
-        attention(QUERY, KEY, VALUE, half, None, SiteEdits(edits, site))
-
-
-def test_a_head_switched_off_keeps_its_pattern():
-    check(attend("off_enc.1.1"), [SHARP, EVEN], [[[0] * 4] * 2, Z_EVEN])
-
-
-def test_a_head_replaced_by_its_mean():
-    means = {Site("encoder", 0): torch.tensor([[1.0, 2, 3, 4], [5, 6, 7, 8]])}
-    check(attend("mean_enc.1.2", means=means), [SHARP, EVEN], [Z_SHARP, [[5, 6, 7, 8]] * 2])
-    check(attend("mean_enc", means=means), [SHARP, EVEN], [[[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2])
+def test_heads_that_are_off_or_their_mean_keep_their_patterns():
+    check(attend("off_enc.1.1"), SHARP, EVEN, z=([[0] * 4] * 2, None))
+    check(attend("mean_enc.1.2"), SHARP, EVEN, z=(None, [[5, 6, 7, 8]] * 2))
+    check(attend("mean_enc"), SHARP, EVEN, z=([[1, 2, 3, 4]] * 2, [[5, 6, 7, 8]] * 2))
     with pytest.raises(EditError, match=r"^This checkpoint has no means of its heads; switch the head off instead\.$"):
-        attend("mean_enc.1.2")
+        attend("mean_enc.1.2", means=None)
 
 
-def test_scores_without_scaling():
-    """2 ln 3 instead of ln 3: weights 9/10 and 1/10."""
-    pattern, z = [[0.9, 0.1], [0.1, 0.9]], [[3.6, 0.4, 7.2, 0.8], [0.4, 3.6, 0.8, 7.2]]
-    doubled = [[[[2 * LN3, 0], [0, 2 * LN3]], [[0, 0], [0, 0]]]]
-    check(attend("scaling-off"), [pattern, EVEN], [z, Z_EVEN], doubled)
-
-
-def test_a_window_of_one_sees_itself():
+def test_scores_without_scaling_and_windows():
+    check(attend("scaling-off"), [[0.9, 0.1], [0.1, 0.9]], EVEN, sharpness=2 * LN3)
     seen = masks.encoder_mask(tiny.config(), torch.tensor([[5, 6]]), [tiny.edited("window-1")])
-    check(attend(mask=seen), [[[1, 0], [0, 1]]] * 2, [[FIRST, SECOND]] * 2)
-    both = masks.decoder_mask(tiny.config(), torch.tensor([[5, 6, 7]]), [tiny.edited("window-2")])
-    assert both[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    check(attend(mask=seen), [[1, 0], [0, 1]], [[1, 0], [0, 1]])
 
 
 @pytest.mark.parametrize("code", ["block_enc_3-2", "row_enc_3-1"])
 def test_a_row_is_found_by_its_position(code):
     """With a cache the first of the queries stands at `start`."""
-    expected = [[[1, 0], SHARP[1]], [[1, 0], EVEN[1]]], [[FIRST, Z_SHARP[1]], [FIRST, Z_EVEN[1]]]
-    check(attend(code, start=2), *expected)
+    check(attend(code, start=2), [[1, 0], SHARP[1]], [[1, 0], EVEN[1]])
+    check(attend(code, start=1), [SHARP[0], [1, 0]], [EVEN[0], [1, 0]])
     for elsewhere in (0, 3, 4):
-        check(attend(code, start=elsewhere), [SHARP, EVEN], [Z_SHARP, Z_EVEN])
-    check(attend(code, start=1), [[SHARP[0], [1, 0]], [EVEN[0], [1, 0]]], [[Z_SHARP[0], FIRST], [Z_EVEN[0], FIRST]])
+        check(attend(code, start=elsewhere), SHARP, EVEN)
 
 
 @pytest.mark.parametrize("code", ["block_{}_1-2", "row_{}_1-1", "off_{}", "mean_{}"])
-@pytest.mark.parametrize("site", [("encoder", 1), ("decoder", 0), ("cross", 0)])
-def test_an_edit_works_at_its_site_alone(code, site):
-    means = {Site("encoder", 0): torch.ones(2, 4)}
-    check(attend(code.format("enc.1"), site=site, means=means), [SHARP, EVEN], [Z_SHARP, Z_EVEN])
-    plain, found = attend(), attend(code.format("enc.1"), site=("encoder", 0), means=means)
-    assert not all(a.equal(b) for a, b in zip(plain, found, strict=True))
+def test_an_edit_works_at_its_site_alone(code):
+    for site in (("encoder", 1), ("decoder", 0), ("cross", 0)):
+        check(attend(code.format("enc.1"), site=site), SHARP, EVEN)
+    assert not all(a.equal(b) for a, b in zip(attend(), attend(code.format("enc.1")), strict=True))
 
 
 def test_blocked_masks_by_hand():
@@ -166,10 +124,7 @@ def test_blocked_masks_by_hand():
     found = masks.at_site(mask, blocks, (1, 2, 2))
     assert found.int().tolist() == [[[[1, 1, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 0]]]]
     assert mask.tolist() == [[[[True, True, False]]]]
-
-
-def test_blocks_belong_to_their_rows_of_the_batch():
-    edits = Edits([BASELINE, tiny.edited("block_enc_1-1"), tiny.edited("block_enc_2-all")])
+    edits = Edits([BASELINE, tiny.edited("block_enc_1-1"), tiny.edited("block_enc_2-all")])  # each in its row of the batch
     mask = masks.at_site(OPEN.expand(3, 1, 2, 2), edits.blocked(Site("encoder", 0)), (3, 1, 2))
     assert mask[:, 0].int().tolist() == [[[1, 1], [1, 1]], [[0, 1], [1, 1]], [[1, 1], [0, 0]]]
 
@@ -200,3 +155,12 @@ def test_positions_by_hand():
     for edits in (both, Edits()):
         positions, present = edits.positions("source", ids, start=1)
         assert (positions.tolist(), present) == ([1, 2, 3, 4], None)
+
+
+def test_some_rows_of_a_batch_keep_their_edits():
+    edits = Edits([BASELINE, tiny.edited("off_enc.1"), tiny.edited("off_enc.2")], MEANS)
+    kept = edits.select([2, 0, 2])
+    assert [row.describe() for row in kept.rows] == ["encoder, layer 2: off", "no edits", "encoder, layer 2: off"]
+    assert kept.means is edits.means
+    one = Edits([tiny.edited("off_enc.1")])
+    assert one.select([0, 0, 0]) is one

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tiny
+from edit_helpers import ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
 from model.experiments.ready import EXPERIMENTS
@@ -16,15 +17,7 @@ from viz.what_if.controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
 
 SENTENCE = "The dog bites the man."
-EDITS = (
-    "window-3",
-    "scaling-off",
-    "off_cross.3.5",
-    "block_enc_2-3",
-    "row_cross.1_1-uniform",
-    "skip_dec.2.ff",
-    "source-positions_off",
-)
+EDITS = (*ONE_EACH[1:], "off_cross.3.5")
 
 
 def what_if(**link: str) -> Lab:
@@ -51,7 +44,7 @@ def values(chart: dict) -> np.ndarray:
 def test_the_page_opens_whole_and_nothing_is_edited():
     lab = Lab(WHAT_IF)
     assert (lab.faults, lab.warnings, lab.link, lab.edits) == ([], [], {}, {})
-    assert lab.switchboard["place"] == "enc"
+    assert place_of(lab) == "enc"
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
     assert lab.sentences("lab-translation") == [cache.analyse(Request(lab.box), "auto").translation]
     assert {key: lab.at.button(key=key).disabled for key in ("undo", "redo", "clear")} == dict.fromkeys(
@@ -64,24 +57,28 @@ def test_the_page_opens_whole_and_nothing_is_edited():
 
 
 def test_edits_of_a_link_stand_there_in_words_and_each_can_be_taken_back():
-    lab = what_if(edits="~".join(EDITS), causal="off", pad="2", padmask="off")
-    left = dict(
-        tiny.edited(*EDITS, "causal-off", "padding-off").parts(analysed(*EDITS, "causal-off", "padding-off", pad=2).labels)
-    )
-    assert len(left) == len(EDITS) + 2
-    for code in list(left):
+    codes = [code for code in EDITS if code not in ("causal-off", "padding-off")]
+    lab = what_if(edits="~".join(codes), causal="off", pad="2", padmask="off")
+    left = dict(tiny.edited(*EDITS).parts(analysed(*EDITS, pad=2).labels))
+    assert len(left) == len(EDITS)
+    for code in ("causal-off", "row_enc.2_2-1", "window-2", None):
         assert lab.edits == {code: text[0].upper() + text[1:] for code, text in left.items()}
-        assert {code for code in left if code not in ("causal-off", "padding-off")} == set(
-            lab.link.get("edits", "").split("~")
-        ) - {""}
-        lab.click(f"edit {code}")
-        del left[code]
-    assert (lab.edits, lab.link, lab.faults, lab.warnings) == ({}, {"text": SENTENCE, "pad": "2"}, [], [])
+        assert set(lab.link["edits"].split("~")) == {code for code in left if code not in ("causal-off", "padding-off")}
+        if code:
+            lab.click(f"edit {code}")
+            del left[code]
+    assert (lab.link["pad"], lab.faults) == ("2", [])
+    lab.click("clear")
+    assert (lab.edits, lab.link) == ({}, {"text": SENTENCE})
     assert lab.sentences("lab-verdict") == ["Nothing is edited"]
 
 
-@pytest.mark.parametrize("kind", list(NAMES))
-@pytest.mark.parametrize("head", ["2", "mean"])
+def place_of(lab: Lab) -> str:
+    """Where a click on the matrix blocks, as codes say it."""
+    return lab.switchboard["block"]["code"].split("_")[1]
+
+
+@pytest.mark.parametrize(("kind", "head"), [("encoder", "2"), ("decoder", "mean"), ("cross", "2")])
 def test_the_three_maps_are_before_after_and_their_difference(kind, head):
     lab = what_if(edits="block_enc_2-3~off_enc.1.1~block_dec_3-1~block_cross_2-4", kind=kind, layer="2", head=head)
     found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
@@ -94,7 +91,7 @@ def test_the_three_maps_are_before_after_and_their_difference(kind, head):
         assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(seen.keys)
         assert [read(text) for text in chart["layout"]["yaxis"]["ticktext"]] == list(seen.queries)
     assert np.abs(np.nan_to_num(values(maps[2]))).max() > 1e-3
-    assert lab.switchboard["place"] == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
+    assert place_of(lab) == {"encoder": "enc", "decoder": "dec", "cross": "cross"}[kind]
     assert np.sum(lab.switchboard["blocked"]) == 1
 
 
@@ -103,10 +100,10 @@ def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
         lab.at.selectbox(key="scope").set_value(scope)
-        assert lab.run().switchboard["place"] == place
+        assert place_of(lab.run()) == place
     lab.at.selectbox(key="scope").set_value("head")
     lab.run().pick("head", "mean")
-    assert lab.switchboard["place"] == "cross.2"  # without one head there is none to edit
+    assert place_of(lab) == "cross.2"  # without one head there is none to edit
     assert lab.at.selectbox(key="scope").options == ["all layers", "layer 2"]
 
 
@@ -129,9 +126,8 @@ def test_a_given_target_is_believed_less_or_more():
     assert "The baseline’s tokens are fed in: how much less does it believe them?" in lab.sentences("lab-note")
 
 
-@pytest.mark.parametrize("kind", ["encoder", "cross"])
-def test_decoded_again_the_translation_itself_answers(kind):
-    lab = what_if(edits="off_cross", kind=kind).pick("mode", "again")
+def test_decoded_again_the_translation_itself_answers():
+    lab = what_if(edits="off_cross").pick("mode", "again")
     found = analysed("off_cross", mode="again")
     base = found.baseline
     assert found.translation != base.translation  # it has not seen the sentence
@@ -142,11 +138,11 @@ def test_decoded_again_the_translation_itself_answers(kind):
     assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
     (both,) = lab.sentences("lab-both")
     assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
-    assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"} | (
-        {} if kind == "encoder" else {"kind": kind}
-    )
-    differ = "The tokens differ: nothing to subtract."
-    assert (len(lab.charts), differ in lab.sentences("lab-note")) == ((4, False) if kind == "encoder" else (3, True))
+    assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"}
+    for kind, maps in (("encoder", 4), ("cross", 3)):
+        lab.pick("kind", kind)
+        assert len(lab.charts) == maps
+        assert ("The tokens differ: nothing to subtract." in lab.sentences("lab-note")) is (maps == 3)
 
 
 def test_the_chart_holds_the_same_token_before_and_after():
@@ -216,12 +212,8 @@ def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_
     assert "edits" not in lab.link
     where = (lab.link.get("kind", "encoder"), lab.link.get("layer", "3"), lab.link.get("head", "2"))
     assert where == (first.site.kind, str(first.site.layer + 1), str(first.head + 1))  # the maps follow the edit
-
-
-def test_a_head_that_is_off_with_its_layer_is_not_switched_on_by_itself():
-    first = effects()[0]
     layer = first.edit.code.rpartition(".")[0]
-    lab = what_if(edits=layer).click(f"rank {first.edit.code}")
+    lab = what_if(edits=layer).click(keys[0])  # off with its layer: it is not switched on by itself
     assert lab.link["edits"] == layer
     (said,) = lab.warnings
     assert "larger edit" in said
@@ -245,31 +237,31 @@ def leaks(lab: Lab) -> list[str]:
 
 
 def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_off():
-    lab = what_if()
+    lab = what_if(edits="causal-off")
     assert leaks(lab) == []
     lab.switch("leak test", True)
+    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
+    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
+    assert len(leaks(lab)) == 2
+    layer, j, i = min(report.leaks)
+    assert f"Leak: {len(report.leaks)} times" in warned
+    assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
+    assert f"at decoder layer {layer + 1}" in warned
+    (table,) = [text for text in lab.html if "<table>" in text]
+    assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
+    lab.click("edit causal-off")
     assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
     assert not any('class="bad"' in text for text in lab.html)
     assert lab.link == {"text": SENTENCE}
 
 
-@pytest.mark.parametrize(("code", "which"), [("causal-off", 0), ("padding-off", 1)])
-def test_the_leak_test_warns_where_a_mask_is_off(code, which):
-    lab = what_if(edits=code).switch("leak test", True)
-    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited(code)), "auto")
+def test_the_leak_test_tells_what_padding_moves():
+    lab = what_if(edits="padding-off").switch("leak test", True)
+    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
-    assert len(leaks(lab)) == 2
-    if which == 0:
-        layer, j, i = min(report.leaks)
-        assert f"Leak: {len(report.leaks)} times" in warned
-        assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
-        assert f"at decoder layer {layer + 1}" in warned
-        (table,) = [text for text in lab.html if "<table>" in text]
-        assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
-    else:
-        stack, layer, _ = report.padding_leaks[0]
-        places = len({(name, i) for name, _, i in report.padding_leaks})
-        assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
+    stack, layer, _ = report.padding_leaks[0]
+    places = len({(name, i) for name, _, i in report.padding_leaks})
+    assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
 
 
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():

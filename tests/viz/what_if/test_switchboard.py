@@ -56,17 +56,14 @@ def test_values_are_the_mean_of_the_patterns_over_the_layers_and_heads_of_the_pl
     assert json.loads(json.dumps(data, allow_nan=False)) == data
 
 
-def test_places_differ_in_what_they_show(tiny_checkpoint):
-    shown = {json.dumps(given(tiny_checkpoint, place)[1]["values"]) for place in PLACES}
-    assert len(shown) == len(PLACES)
-
-
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.code)
 def test_the_codes_that_clicks_report_name_the_place(tiny_checkpoint, place):
     _, data = given(tiny_checkpoint, place, effects=[HeadEffect(Site(place.kind, 1), 0, -1.0)])
-    assert parse(f"block_{data['place']}_3-2") == Block(place, 2, 1)
-    assert parse(f"block_{data['place']}_all-2") == Block(place, None, 1)
-    assert parse(f"off_{data['grids'][0]['code']}.2.1") == Ablate(Place(place.kind, 1, 0))
+    code, every = data["block"]["code"], data["block"]["every"]
+    for query, key in ((2, 1), (None, 1), (2, None)):  # as switchboard.js puts them in
+        said = (every if n is None else str(n + 1) for n in (query, key))
+        assert parse(code.replace("{query}", next(said)).replace("{key}", next(said))) == Block(place, query, key)
+    assert parse(data["grids"][0]["codes"][0][0]) == Ablate(Place(place.kind, 1, 0))
 
 
 @pytest.mark.parametrize(
@@ -112,16 +109,15 @@ def test_grids_hold_what_every_head_costs(tokenizer):
     checkpoint = tiny.checkpoint(tokenizer, encoder_layers=3, heads=4)
     effects = head_effects(checkpoint, Request(TEXT, decoding=SHORT))
     found = grids(effects, BASELINE)
-    assert [(grid["name"], grid["code"]) for grid in found] == list(
-        zip(NAMES.values(), ("enc", "dec", "cross"), strict=True)
-    )
+    assert [grid["name"] for grid in found] == list(NAMES.values())
+    assert [grid["codes"][1][3] for grid in found] == ["off_enc.2.4", "off_dec.2.4", "off_cross.2.4"]
     assert [len(grid["changes"]) for grid in found] == [3, 2, 2]
     for effect in effects:
         grid = found[list(NAMES).index(effect.site.kind)]
         assert grid["changes"][effect.site.layer][effect.head] == pytest.approx(effect.change, abs=0.51e-4)
     assert not any(off for grid in found for row in grid["off"] for off in row)
     assert all(np.shape(grid["off"]) == np.shape(grid["changes"]) for grid in found)
-    assert [grid["code"] for grid in grids([e for e in effects if e.site.kind == "cross"], BASELINE)] == ["cross"]
+    assert [grid["name"] for grid in grids([e for e in effects if e.site.kind == "cross"], BASELINE)] == [NAMES["cross"]]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +168,7 @@ def test_only_a_text_is_taken_from_the_browser(monkeypatch, reported, told):
     mounted, heard = {}, []
     monkeypatch.setattr(component, "_mount", lambda **arguments: mounted.update(arguments))
     monkeypatch.setattr(component.state, "component_value", lambda key, name: reported if name == "toggle" else "else")
-    data = {"place": "enc"}
+    data = {"keys": []}
     component.switchboard(data, heard.append)
     assert mounted["data"] is data
     assert heard == []

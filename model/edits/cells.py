@@ -1,0 +1,177 @@
+"""Edits of the cells of a pattern: one that may not be used, and a row that is written over."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.config import MAX_TOKENS
+from model.edits.edit import AtHeads, Edit, kind
+from model.edits.forms import Form, Token, Where
+from model.edits.place import PLACE, EditError, Labels, Place, check_index, index, number
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.config import ModelConfig
+
+
+def _check_cell(edit: Block | PatchRow, source_length: int) -> None:
+    """EditError for a row or a column beyond the sentence."""
+    of = edit.place.kind
+    for position, limit, what in (
+        (edit.query, source_length if of == "encoder" else MAX_TOKENS, "row"),
+        (edit.key, MAX_TOKENS if of == "decoder" else source_length, "column"),
+    ):
+        if position is not None and position >= limit:
+            raise EditError(f"{edit.said} names {what} {position + 1}; there are {limit}. Remove it.")
+
+
+def _cell_waits(edit: Block | PatchRow, target_length: int) -> bool:
+    query = edit.query if edit.place.kind != "encoder" else None
+    key = edit.key if edit.place.kind == "decoder" else None
+    return max(-1 if query is None else query, -1 if key is None else key) >= target_length
+
+
+@kind
+@dataclass(frozen=True)
+class Block(AtHeads):
+    """A cell of the pattern that may not be used; a whole row (`key` None) or column (`query` None)."""
+
+    place: Place
+    query: int | None
+    key: int | None
+
+    name = "block"
+    title = "Keep a token from seeing another"
+    pattern = rf"block_{PLACE}_(?P<query>\d{{1,3}}|all)-(?P<key>\d{{1,3}}|all)"
+    EXAMPLES = ("block_enc.1.2_2-3", "block_dec_3-2", "block_dec.1_all-1", "block_cross.2_2-all", "block_cross.1.1_all-2")
+
+    def __post_init__(self) -> None:
+        if self.query is None and self.key is None:
+            raise EditError("A block names neither a row nor a column; expected one of them, or both.")
+        check_index("row", self.query)
+        check_index("column", self.key)
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> Block:
+        return cls(Place.read(match), index(match["query"]), index(match["key"]))
+
+    @staticmethod
+    def codes(place: Place) -> str:
+        """The codes of all blocks at a place, with {query} and {key} where the numbers stand."""
+        return f"block_{place.code}_{{query}}-{{key}}"
+
+    @property
+    def code(self) -> str:
+        return self.codes(self.place).format(query=number(self.query), key=number(self.key))
+
+    def text(self, labels: Labels) -> str:
+        of = self.place.kind
+        if self.query is None:
+            return f"{self.place.text}: no one sees {labels.key(of, self.key)}"
+        seen = "nothing" if self.key is None else f"no {labels.key(of, self.key)}"
+        return f"{self.place.text}: {labels.query(of, self.query)} sees {seen}"
+
+    @classmethod
+    def form(cls, has_means: bool) -> Form:
+        place = yield Where()
+        query = yield Token("query", place.kind, "Who may not see", "every row", first=1)
+        key = yield Token("key", place.kind, "whom", "every column")
+        return cls(place, query, key).code
+
+    def contradicts(self, other: Edit) -> bool:
+        return False  # blocks add up; a row that is written over says what it cannot stand
+
+    def covers(self, other: Edit) -> bool:
+        if not (isinstance(other, Block) and self.place.contains(other.place)):
+            return False
+        return self.query in (None, other.query) and self.key in (None, other.key)
+
+    def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
+        super().check(config, source_length, has_means, causal)
+        _check_cell(self, source_length)
+
+    def waits_for(self, target_length: int) -> bool:
+        return _cell_waits(self, target_length)
+
+    def change_mask(self, mask: Tensor, start: int) -> None:
+        if self.query is not None and self.query < start:
+            return
+        query = slice(None) if self.query is None else slice(self.query - start, self.query - start + 1)
+        key = slice(None) if self.key is None else slice(self.key, self.key + 1)
+        mask[:, self.place.heads, query, key] = False
+
+
+@kind
+@dataclass(frozen=True)
+class PatchRow(AtHeads):
+    """A row of the pattern written over: all weight on one key, or the same on all that it may see (`key` None)."""
+
+    place: Place
+    query: int
+    key: int | None
+
+    name = "row"
+    title = "Write a row over"
+    pattern = rf"row_{PLACE}_(?P<query>\d{{1,3}})-(?P<key>\d{{1,3}}|uniform)"
+    EXAMPLES = ("row_enc.2_2-1", "row_dec.1.1_3-1", "row_dec_3-uniform", "row_cross.1_2-3", "row_cross.2.2_4-uniform")
+
+    def __post_init__(self) -> None:
+        check_index("row", self.query)
+        check_index("column", self.key)
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> PatchRow:
+        return cls(Place.read(match), index(match["query"]), index(match["key"]))
+
+    @property
+    def code(self) -> str:
+        return f"row_{self.place.code}_{number(self.query)}-{'uniform' if self.key is None else number(self.key)}"
+
+    def text(self, labels: Labels) -> str:
+        of = self.place.kind
+        how = "evenly at all that it may see" if self.key is None else f"at {labels.key(of, self.key)} alone"
+        return f"{self.place.text}: {labels.query(of, self.query)} looks {how}"
+
+    @classmethod
+    def form(cls, has_means: bool) -> Form:
+        place = yield Where()
+        query = yield Token("query", place.kind, "Whose row")
+        key = yield Token("key", place.kind, "looks at", "all that it may see, evenly")
+        return cls(place, query, key).code
+
+    def contradicts(self, other: Edit) -> bool:
+        if isinstance(other, PatchRow):
+            return other != self and self.query == other.query and self.place.meets(other.place)
+        if isinstance(other, Block) and self.place.meets(other.place):
+            return other.query in (None, self.query) and (other.key is None or other.key == self.key)
+        return False
+
+    def covers(self, other: Edit) -> bool:
+        return False  # two of the same row contradict each other, and that is told instead
+
+    def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
+        super().check(config, source_length, has_means, causal)
+        if causal and self.place.kind == "decoder" and self.key is not None and self.key > self.query:
+            raise EditError(f"{self.said} looks ahead, which the causal mask forbids: choose an earlier token.")
+        _check_cell(self, source_length)
+
+    def waits_for(self, target_length: int) -> bool:
+        return _cell_waits(self, target_length)
+
+    def change_pattern(self, pattern: Tensor, mask: Tensor, start: int) -> None:
+        row = self.query - start
+        if not 0 <= row < pattern.size(2):
+            return
+        seen = mask[:, self.place.heads, row]  # [B,h,S]
+        if self.key is None:
+            pattern[:, self.place.heads, row] = seen.to(pattern) / seen.sum(-1, keepdim=True).clamp(min=1)
+            return
+        if self.place.kind == "decoder" and self.key >= seen.size(-1):
+            return  # it waits for a token that is not there yet
+        if self.key >= seen.size(-1) or not seen[..., self.key].all():
+            raise EditError(f"{self.said} looks where the mask forbids it: choose another token.")
+        pattern[:, self.place.heads, row] = 0.0
+        pattern[:, self.place.heads, row, self.key] = 1.0

@@ -1,0 +1,144 @@
+"""Where an edit is made, and how it is told: heads, layers and tokens.
+
+Layers, heads and positions count from 0 here, and from 1 in texts and codes, as on the screen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from model.config import ModelConfig
+
+Kind = Literal["encoder", "decoder", "cross"]
+CODES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
+KINDS_OF = {code: kind for kind, code in CODES.items()}
+_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+
+
+class EditError(ValueError):
+    """An edit that cannot be made; the text is one sentence for the visitor."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The tokens of both sides, so that an edit can be told in words: what stands there twice with which of them it is.
+
+    Without them positions are told by number.
+    """
+
+    source: Sequence[str] = ()
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+
+    def query(self, kind: Kind, position: int) -> str:
+        if kind == "encoder":
+            return _label(self.source, position)
+        if position < min(len(self.inputs), len(self.outputs)):
+            return _nth([f"{read} → {said}" for read, said in zip(self.inputs, self.outputs, strict=False)], position)
+        return f"step {position + 1}"
+
+    def key(self, kind: Kind, position: int) -> str:
+        return _label(self.inputs if kind == "decoder" else self.source, position)
+
+
+def _label(tokens: Sequence[str], position: int) -> str:
+    return _nth(tokens, position) if position < len(tokens) else f"token {position + 1}"
+
+
+def _nth(texts: Sequence[str], position: int) -> str:
+    """The text at a position; where the same text stands elsewhere too, with which of them this is: `the (2nd)`."""
+    text = texts[position]
+    return f"{text} ({ordinal(list(texts[: position + 1]).count(text))})" if list(texts).count(text) > 1 else text
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def index(text: str | None) -> int | None:
+    """What counts from 1 in a code, from 0; None for nothing, `all` and `uniform`."""
+    if text in (None, "all", "uniform"):
+        return None
+    if int(text) < 1:
+        raise EditError("An edit names number 0; expected numbers from 1.")
+    return int(text) - 1
+
+
+def number(position: int | None) -> str:
+    """A position as it stands in a code."""
+    return "all" if position is None else str(position + 1)
+
+
+def check_index(what: str, position: int | None) -> None:
+    if position is not None and position < 0:
+        raise EditError(f"The {what} of an edit is {position}; expected at least 0, where the first is 0.")
+
+
+def check_layer(said: str, kind: str, layer: int | None, config: ModelConfig) -> None:
+    """EditError where a checkpoint has no such layer; `said` names the edit."""
+    if layer is not None and layer >= config.layers[kind]:
+        raise EditError(f"{said} names layer {layer + 1}; this checkpoint has {config.layers[kind]} there. Remove it.")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One head, the heads of a layer (`head` None), or all layers of a kind of attention (`layer` None as well)."""
+
+    kind: Kind
+    layer: int | None = None
+    head: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in CODES:
+            raise EditError(f"The kind of attention is {self.kind!r}; expected encoder, decoder or cross.")
+        if self.layer is None and self.head is not None:
+            raise EditError("A head is named without its layer; expected both.")
+        check_index("layer", self.layer)
+        check_index("head", self.head)
+
+    @staticmethod
+    def read(match: re.Match[str]) -> Place:
+        """The place in a code that PLACE has matched."""
+        return Place(KINDS_OF[match["kind"]], index(match["layer"]), index(match["head"]))
+
+    def check(self, said: str, config: ModelConfig) -> None:
+        """EditError where a checkpoint has no such layer or head; `said` names the edit."""
+        check_layer(said, self.kind, self.layer, config)
+        if self.head is not None and self.head >= config.heads:
+            raise EditError(f"{said} names head {self.head + 1}; this checkpoint has {config.heads}. Remove it.")
+
+    def covers(self, kind: str, layer: int) -> bool:
+        return self.kind == kind and self.layer in (None, layer)
+
+    def meets(self, other: Place) -> bool:
+        """True where the two have a head in common."""
+        both = ((self.layer, other.layer), (self.head, other.head))
+        return self.kind == other.kind and all(a == b or a is None or b is None for a, b in both)
+
+    def contains(self, other: Place) -> bool:
+        """True where every head of the other is one of these."""
+        pairs = ((self.layer, other.layer), (self.head, other.head))
+        return self.kind == other.kind and all(mine in (None, its) for mine, its in pairs)
+
+    @property
+    def heads(self) -> slice:
+        return slice(None) if self.head is None else slice(self.head, self.head + 1)
+
+    @property
+    def code(self) -> str:
+        return ".".join([CODES[self.kind], *(str(n + 1) for n in (self.layer, self.head) if n is not None)])
+
+    @property
+    def text(self) -> str:
+        layer = "all layers" if self.layer is None else f"layer {self.layer + 1}"
+        return f"{_NAMES[self.kind]}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
+
+
+_KIND = "|".join(CODES.values())
+PLACE = rf"(?P<kind>{_KIND})(?:\.(?P<layer>\d{{1,3}})(?:\.(?P<head>\d{{1,3}}))?)?"  # in a code

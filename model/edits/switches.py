@@ -1,0 +1,103 @@
+"""The edits that have no place: masks and the scaling that are switched off, and the window. Each is a field of
+`Intervention`, and is declared once, here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from model.config import MAX_TOKENS
+from model.edits.forms import Form, Number, Which
+from model.edits.place import EditError
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A part of the mechanism that is on or off, True or False in its field."""
+
+    field: str  # of Intervention
+    code: str
+    text: str
+    title: str  # in the editor
+
+    default: ClassVar[bool] = True
+
+    def read(self, code: str) -> bool | None:
+        """What a code makes of the field, None where it is another's."""
+        return False if code == self.code else None
+
+    def part(self, value: bool) -> tuple[str, str] | None:
+        """Code and text, None where the field is at its default."""
+        return None if value else (self.code, self.text)
+
+
+@dataclass(frozen=True)
+class Width:
+    """A number in its field, or None; {} stands for it in code and text."""
+
+    field: str
+    code: str
+    text: str
+    title: str
+
+    default: ClassVar[None] = None
+
+    def read(self, code: str) -> int | None:
+        match = re.fullmatch(self.code.format(r"(\d{1,3})"), code)
+        return int(match[1]) if match else None
+
+    def part(self, value: int | None) -> tuple[str, str] | None:
+        return None if value is None else (self.code.format(value), self.text.format(value))
+
+    def check(self, value: int | None) -> None:
+        if value is not None and not 1 <= value <= MAX_TOKENS:
+            raise EditError(f"The window's width is {value}; expected 1 to {MAX_TOKENS}, for a token sees itself.")
+
+
+WINDOW = Width(
+    "window",
+    "window-{}",
+    "self-attention sees less than {} away",
+    "A token sees those less than this far away",
+)
+SWITCHES: dict[str, Switch | Width] = {  # by code, in the order in which they are listed
+    each.code: each
+    for each in (
+        Switch("causal_mask", "causal-off", "causal mask off", "causal mask"),
+        Switch("padding_mask", "padding-off", "source padding mask off", "source padding mask"),
+        Switch("scaling", "scaling-off", "scaling by √d_k off", "scaling by √d_k"),
+        WINDOW,
+    )
+}
+
+
+def switch_of(code: str) -> Switch | Width | None:
+    """The switch that a code belongs to, or None."""
+    return next((each for each in SWITCHES.values() if each.read(code) is not None), None)
+
+
+class WindowForm:
+    """How the editor asks for the window."""
+
+    name = "window"
+    title = "Narrow the self-attention"
+
+    @staticmethod
+    def form(has_means: bool) -> Form:
+        width = yield Number("window", WINDOW.title, 1, MAX_TOKENS, 3)
+        return WINDOW.code.format(width)
+
+
+class SwitchForm:
+    """How the editor asks what is to be switched off."""
+
+    name = "switch"
+    title = "Switch off a mask or the scaling"
+
+    @staticmethod
+    def form(has_means: bool) -> Form:
+        return (yield Which("switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}))
+
+
+FORMS = (WindowForm, SwitchForm)

@@ -1,0 +1,100 @@
+"""What tests of edits share: codes of every kind, a kind that is made up, and the way through the editor's questions."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from model.edits import forms
+from model.edits.kinds import KINDS, AtHeads, Edit, EditError, Labels, Place, kind
+from model.edits.place import PLACE
+from model.edits.switches import FORMS, SWITCHES
+
+SWITCHED = tuple(switch.code.format(2) for switch in SWITCHES.values())  # causal-off ... window-2
+EXAMPLES = (*itertools.chain(*(each.EXAMPLES for each in KINDS.values())), *SWITCHED)
+ONE_EACH = (*(each.EXAMPLES[0] for each in KINDS.values()), *SWITCHED)
+_PLACES = [Place(k, *at) for k in ("encoder", "decoder", "cross") for at in ((), *itertools.product((0, 1), (None, 0, 1)))]
+
+
+@dataclass(frozen=True)
+class Noise(AtHeads):
+    """A kind that is declared here and nowhere else: heads put out half as much."""
+
+    place: Place
+
+    name = "noise"
+    title = "Halve what heads put out"
+    pattern = rf"noise_{PLACE}"
+    EXAMPLES = ("noise_enc.1.2", "noise_cross")
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> Noise:
+        return cls(Place.read(match))
+
+    @property
+    def code(self) -> str:
+        return f"noise_{self.place.code}"
+
+    def text(self, labels: Labels) -> str:
+        return f"{self.place.text}: halved"
+
+    @classmethod
+    def form(cls, has_means: bool) -> forms.Form:
+        return cls((yield forms.Where())).code
+
+    def change_z(self, z: Tensor, means: Tensor | None) -> None:
+        z[:, self.place.heads] *= 0.5
+
+
+@contextlib.contextmanager
+def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
+    """A kind of edit for as long as the block lasts."""
+    kind(cls)
+    try:
+        yield cls
+    finally:
+        del KINDS[cls.name]
+
+
+def asked_by() -> dict[str, Callable[[bool], forms.Form]]:
+    """The form behind every example."""
+    switched = {code: FORMS["window" not in code].form for code in SWITCHED}
+    return {code: each.form for each in KINDS.values() for code in each.EXAMPLES} | switched
+
+
+def answers(form: Callable[[bool], forms.Form], code: str, given: tuple = ()) -> list[tuple[forms.Question, Any]] | None:
+    """Questions and answers that lead to a code, or None."""
+    asked, question = form(True), None
+    try:
+        question = next(asked)
+        for _, answer in given:
+            question = asked.send(answer)
+    except StopIteration as end:
+        return list(given) if end.value == code else None
+    except EditError:
+        return None
+    for answer in _choices(question):
+        if found := answers(form, code, (*given, (question, answer))):
+            return found
+    return None
+
+
+def _choices(question: forms.Question) -> list[Any]:
+    match question:
+        case forms.Where():
+            return _PLACES
+        case forms.Token():
+            return [*([None] if question.extra else []), *range(5)]
+        case forms.Layer():
+            return [0, 1]
+        case forms.Number():
+            return [question.value, *range(question.low, min(question.high, 9) + 1)]
+        case forms.Which():
+            return list(question.options)
+    raise AssertionError(question)

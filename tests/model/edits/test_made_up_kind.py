@@ -1,0 +1,94 @@
+"""A kind of edit is declared in one place: one that is made up is found wherever edits are. The page is asked in
+tests/viz/what_if."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
+
+from model.edits.edit import HOOKS, Edit
+from model.edits.intervention import BASELINE
+from model.edits.kinds import KINDS, AtHeads, EditError, Labels, Place, contradict, parse
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.trace import Probe, Site
+from viz import links
+from viz.view import View
+
+
+@pytest.fixture(autouse=True)
+def noise():
+    with declared():
+        yield
+    with pytest.raises(EditError, match="is no edit"):
+        parse("noise_enc")
+
+
+def test_it_is_read_told_and_kept_among_others():
+    made = tiny.edited("noise_enc.1.2", "off_cross.1", "noise_cross")
+    assert Noise(Place("encoder", 0, 1)) in made.edits
+    assert dict(made.parts())["noise_cross"] == "cross-attention, all layers: halved"
+    assert made.without("noise_cross") == tiny.edited("off_cross.1", "noise_enc.1.2")
+    assert links.parse({"edits": "noise_enc.1.2~off_cross.1"})[0].edits == tiny.edited("off_cross.1", "noise_enc.1.2")
+    assert links.link(View(edits=made))["edits"] == "noise_cross~noise_enc.1.2~off_cross.1"
+
+
+def test_it_covers_what_is_less_and_contradicts_nothing():
+    large, small = parse("noise_enc"), parse("noise_enc.1.2")
+    assert large.covers(small) and not small.covers(large) and not parse("off_enc").covers(small)
+    assert not contradict(large, small) and not contradict(large, parse("off_enc"))
+    assert BASELINE.with_edit("noise_enc").covering("noise_enc.1.2") == large.text(Labels())
+    assert tiny.edited("noise_dec.1").waiting(0) == ()
+
+
+def test_it_is_checked_and_fitted():
+    config = tiny.config()
+    for code, word in (("noise_enc.3", "layer 3"), ("noise_cross.1.3", "head 3")):
+        kept, ((aside, why),) = tiny.edited(code, "noise_dec").fitted(config, 5, False)
+        assert (kept, aside) == (tiny.edited("noise_dec"), code)
+        assert word in why
+
+
+def test_it_works_in_a_forward_pass_at_its_heads_alone(tiny_checkpoint):
+    model, source, target = tiny.model(), tiny.ids(3, 5), tiny.target_ids(3, 4)
+    before, after = Probe("full"), Probe("full")
+    tiny.logits(model, source, target, probe=before)
+    tiny.logits(model, source, target, BASELINE, tiny.edited("noise_enc.1.2"), tiny.edited("off_dec.2"), probe=after)
+    z, halved = (probe.records[Site("encoder", 0)]["z"] for probe in (before, after))
+    torch.testing.assert_close(halved[1, 1], z[1, 1] / 2, atol=1e-12, rtol=0)
+    halved[1, 1] = z[1, 1]
+    torch.testing.assert_close(halved, z, atol=1e-12, rtol=0)
+    found = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", intervention=tiny.edited("noise_cross")))
+    assert np.abs(found.trace.log_probs - found.baseline.trace.log_probs).max() > 1e-3
+
+
+@pytest.mark.parametrize("code", [*EXAMPLES, *Noise.EXAMPLES])
+def test_every_example_can_be_asked_for_in_words(code):
+    """Also of the made-up kind, which is declared by then. How the questions are drawn is tested in tests/viz/what_if."""
+    assert answers(asked_by()[code], code)
+
+
+def test_what_is_not_a_kind_is_refused():
+    class Idle(AtHeads):
+        name, pattern, EXAMPLES = "idle", "idle", ("idle",)
+
+    class Again(Noise):
+        name = "again"
+
+    class Nameless(Noise):
+        name, EXAMPLES = "nameless", ()
+
+    for cls, message in (
+        (Noise, "there are two kinds of edit 'noise'; expected different names"),
+        (Idle, f"the kind of edit 'idle' changes nothing; expected at least one of {', '.join(HOOKS)}"),
+        (Again, "the kind of edit 'again' has the example 'noise_enc.1.2', which is read as Noise"),
+        (Nameless, "the kind of edit 'nameless' has the example '', which is read as None"),
+    ):
+        before = list(KINDS)
+        with pytest.raises(ValueError, match=message), declared(cls):
+            raise AssertionError
+        assert list(KINDS) == before
+    assert all(getattr(Edit, hook).__doc__ for hook in HOOKS)
