@@ -23,6 +23,8 @@ ROWS = (
     ("viz.state", "viz.cache"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
     ("viz.view",),
+    ("viz.fields",),
+    ("viz.values",),
     ("model.__main__",),
     ("model.commands",),
     ("model.experiments",),
@@ -31,13 +33,14 @@ ROWS = (
     ("model.decoding", "model.checkpoint"),
     ("model.network",),
     ("model.edits", "model.text"),
-    ("model.trace", "model.config", "model.device", "model.arguments", "model.folders"),
+    ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
     "model.arguments",
     "model.folders",
     "model.config",
+    "model.format",
     "model.trace",
     "model.edits.kinds",
     "model.edits.intervention",

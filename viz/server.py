@@ -82,7 +82,7 @@ def address(host: str, number: int) -> str:
 
 
 def fault_of(host: str, number: int) -> str | None:
-    """Why the address cannot be listened on, None where it can."""
+    """Why the address cannot be listened on, or None."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:

@@ -19,28 +19,13 @@ from model.edits.kinds import parse as parse_edit
 from model.edits.switches import switch_of
 from model.inference.request import Request
 from viz import pages
+from viz.fields import fields, named
 from viz.links import link, parse
 from viz.view import View, with_intervention
 
 FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 HISTORY = {"undo": UNDO, "redo": REDO}
-_UNDONE = (
-    "checkpoint",
-    "source",
-    "sentence",
-    "split",
-    "target",
-    "branches",
-    "path",
-    "pad",
-    "causal_mask",
-    "padding_mask",
-    "edits",
-)
-_CONTROLS = ("temperature", "top_k", "top_p")  # of sampling
-_DRAWN = {*_CONTROLS, "strategy", "seed"}
-_EXPERIMENTAL = {"checkpoint", "source", "pad", "causal_mask", "padding_mask", "edits"}
 
 
 def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
@@ -69,33 +54,40 @@ def current() -> View:
     return st.session_state.get("view", View())
 
 
-def change(**fields: Any) -> None:
-    """Replaces fields of the view; called from callbacks, before a run. A new sentence begins at its first step."""
+def change(**wanted: Any) -> None:
+    """Replaces fields of the view; called from callbacks, before a run. What follows from it for other fields is declared
+    with the fields: a new sentence begins at its first step.
+
+    Raises ValueError for a field that there is not.
+    """
     session = st.session_state
     old = current()
-    if "source" in fields and fields["source"] != old.source:
-        fields = {"sentence": 1} | fields
-    if any(name in fields and fields[name] != getattr(old, name) for name in ("source", "sentence", "split")):
-        fields = {"step": 1, "target": None, "branches": (), "path": (), "drawn": None} | fields
-    if "checkpoint" in fields and fields["checkpoint"] != old.checkpoint:
-        fields = {"branches": (), "path": ()} | fields  # another checkpoint's tokens have other numbers
-    if {"strategy", "width", "alpha", "seed", "drawn"} & set(fields):
-        fields = {"path": ()} | fields
-    if _DRAWN & set(fields):  # what was drawn stays until it is drawn again
-        before = old.drawn or tuple(getattr(old, name) for name in _CONTROLS)
-        after = tuple(fields.get(name, getattr(old, name)) for name in _CONTROLS)
-        again = {"strategy", "seed", "drawn"} & set(fields) or before == after
-        fields = {"drawn": None if again else before} | fields
-    if _EXPERIMENTAL & set(fields):
-        fields = {"experiment": None} | fields  # its answer was measured on another view
-    new = dataclasses.replace(old, **fields)
-    if any(getattr(new, name) != getattr(old, name) for name in _UNDONE) and not session.get("stepping"):
+    wanted = _completed(old, wanted)
+    new = dataclasses.replace(old, **wanted)
+    undone = any(getattr(new, name) != getattr(old, name) for name in named(type(old), undo="step"))
+    if undone and not session.get("stepping"):
         session[UNDO], session[REDO] = [*_history("undo"), old], []
-    settled = {*fields, *(("word",) if {"step", "branches", "source"} & set(fields) else ())}
-    session["complaints"] = {name: told for name, told in _complaints().items() if name not in settled}
+    settled = {*wanted, *(control for name in wanted for control in fields(type(old))[name].settles)}
+    session["complaints"] = {name: said for name, said in _complaints().items() if name not in settled}
     session["view"] = new
     session["faults"] = ()
     session["touched"] = True
+
+
+def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The fields that are wanted, and with them those that follow."""
+    known = fields(type(old))
+    if unknown := sorted(set(wanted) - set(known)):
+        raise ValueError(f"the view has no field {unknown[0]!r}; expected one of {', '.join(known)}")
+    renewed = {other for name in wanted if wanted[name] != getattr(old, name) for other in known[name].renews}
+    dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
+    follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
+    controls, draws = named(type(old), sampling="control"), named(type(old), sampling="draw")
+    if {*controls, *draws} & set(wanted):  # what was drawn stays until it is drawn again
+        before = old.drawn or tuple(getattr(old, name) for name in controls)
+        after = tuple(wanted.get(name, getattr(old, name)) for name in controls)
+        follow["drawn"] = None if set(draws) & {*wanted, *renewed} or before == after else before
+    return follow | wanted
 
 
 def _history(name: str) -> list[View]:
@@ -114,7 +106,7 @@ def complain(control: str, typed: str, sentence: str) -> None:
 
 
 def complaint(control: str) -> tuple[str, str] | None:
-    """What was last typed into a control and the sentence that says why it cannot be used; None where all is well."""
+    """What was last typed into a control and the sentence that says why it cannot be used, or None."""
     return _complaints().get(control)
 
 
@@ -129,7 +121,9 @@ def step_back(name: str) -> None:
     if history:
         now, then = current(), history[-1]
         session["stepping"] = True
-        names = (*_UNDONE, "mode", "step", "experiment", *(("layer", "head") if then.checkpoint != now.checkpoint else ()))
+        names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
+        if then.checkpoint != now.checkpoint:
+            names += named(type(now), undo="with the checkpoint")
         change(**{name: getattr(then, name) for name in names})
         session["stepping"] = False
         session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
@@ -234,8 +228,8 @@ def lead_back(name: str) -> None:
 
 def theme_mode() -> Literal["light", "dark"]:
     """Light or dark: what the browser has last told, at first what it said when it connected."""
-    told = st.session_state.get("theme") or st.context.theme.type
-    return "dark" if told == "dark" else "light"
+    mode = st.session_state.get("theme") or st.context.theme.type
+    return "dark" if mode == "dark" else "light"
 
 
 def set_theme(mode: str) -> None:
@@ -250,7 +244,7 @@ def picture_format() -> str:
 
 
 def component_value(key: str, name: str) -> Any:
-    """What a component has last reported under a name; None before it has."""
+    """What a component has last reported under a name, or None."""
     return st.session_state[key].get(name)
 
 
@@ -260,7 +254,7 @@ def keep(name: str, value: Any) -> None:
 
 
 def kept(name: str) -> Any:
-    """What was put aside under a name; None where nothing was."""
+    """What was put aside under a name, or None."""
     return st.session_state.get(name)
 
 

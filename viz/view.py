@@ -4,93 +4,169 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from model.decoding.strategy import LENGTH_PENALTY, Decoding
+from model.arguments import device_name
+from model.config import SCHEMES
+from model.decoding.sampling import MIN_TEMPERATURE
+from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
-from model.inference.request import Request
+from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
+from model.readings.head_maps import MEASURES
+from model.readings.head_metrics import orders
 from model.text.sentences import split
+from model.trace import KINDS
+from viz import values
+from viz.fields import declared, named
 
 FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
-STRATEGIES = ("greedy", "beam", "sample", "yours")
+MAX_TOP_K = 99_999
+YOURS = "yours"  # a translation that the visitor gives
+SHOWN = ("attention", "mask", "decoding")
+SCOPES = ("all", "layer", "head")
+ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
 PARTS = ("stages", "map", "scale", "lens", "embeddings")  # of the page Inside
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
+_TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
+_TOP_K = values.number(0, MAX_TOP_K)
+_TOP_P = values.decimal(0, 1, above=True)
+_DRAWN = values.together("temperature, top-k and top-p", _TEMPERATURE, _TOP_K, _TOP_P)
+_LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters")
+_WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
+_MEASURED = ("experiment",)  # its answer was measured on another view
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "drawn")
+
+
+def strategies() -> tuple[str, ...]:
+    """The names of the ways in which a translation is found; the visitor's own is the last."""
+    return (*STRATEGIES, YOURS)
+
 
 @dataclass(frozen=True)
-class View:
-    """Everything that changes the picture. Layers, heads and steps count from 1, as on the screen."""
+class _Sentence:
+    """What all pages look at: the sentence, the step, the site, the edits. Layers, heads and steps count from 1."""
 
-    checkpoint: str = "en-fr"
-    source: str = FIRST_SENTENCE
-    target: str | None = None
-    step: int = 1
-    layer: int = 3
-    head: int | None = 2  # None: the mean over heads
-    show: str = "attention"  # or "mask", or "decoding"
-    mode: str = "given"  # or "again"
-    causal_mask: bool = True
-    padding_mask: bool = True
-    edits: Intervention = BASELINE  # all edits but the two masks
-    pad: int = 0
-    kind: str = "encoder"  # whose mask matrix is shown: encoder, decoder or cross
-    scope: str = "all"  # what a click on it edits: all layers, the layer, or the head
-    experiment: str | None = None
-    sentence: int = 1  # which of the text's sentences
-    split: bool = True  # the text is read as its sentences, decoded as one batch; else as one
-    strategy: str = "greedy"  # or "beam", "sample", "yours": a translation that the visitor gives
-    width: int = 4
-    alpha: float = LENGTH_PENALTY
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 1
-    drawn: tuple[float, int, float] | None = None  # temperature, k and p of the text, where the controls have moved since
-    branches: tuple[tuple[int, ...], ...] = ()
-    path: tuple[int, ...] = ()
-    rows: str = "steps"  # the timeline: one target row, or "shifted" inputs above outputs, or the same as in "training"
-    guess: bool = False  # predict first
-    order: str = "position"  # of the heads: by a number, or by similarity
-    measure: str = "weights"  # of one head's map: or "contribution", "rollout"
-    merge: bool = False  # pieces into words
-    hide: bool = False  # lines to control tokens and punctuation
-    mass: int = 75  # per cent of each row's weight whose lines are drawn
-    together: bool = False  # encoder, decoder and cross-attention in one picture
-    average: bool = False  # over all layers and heads of a site
-    by_row: bool = False  # colours up to each row's maximum, else from 0 to 1
-    part: str = "stages"  # of the page Inside: one of PARTS
-    stage: int = 1  # of one head unfolded
-    token: int = 1  # which source token asks, in the encoder
-    near: str = ""  # the word whose neighbours are looked up; empty: the token predicted at the step
-    scheme: str = "sinusoidal"  # of positions: or "learned", "rotary"
-    pe_width: int = 256  # d_model of the positions that are drawn
-    pe_base: float = 10000.0
-    pe_count: int = 64  # how many positions are drawn
-    pe_shift: int = 1  # the k of PE(p + k)
-    pe_pair: int = 0  # which pair of dimensions is followed
-    device: str = "auto"
+    source: str = declared(
+        FIRST_SENTENCE,
+        "text",
+        _LONG_TEXT,
+        undo="step",
+        renews=("sentence", *_OF_A_SENTENCE),
+        drops=_MEASURED,
+        settles=("word",),
+    )
+    target: str | None = declared(None, "target", _LONG_TEXT, undo="step")
+    step: int = declared(1, "step", values.number(1, 999), undo="along", settles=("word",))
+    layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint")
+    head: int | None = declared(2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint")  # None: the mean
+    show: str = declared("attention", "show", values.choice(*SHOWN))
+    mode: str = declared("given", "mode", values.choice(*get_args(Mode)), undo="along")
+    causal_mask: bool = declared(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    padding_mask: bool = declared(True, "padmask", values.switch("on", "off"), undo="step", drops=_MEASURED)
+    edits: Intervention = declared(BASELINE, "edits", values.edits(), undo="step", drops=_MEASURED)  # noqa: RUF009
+    # edits: all but the two masks
+    pad: int = declared(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
+    kind: str = declared("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
+    scope: str = declared("all", "scope", values.choice(*SCOPES))  # what a click on it edits
+    experiment: str | None = declared(None, "try", values.name(), undo="along")
+    sentence: int = declared(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
+    split: bool = declared(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
+    # split: the text is read as its sentences, decoded as one batch; else as one
+    checkpoint: str = declared(
+        "en-fr",
+        "checkpoint",
+        values.name(),
+        undo="step",
+        renews=("branches", "path"),  # another checkpoint's tokens have other numbers
+        drops=_MEASURED,
+    )
+    device: str = declared("auto", "device", values.Value(device_name))
+
+
+@dataclass(frozen=True)
+class _Decoding:
+    """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
+
+    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",), sampling="draw")
+    width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
+    alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
+    temperature: float = declared(1.0, "temperature", _TEMPERATURE, sampling="control")
+    top_k: int = declared(0, "top_k", _TOP_K, sampling="control")
+    top_p: float = declared(1.0, "top_p", _TOP_P, sampling="control")
+    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",), sampling="draw")
+    drawn: tuple[float, int, float] | None = declared(None, "drawn", _DRAWN, drops=("path",), sampling="draw")
+    # drawn: the three controls of the text, where they have moved since
+    branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
+    path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
+    rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
+    guess: bool = declared(False, "guess", values.switch("first"))  # predict first
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """What the page Heads shows."""
+
+    order: str = declared("position", "order", values.one_of(orders))  # of the heads: by a number, or by similarity
+    measure: str = declared("weights", "measure", values.choice(*MEASURES))  # of one head's map
+    merge: bool = declared(False, "words", values.switch("merged", "pieces"))  # pieces into words
+    hide: bool = declared(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
+    mass: int = declared(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
+    together: bool = declared(False, "sites", values.switch("all", "one"))  # all sites in one picture
+    average: bool = declared(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    by_row: bool = declared(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """What the page Inside shows."""
+
+    part: str = declared("stages", "part", values.choice(*PARTS))
+    stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
+    token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
+    near: str = declared("", "near", _WORD)  # whose neighbours are looked up; empty: of the token predicted at the step
+
+
+@dataclass(frozen=True)
+class _Positions:
+    """What the page Positions draws."""
+
+    scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
+    pe_width: int = declared(256, "pe_d", values.even(2, MAX_PE_WIDTH))  # d_model of the positions
+    pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
+    pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
+    pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)
+    pe_pair: int = declared(0, "pe_i", values.number(0, MAX_PE_WIDTH // 2 - 1))  # the pair of dimensions that is followed
+
+
+@dataclass(frozen=True)
+class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
+    """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
+
+    A new field is declared in one of these records; link, history and what a change of it brings about follow from that.
+    """
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The text's sentences, or the text alone; none where it is empty."""
+        """The text's sentences, or the text alone, or nothing."""
         return split(self.source) if self.split else tuple(filter(None, [self.source.strip()]))
 
     @property
     def decoding(self) -> Decoding:
-        """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out."""
-        if self.strategy == "beam":
-            return Decoding("beam", width=self.width, alpha=self.alpha)
-        if self.strategy == "sample":
-            temperature, top_k, top_p = self.drawn or (self.temperature, self.top_k, self.top_p)
-            return Decoding("sample", temperature=temperature, top_k=top_k, top_p=top_p, seed=self.seed)
-        return Decoding()
+        """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out; beside a
+        translation that the visitor gives stands the greedy one."""
+        if self.strategy == YOURS:
+            return Decoding()
+        used = {name: getattr(self, name) for name in strategy(self.strategy).controls}
+        drawn = dict(zip(named(View, sampling="control"), self.drawn or (), strict=False))
+        return Decoding(self.strategy, **used | {name: value for name, value in drawn.items() if name in used})
 
     @property
     def controls(self) -> Decoding | None:
-        """What sampling would draw by now; None where nothing is sampled."""
+        """What sampling would draw by now, or None."""
         if self.strategy != "sample" or self.target is not None:
             return None
         return Decoding("sample", temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)

@@ -25,7 +25,7 @@ __all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow
 __all__ += ["Ablate", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]
 
 MAX_SHIFT = 256
-MAX_SEED = 9999
+MAX_POSITION_SEED = 9999
 SHUFFLED_BLOCK = 16  # target positions change places within blocks of so many
 _SUBLAYERS = {"self": "self-attention", "cross": "cross-attention", "ff": "feed-forward"}
 
@@ -153,7 +153,7 @@ class Positions(Edit):
     def __post_init__(self) -> None:
         if self.side not in ("source", "target") or self.how not in ("off", "shuffled", "shifted"):
             raise EditError(f"Positions cannot be {self.how!r} on {self.side!r}; expected off, shuffled or shifted.")
-        limit = {"off": 0, "shuffled": MAX_SEED, "shifted": MAX_SHIFT}[self.how]
+        limit = {"off": 0, "shuffled": MAX_POSITION_SEED, "shifted": MAX_SHIFT}[self.how]
         if not 0 <= self.amount <= limit:
             what = "seed" if self.how == "shuffled" else "shift"
             raise EditError(f"The {what} of the {self.side}'s positions is {self.amount}; expected 0 to {limit}.")
@@ -176,7 +176,7 @@ class Positions(Edit):
         how = yield Which("positions", "Positions are", {"off": "off", "shuffled": "shuffled", "shifted": "shifted"})
         if how == "off":
             return cls(side, how).code
-        label, most = ("Seed", MAX_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
+        label, most = ("Seed", MAX_POSITION_SEED) if how == "shuffled" else ("Shifted by", MAX_SHIFT)
         return cls(side, how, (yield Number(how, label, 1, most, 1))).code
 
     def contradicts(self, other: Edit) -> bool:

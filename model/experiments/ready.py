@@ -13,6 +13,7 @@ from model.checkpoint import Checkpoint, CheckpointError
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place, Positions
 from model.experiments.effects import effects, head_effects, layer_skips
+from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
@@ -93,10 +94,6 @@ def _alone(text: str) -> str:
 def _sentence(text: str) -> str:
     """The text with a full stop, unless it ends with a quotation that has one."""
     return text if text[-2:-1] in (".", "!", "?", "…") else text + "."
-
-
-def _signed(nats: float) -> str:
-    return f"{nats:+.2f}".replace("-", "−")
 
 
 def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
@@ -194,10 +191,10 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     text = (
         f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
         f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
-        f"{_signed(first.change)} nats when it is off"
-        + (f", the next {_signed(ranked[1].change)}" if len(ranked) > 1 else "")
+        f"{signed(first.change)} nats when it is off"
+        + (f", the next {signed(ranked[1].change)}" if len(ranked) > 1 else "")
         + ". "
-        f"With it alone its layer costs {_signed(alone.change)}, without any head {_signed(none.change)}. {_outcome(found)}"
+        f"With it alone its layer costs {signed(alone.change)}, without any head {signed(none.change)}. {_outcome(found)}"
     )
     return Answer(text, asked)
 
@@ -210,7 +207,7 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     ranked = sorted(found, key=lambda name: -found[name].change)
     best, worst = ranked[0], ranked[-1]
     asked = _again(request, skips[best])
-    least, most = (_signed(found[name].change) for name in (best, worst))
+    least, most = (signed(found[name].change) for name in (best, worst))
     gains = found[best].change > 0
     text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
     return Answer(text + _outcome(analyse(checkpoint, asked)), asked)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import pytest
 import tiny
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, address
 
 from model.edits.intervention import BASELINE, Intervention
+from viz import state, values
+from viz.fields import declared
 from viz.view import View
 
 
@@ -40,8 +45,10 @@ def page() -> None:
 class Visitor:
     """Clicks on that page."""
 
-    def __init__(self, **link: str) -> None:
-        self.at = AppTest.from_function(page, default_timeout=TIMEOUT)
+    def __init__(self, shows: Callable[[], None] = page, session: dict[str, object] | None = None, **link: str) -> None:
+        self.at = AppTest.from_function(shows, default_timeout=TIMEOUT)
+        for name, value in (session or {}).items():
+            self.at.session_state[name] = value
         for name, text in link.items():
             self.at.query_params[name] = text
         self.run()
@@ -201,3 +208,43 @@ def test_an_undone_target_is_that_of_its_sentence():
     assert (visitor.view.sentence, visitor.view.target) == (2, None)
     visitor.click("undo")
     assert (visitor.view.sentence, visitor.view.target) == (1, "Un hibou.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Wider(View):
+    """A view with fields that are made up: nothing but their declarations knows them."""
+
+    made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",), drops=("experiment",))
+    along: int = declared(1, "along", values.number(1, 9), undo="along")
+    aside: int = declared(1, "aside", values.number(1, 9))
+
+
+def made_up_page() -> None:
+    import streamlit as st
+
+    from viz import state
+
+    view, _ = state.open_view()
+    st.session_state["seen"] = view
+    for name, change in {"change": {"made_up": 4}, "aside": {"aside": 2, "along": 2}}.items():
+        st.button(name, on_click=state.change, kwargs=change)
+    for name in ("undo", "redo"):
+        st.button(name, disabled=not state.can_step(name), on_click=state.step_back, args=(name,))
+    state.settle(view)
+
+
+def test_a_field_that_is_made_up_is_undone_as_it_declares():
+    first = Wider(step=5, experiment="order")
+    visitor = Visitor(made_up_page, {"view": first, "link": {}, "faults": ()})
+    assert visitor.click("change").view == Wider(made_up=4)
+    assert visitor.steps == (True, False)
+    assert address(visitor.at) == {"made": "4"}
+    visitor.click("aside")
+    assert visitor.steps == (True, False)  # no step of its own
+    assert visitor.click("undo").view == dataclasses.replace(first, aside=2)
+    assert visitor.click("redo").view == Wider(made_up=4, along=2, aside=2)
+
+
+def test_a_field_that_there_is_not_cannot_be_changed():
+    with pytest.raises(ValueError, match=r"^the view has no field 'stride'; expected one of source, "):
+        state.change(stride=2)

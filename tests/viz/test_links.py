@@ -1,4 +1,4 @@
-"""What a link says of decoding: strategies with their controls, branches, paths, sentences, how the timeline is drawn."""
+"""What a link carries: every field of the view, there and back; what is nonsense; a field that is made up."""
 
 from __future__ import annotations
 
@@ -7,36 +7,66 @@ import random
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
+import tiny
 
 from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
-from model.inference.request import MAX_SENTENCES
+from model.inference.request import MAX_PAD, MAX_SENTENCES
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import orders
-from viz.links import MAX_BRANCHES, MAX_LINK_TEXT, MAX_WORD, READERS, SEPARATOR, link, parse
+from model.trace import KINDS
+from viz import values
+from viz.fields import declared, fields
+from viz.links import link, parse
+from viz.values import MAX_BRANCHES, MAX_LINK_TEXT, MAX_WORD, SEPARATOR
 from viz.view import (
     MAX_PE_BASE,
     MAX_PE_COUNT,
     MAX_PE_SHIFT,
     MAX_PE_WIDTH,
     MAX_TEMPERATURE,
+    MAX_TOP_K,
     MAX_WIDTH,
     PARTS,
-    STRATEGIES,
+    ROWS,
+    SCOPES,
+    SHOWN,
     View,
+    strategies,
 )
 
+TEXTS = (
+    "مرحبا بالعالم 你好 😀\u200d\u202e",
+    "</s> <pad> <script>alert(1)</script> &amp; &lt;",
+    "a=b&c=d;e%20f+g#h",
+)
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
 FIELDS = {
-    "decode": ("strategy", STRATEGIES),
+    "text": ("source", ("", "Nine owls — «déjà vu» & 100 % + #1?", "  two spaces,\ta tab and\na line  ", *TEXTS)),
+    "target": ("target", ("", "None", "L'été.", "Neuf hiboux = 9 🦉")),
+    "step": ("step", (1, 7, 999)),
+    "layer": ("layer", (1, 3, 999)),
+    "head": ("head", (None, 1, 8)),
+    "show": ("show", SHOWN),
+    "mode": ("mode", ("given", "again")),
+    "causal": ("causal_mask", (True, False)),
+    "padmask": ("padding_mask", (True, False)),
+    "edits": ("edits", (tiny.edited("scaling-off", "window-3", "off_cross.3.5", "block_enc_9-2"),)),
+    "pad": ("pad", (0, 3, MAX_PAD)),
+    "kind": ("kind", KINDS),
+    "scope": ("scope", SCOPES),
+    "try": ("experiment", ("order",)),
+    "checkpoint": ("checkpoint", ("my-model_2.1",)),
+    "device": ("device", ("auto", "cpu", "cuda", "mps")),
+    "decode": ("strategy", strategies()),
     "width": ("width", (1, 3, MAX_WIDTH)),
     "alpha": ("alpha", (0.0, 0.6, 0.125, MAX_ALPHA)),
     "temperature": ("temperature", (0.0, MIN_TEMPERATURE, 0.05, 0.7, MAX_TEMPERATURE)),
-    "top_k": ("top_k", (0, 1, 40, 99_999)),
+    "top_k": ("top_k", (0, 1, 40, MAX_TOP_K)),
     "top_p": ("top_p", (0.01, 1e-09, 0.95, 1.0)),
     "seed": ("seed", (0, 7, MAX_SEED)),
-    "drawn": ("drawn", ((0.0, 0, 1.0), (0.7, 40, 0.9), (MAX_TEMPERATURE, 99_999, 0.01))),
+    "drawn": ("drawn", ((0.0, 0, 1.0), (0.7, 40, 0.9), (MAX_TEMPERATURE, MAX_TOP_K, 0.01))),
     "branch": (
         "branches",
         (((5,),), ((END,),), ((5, 6, END), (5, 7), (7999,)), tuple((n,) for n in range(3, 3 + MAX_BRANCHES))),
@@ -44,7 +74,7 @@ FIELDS = {
     "path": ("path", ((5,), (END,), (5, 6, 7, END), tuple(range(3, 3 + MAX_TOKENS)))),
     "sentence": ("sentence", (1, 2, MAX_SENTENCES)),
     "split": ("split", (True, False)),
-    "rows": ("rows", ("steps", "shifted", "training")),
+    "rows": ("rows", ROWS),
     "guess": ("guess", (True, False)),
     "order": ("order", orders()),
     "measure": ("measure", MEASURES),
@@ -58,7 +88,7 @@ FIELDS = {
     "stage": ("stage", (1, 4, 99)),
     "token": ("token", (1, 128)),
     "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
-    "scheme": ("scheme", SCHEMES),
+    "scheme": ("scheme", tuple(SCHEMES)),
     "pe_d": ("pe_width", (2, 64, MAX_PE_WIDTH)),
     "pe_base": ("pe_base", (2.0, 10000.0, 123.456, MAX_PE_BASE)),
     "pe_n": ("pe_count", (2, 64, MAX_PE_COUNT)),
@@ -66,6 +96,22 @@ FIELDS = {
     "pe_i": ("pe_pair", (0, 1, MAX_PE_WIDTH // 2 - 1)),
 }
 GOOD = {
+    "text": "Nine owls. Ten.",
+    "target": "Neuf hiboux.",
+    "step": "7",
+    "layer": "1",
+    "head": "8",
+    "show": "mask",
+    "mode": "again",
+    "causal": "off",
+    "padmask": "off",
+    "pad": "5",
+    "edits": "skip_dec.2.ff~source-positions_off",
+    "kind": "decoder",
+    "scope": "layer",
+    "try": "skip",
+    "checkpoint": "mine",
+    "device": "cpu",
     "decode": "sample",
     "width": "2",
     "alpha": "0.6",
@@ -101,6 +147,21 @@ GOOD = {
 }
 IDS_OF = {"long": "-".join(["9"] * (MAX_TOKENS + 1)), "full": "-".join(["9"] * MAX_TOKENS)}
 NONSENSE = [
+    *(("step", text) for text in ("-1", "0", "1000", "1.5", "", "1e2", "١", "+1", "1_0", " 1")),
+    *(("layer", text) for text in ("abc", "0", "-3", "9" * 5000)),
+    *(("head", text) for text in ("0", "²", "None", "Mean", "")),
+    *(("pad", text) for text in ("99", "-1", str(MAX_PAD + 1), "many")),
+    *(("causal", text) for text in ("maybe", "True", "", "ON")),
+    *(("padmask", text) for text in ("1", "false")),
+    *(("show", text) for text in ("x", "Mask", "")),
+    *(("mode", text) for text in ("both", "__class__")),
+    *(("kind", text) for text in ("enc", "")),
+    *(("scope", text) for text in ("everything", "")),
+    *(("device", text) for text in ("tpu", "cuda:0", "")),
+    *(("checkpoint", text) for text in ("../../etc", "/etc", "", ".", "..", "a\\b", "<b>", "a b", ".hidden", "a\x00")),
+    ("try", "../x"),
+    ("text", "x" * 10_000),
+    ("target", "é" * 10_000),
     *(("decode", text) for text in ("Beam", "", "best", "__class__")),
     *(("order", text) for text in ("size", "", "Entropy")),
     *(("measure", text) for text in ("gradient", "")),
@@ -174,13 +235,18 @@ def test_a_number_of_many_digits_is_written_as_it_was_read(name):
     assert parse(over_the_wire(link(view))) == (view, ())
 
 
-def test_the_whole_of_decoding_fits_into_one_link():
+def test_a_default_is_left_out_of_the_link_and_may_stand_in_it():
+    assert link(View()) == {}
+    assert parse({}) == parse({"head": "2", "causal": "on", "pad": "0", "device": "auto"}) == (View(), ())
+
+
+def test_parameters_of_other_software_are_left_alone():
+    assert parse({"utm_source": "mail", "embed": "true", "source": "Nine owls."}) == (View(), ())
+
+
+def test_all_that_a_view_holds_fits_into_one_link():
     view, faults = parse(over_the_wire(GOOD))
     assert faults == ()
-    assert (view.strategy, view.drawn, view.branches) == ("sample", (0.5, 3, 0.8), ((5, 6), (5, 7, END)))
-    assert (view.path, view.sentence, view.split, view.rows, view.guess) == ((5, 7), 3, False, "shifted", True)
-    assert (view.width, view.alpha, view.temperature) == (2, 0.6, 0.7)
-    assert (view.top_k, view.top_p, view.seed) == (40, 0.9, 7)
     assert link(view) == GOOD
 
 
@@ -197,9 +263,9 @@ def test_nonsense_gets_one_sentence_and_the_default_and_the_rest_of_the_link_hol
     assert "\n" not in faults[0]
 
 
-def test_every_parameter_of_decoding_has_nonsense_of_its_own():
-    assert {name for name, _ in NONSENSE} == set(FIELDS) == set(GOOD)
-    assert set(READERS) <= set(FIELDS)
+def test_every_field_of_the_view_is_tried_with_values_and_with_nonsense():
+    assert {field.parameter: name for name, field in fields(View).items()} == {name: f for name, (f, _) in FIELDS.items()}
+    assert {name for name, _ in NONSENSE} | {"edits"} == set(FIELDS) == set(GOOD)  # bad edits: see test_view.py
 
 
 def test_each_fault_has_its_own_sentence():
@@ -212,6 +278,7 @@ def test_each_fault_has_its_own_sentence():
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
+        ("head", "last", "mean or a whole number"),
         ("width", "9", f"from 1 to {MAX_WIDTH}"),
         ("alpha", "nan", f"from 0 to {MAX_ALPHA}"),
         ("temperature", "-1", f"0, or a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}"),
@@ -254,3 +321,40 @@ def test_what_can_be_no_device_is_told(name):
     assert view.device == "auto"
     assert len(faults) == 1
     assert "expected auto, cpu, mps, cuda, or cuda:1" in faults[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wider(View):
+    made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",))
+
+
+def test_a_field_that_is_made_up_needs_its_declaration_alone():
+    assert link(Wider()) == {}
+    assert link(Wider(made_up=4, step=2)) == {"step": "2", "made": "4"}
+    assert parse({"made": "4", "step": "2"}, Wider) == (Wider(made_up=4, step=2), ())
+    assert parse({"made": "x", "step": "2"}, Wider) == (
+        Wider(step=2),
+        ("The link's made is “x”; expected a whole number from 1 to 9. The default is shown.",),
+    )
+    assert parse({"made": "4"}) == (View(), ())
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        (7, "the view's field made_up declares nothing"),
+        (declared(1, "step", values.number(1, 9)), "the link's parameter step has two fields"),
+        (declared(1, "made", values.number(1, 9), renews=("stride",)), "the field made_up names stride, which is no field"),
+        (declared(1, "made", values.number(1, 9), drops=("stride",)), "the field made_up names stride, which is no field"),
+    ],
+)
+def test_a_wrong_declaration_is_refused(field, message):
+    made = dataclasses.make_dataclass("Made", [("made_up", int, field)], bases=(View,), frozen=True)
+    with pytest.raises(ValueError, match=message):
+        fields(made)
+
+
+@pytest.mark.parametrize("wrong", [{"undo": "always"}, {"sampling": "sometimes"}])
+def test_an_unknown_consequence_is_refused(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is '{next(iter(wrong.values()))}'; expected one of no, "):
+        declared(1, "made", values.number(1, 9), **wrong)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,166 +9,26 @@ from viz_helpers import TIMEOUT, address
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD, Request, RequestError
-from viz.links import link, parse
 from viz.view import View, unedited
 
-# every field of the view, at another value than its default
-OTHER = {
-    "checkpoint": "my-model_2.1",
-    "source": "Nine owls — «déjà vu» & 100 % + #1?",
-    "target": "Neuf hiboux = 9 🦉",
-    "step": 7,
-    "layer": 1,
-    "head": 8,
-    "show": "mask",
-    "mode": "again",
-    "causal_mask": False,
-    "padding_mask": False,
-    "edits": Intervention(scaling=False, window=3).with_edit("off_cross.3.5").with_edit("block_enc_9-2"),
-    "pad": MAX_PAD,
-    "kind": "cross",
-    "scope": "head",
-    "experiment": "order",
-    "sentence": 2,
-    "split": False,
-    "strategy": "sample",
-    "width": 2,
-    "alpha": 0.5,
-    "temperature": 0.7,
-    "top_k": 40,
-    "top_p": 0.9,
-    "seed": 7,
-    "drawn": (0.5, 3, 0.8),
-    "branches": ((5, 6), (5, 7, 2)),
-    "path": (5, 7, 2),
-    "rows": "training",
-    "guess": True,
-    "order": "diagonal",
-    "measure": "rollout",
-    "merge": True,
-    "hide": True,
-    "mass": 90,
-    "together": True,
-    "average": True,
-    "by_row": True,
-    "part": "lens",
-    "stage": 4,
-    "token": 3,
-    "near": "owl",
-    "scheme": "rotary",
-    "pe_width": 64,
-    "pe_base": 500.0,
-    "pe_count": 128,
-    "pe_shift": 7,
-    "pe_pair": 5,
-    "device": "cpu",
-}
-GOOD = {
-    "text": "Nine owls.",
-    "target": "Neuf hiboux.",
-    "step": "7",
-    "layer": "1",
-    "head": "8",
-    "show": "mask",
-    "mode": "again",
-    "causal": "off",
-    "padmask": "off",
-    "pad": "5",
-    "edits": "skip_dec.2.ff~source-positions_off",
-    "kind": "decoder",
-    "scope": "layer",
-    "try": "skip",
-    "checkpoint": "mine",
-    "device": "cpu",
-}
-FIELD = {"text": "source", "try": "experiment", "causal": "causal_mask", "padmask": "padding_mask"}
-NONSENSE = [
-    *(("step", text) for text in ("-1", "0", "1000", "1.5", "", "1e2", "١", "+1", "1_0", " 1")),
-    *(("layer", text) for text in ("abc", "0", "-3", "9" * 5000)),
-    *(("head", text) for text in ("0", "²", "None", "Mean", "")),
-    *(("pad", text) for text in ("99", "-1", str(MAX_PAD + 1), "many")),
-    *(("causal", text) for text in ("maybe", "True", "", "ON")),
-    *(("padmask", text) for text in ("1", "false")),
-    *(("show", text) for text in ("x", "Mask", "")),
-    *(("mode", text) for text in ("both", "__class__")),
-    *(("kind", text) for text in ("enc", "")),
-    *(("scope", text) for text in ("everything", "")),
-    *(("device", text) for text in ("tpu", "cuda:0", "")),
-    *(("checkpoint", text) for text in ("../../etc", "/etc", "", ".", "..", "a\\b", "<b>", "a b", ".hidden", "a\x00")),
-    ("text", "x" * 10_000),
-    ("target", "é" * 10_000),
-]
-
-
-def over_the_wire(params: dict[str, str]) -> dict[str, str]:
-    """What arrives when the parameters have stood in an address."""
-    return dict(parse_qsl(urlencode(params), keep_blank_values=True, strict_parsing=bool(params)))
-
-
-def test_the_default_view_has_an_empty_link():
-    assert link(View()) == {}
-    assert parse({}) == (View(), ())
-
-
-def test_a_parameter_at_its_default_may_stand_in_the_link():
-    assert parse({"head": "2", "causal": "on", "pad": "0", "device": "auto"}) == (View(), ())
-
-
-@pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(View)])
-def test_each_field_has_one_parameter_of_its_own(field):
-    view = dataclasses.replace(View(), **{field: OTHER[field]})
-    assert view != View()
-    assert len(link(view)) == 1
-    assert parse(over_the_wire(link(view))) == (view, ())
-
-
-@pytest.mark.parametrize(
-    "view",
-    [
-        View(**OTHER),
-        View(source=""),
-        View(source="  two spaces,\ta tab and\na line  "),
-        View(source="مرحبا بالعالم 你好 😀\u200d\u202e"),
-        View(source="</s> <pad> <script>alert(1)</script> &amp; &lt;"),
-        View(source="a=b&c=d;e%20f+g#h"),
-        View(target=""),
-        View(target="None"),
-        View(head=1, target="L'été."),
-    ],
+SEEN = View(  # at other values than the defaults
+    checkpoint="my-model_2.1",
+    source="Nine owls.",
+    target="Neuf hiboux.",
+    step=7,
+    layer=1,
+    head=8,
+    mode="again",
+    causal_mask=False,
+    padding_mask=False,
+    edits=Intervention(scaling=False, window=3).with_edit("off_cross.3.5"),
+    pad=MAX_PAD,
+    strategy="sample",
+    drawn=(0.5, 3, 0.8),
+    seed=7,
+    branches=((5, 6), (5, 7, 2)),
+    path=(5, 7, 2),
 )
-def test_a_link_brings_back_the_same_view(view):
-    assert parse(over_the_wire(link(view))) == (view, ())
-
-
-@pytest.mark.parametrize(("name", "text"), NONSENSE)
-def test_nonsense_gets_one_sentence_and_the_rest_of_the_link_holds(name, text):
-    view, faults = parse(GOOD | {name: text})
-    whole, none = parse(GOOD)
-    assert none == ()
-    field = FIELD.get(name, name)
-    assert view == dataclasses.replace(whole, **{field: getattr(View(), field)})
-    assert len(faults) == 1
-    assert f"The link's {name} is “{text[:40]}" in faults[0]
-    assert "expected" in faults[0]
-    assert len(faults[0]) < 250
-    assert faults[0].endswith(".")
-
-
-def test_each_fault_of_a_link_has_its_own_sentence():
-    bad = {"step": "-1", "layer": "abc", "head": "0", "causal": "maybe", "show": "x", "device": "tpu"}
-    view, faults = parse(bad)
-    assert view == View()
-    assert [name for name in bad if sum(f"link's {name} " in fault for fault in faults) == 1] == list(bad)
-    assert len(faults) == len(bad)
-
-
-def test_the_sentence_about_a_head_names_all_that_would_do():
-    _, (fault,) = parse({"head": "last"})
-    assert "mean" in fault
-
-
-def test_parameters_of_other_software_are_left_alone():
-    assert parse({"utm_source": "mail", "embed": "true", "source": "Nine owls."}) == (View(), ())
 
 
 def test_a_view_keeps_the_layer_and_head_that_the_checkpoint_has():
@@ -202,27 +61,26 @@ def test_the_default_layer_is_no_fault_of_the_link():
 
 
 def test_a_request_carries_everything_that_the_network_needs():
-    edits = dataclasses.replace(OTHER["edits"], causal_mask=False, padding_mask=False)
-    request = View(**OTHER).request()
+    edits = dataclasses.replace(SEEN.edits, causal_mask=False, padding_mask=False)
+    request = SEEN.request()
     assert request == Request(
-        source=OTHER["source"],
+        source=SEEN.source,
         checkpoint="my-model_2.1",
-        target=OTHER["target"],
+        target=SEEN.target,
         pad=MAX_PAD,
         mode="again",
         decoding=Decoding("sample", temperature=0.5, top_k=3, top_p=0.8, seed=7),
         intervention=edits,
     )
-    untold = dataclasses.replace(View(**OTHER), target=None).request()  # a given target has no branches
-    assert untold == dataclasses.replace(request, target=None, branches=OTHER["branches"], path=OTHER["path"])
+    untold = dataclasses.replace(SEEN, target=None).request()  # a given target has no branches
+    assert untold == dataclasses.replace(request, target=None, branches=SEEN.branches, path=SEEN.path)
     assert not View().request().intervention
 
 
-@pytest.mark.parametrize(
-    "field", ["step", "layer", "head", "show", "device", "kind", "scope", "experiment", "rows", "guess"]
-)
-def test_what_is_only_looked_at_asks_for_nothing_new(field):
-    assert dataclasses.replace(View(), **{field: OTHER[field]}).request() == View().request()
+def test_what_is_only_looked_at_asks_for_nothing_new():
+    looked = {"step": 7, "layer": 1, "head": None, "show": "mask", "device": "cpu", "kind": "cross", "scope": "head"}
+    view = dataclasses.replace(View(), **looked, experiment="order", rows="training", guess=True)
+    assert view.request() == View().request()
 
 
 def test_unedited_forgets_the_switches_and_the_mode_alone():

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
 import tiny
 
-from model.decoding.strategy import Decoding
+from model.decoding.strategy import STRATEGIES, Decoding, Strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
-from viz.links import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR, link, parse
-from viz.view import View, with_intervention
+from viz.links import link, parse
+from viz.positions import controls as positions
+from viz.translate import texts as translate_texts
+from viz.translate import timeline
+from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
+from viz.view import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS, ROWS, View, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
@@ -197,3 +203,23 @@ def test_tokens_beyond_the_vocabulary_are_named_and_what_holds_them_goes(where, 
         assert len(faults) == 1
         assert f"the token {token};" in faults[0]
         assert f"up to {size - 1}." in faults[0]
+
+
+def test_what_a_page_offers_is_what_a_link_may_carry():
+    assert (positions.WIDTHS[-1], positions.BASES[-1], positions.COUNTS[-1]) == (MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT)
+    assert tuple(timeline.ROWS) == ROWS
+    modules = (Path(positions.__file__).parents[1] / "inside").glob("*.py")
+    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    drawn = [n for n in nodes if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "PARTS"]
+    assert [tuple(ast.literal_eval(key) for key in n.value.keys) for n in drawn] == [PARTS]
+
+
+def test_a_strategy_that_is_made_up_is_carried_by_the_link_and_asked_with_the_controls_that_it_reads(monkeypatch):
+    made = Strategy("nucleus", "Nucleus", "Nucleus: made up.", ("width", "top_p"), lambda *_: [], lambda _: "nucleus")
+    assert parse({"decode": "nucleus"})[1]
+    monkeypatch.setitem(STRATEGIES, made.name, made)
+    view, faults = parse({"decode": "nucleus", "width": "3", "top_p": "0.5", "seed": "7"})
+    assert faults == ()
+    assert view.decoding == Decoding("nucleus", width=3, top_p=0.5)
+    assert translate_texts.strategy_title("nucleus") == "Nucleus"
+    assert translate_texts.strategy_note("nucleus") == "Nucleus: made up."

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from model import format
 from model.config import CONTROL_TOKENS
 from model.inference.predictions import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
-from viz.links import MAX_WORD
 from viz.shared import controls, texts
+from viz.values import MAX_WORD
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def told(near: Neighbour, language: str) -> str:
     """What is known of a neighbour beside its cosine."""
     if near.count is None:
         return ""
-    return f"seen {_times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}"
+    return f"seen {format.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}"
 
 
 def seen(loaded: Checkpoint, token: int, side: Side) -> str:
@@ -203,7 +204,7 @@ def seen(loaded: Checkpoint, token: int, side: Side) -> str:
     if not loaded.counts or token < len(CONTROL_TOKENS):
         return "a control token" if token < len(CONTROL_TOKENS) else "nothing is known of how often the training saw it"
     sides = SIDES if loaded.config.joint_vocab else (side,)
-    parts = [f"{_times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides]
+    parts = [f"{format.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides]
     return "seen in training " + ", ".join(parts)
 
 
@@ -230,7 +231,3 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
             + ". The languages meet in cross-attention, not here."
         )
     return told
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"

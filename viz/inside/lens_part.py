@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model import format
 from model.inference.request import Request
 from viz import cache, state, theme
 from viz.inside.lens_figure import lens_map
@@ -142,7 +143,7 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer) -> str:
             if abs(move.after - move.before) < SMALL:
                 continue
             token = html.escape(tokenizer.piece(move.id))
-            change = f"{move.after - move.before:+.2f}".replace("-", "−")
+            change = format.signed(move.after - move.before)
             parts.append(f'<div><span class="lab-mono">{token}</span><b class="{hue}">{change}</b></div>')
     return "".join(parts) or "nothing"
 

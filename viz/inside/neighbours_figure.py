@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from model import format
 from viz import theme
 
 ROW = 26  # px
@@ -34,7 +35,7 @@ def neighbours_chart(
         orientation="h",
         width=0.56,
         marker={"color": theme.scale(hue, mode)[14], "line": {"width": 1, "color": getattr(colours, hue)}},
-        text=[f"{value:.2f}".replace("-", "−") for value in cosines],
+        text=[format.decimal(value) for value in cosines],
         textposition="outside",
         textfont={"size": 12, "color": colours.ink, "family": theme.SANS},
         cliponaxis=False,

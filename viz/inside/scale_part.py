@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from model import format
 from model.inference.request import Request
 from model.trace import KINDS, Site
 from viz import cache, state, theme
@@ -137,8 +137,8 @@ def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> st
     pairs = [getattr(each, name) for each in (random.divided, random.undivided)]
     heads = [of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided)]
     return (
-        f"Random vectors at d_k {own.widths[0]}: {_number(pairs[0][at])} divided, {_number(pairs[1][at])} not; "
-        f"{_who(chosen)}: {_number(heads[0])} divided, {_number(heads[1])} not."
+        f"Random vectors at d_k {own.widths[0]}: {format.short(pairs[0][at])} divided, {format.short(pairs[1][at])} not; "
+        f"{_who(chosen)}: {format.short(heads[0])} divided, {format.short(heads[1])} not."
     )
 
 
@@ -160,7 +160,7 @@ def trained(own: Scaling) -> str:
     values = own.divided.variance[np.isfinite(own.divided.variance)]
     return (
         f"A trained head’s q and k are not random: divided, the scores of these {len(values)} heads have variances from "
-        f"{_number(values.min())} to {_number(values.max())}, not 1. The division settles where training "
+        f"{format.short(values.min())} to {format.short(values.max())}, not 1. The division settles where training "
         "starts, not how sharp a head looks in the end."
     )
 
@@ -175,7 +175,7 @@ def table(random: Scaling, own: Scaling, site: Site, chosen: int | None, width: 
         (name, lambda values: of_head(values, chosen), (own.divided, own.undivided)),
     ):
         for each, how in zip(pair, ("divided", "not divided"), strict=True):
-            cells = "".join(f"<td>{_number(pick(getattr(each, field)))}</td>" for field in NUMBERS)
+            cells = "".join(f"<td>{format.short(pick(getattr(each, field)))}</td>" for field in NUMBERS)
             rows.append(f'<tr><th scope="row">{html.escape(who)}</th><td class="how">{how}</td>{cells}</tr>')
     head = "".join(f'<th scope="col">{text}</th>' for text in NUMBERS.values())
     return (
@@ -214,10 +214,3 @@ def _who(head: int | None) -> str:
 
 def _possessive(head: int | None) -> str:
     return "the heads’ mean" if head is None else f"head {head + 1}’s"
-
-
-def _number(value: float) -> str:
-    """Three figures, no more than are meant."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from model.format import figures
+
 if TYPE_CHECKING:
     from model.config import ModelConfig
     from model.readings.stages import Stage, Table
@@ -32,11 +34,6 @@ def told(unfolded: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     return words(unfolded, stage, config)
 
 
-def number(value: float) -> str:
-    """Three significant figures, whole numbers from 1,000 on, with a real minus."""
-    return (f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}").replace("-", "−")
-
-
 def _quoted(label: str) -> str:
     return f"“{label}”"
 
@@ -57,7 +54,7 @@ def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before = stage.tables[0].values
-    mean, spread = number(float(before.mean())), number(float(before.std()))
+    mean, spread = figures(float(before.mean())), figures(float(before.std()))
     alike = "" if stage.name.startswith("ff_") or u.site.kind == "cross" else " Every token’s row is treated alike."
     if stage.name.endswith("residual_norm"):
         alike = " Here the norm stands after the addition, as in the paper (post-norm)."
@@ -97,10 +94,10 @@ def _products(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     best, worst = int(sums.argmax()), int(sums.argmin())
     text = (
         "The query is multiplied with each key, dimension by dimension; the sum of a row says how well they fit. "
-        f"{_top(u, best)} fits best ({number(float(sums[best]))})"
+        f"{_top(u, best)} fits best ({figures(float(sums[best]))})"
     )
     if best != worst:
-        text += f", {_top(u, worst)} least ({number(float(sums[worst]))})"
+        text += f", {_top(u, worst)} least ({figures(float(sums[worst]))})"
     return Told("Products", "q_{t} · k_{s} = Σ_{d} q_{t,d} k_{s,d}", text + ".")
 
 
@@ -112,7 +109,7 @@ def _top(u: Unfolded, row: int) -> str:
 
 def _scale(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     width = config.d_model // config.heads
-    spread = [number(float(v)) for v in stage.tables[0].values.std(0)]
+    spread = [figures(float(v)) for v in stage.tables[0].values.std(0)]
     if stage.edited:
         return Told(
             "No scaling",
@@ -186,7 +183,7 @@ def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     place = "the most" if rank == 1 else f"number {rank}"
     text = (
         f"The output projection mixes them back into {config.d_model} numbers. Taken apart, head {u.head + 1} writes with "
-        f"a norm of {number(float(norms[u.head]))}, {place} of {len(norms)}."
+        f"a norm of {figures(float(norms[u.head]))}, {place} of {len(norms)}."
     )
     return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text)
 
@@ -198,7 +195,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         )
     before, added = _norms(stage.tables[0])
     assert stage.tables[0].foot is not None
-    after = number(float(np.linalg.norm(stage.tables[0].foot)))
+    after = figures(float(np.linalg.norm(stage.tables[0].foot)))
     text = f"The result is added to what came in: a norm of {before} before, {added} added, {after} after."
     if stage.name == "residual" and u.site.kind == "decoder":
         text += " Cross-attention comes next."
@@ -209,7 +206,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _norms(table: Table) -> list[str]:
     assert table.totals is not None
-    return [number(float(v)) for v in table.totals]
+    return [figures(float(v)) for v in table.totals]
 
 
 def _inner(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:

@@ -40,7 +40,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
-            SCHEMES,
+            tuple(SCHEMES),
             required=True,
             format_func=str.capitalize,
             label_visibility="collapsed",

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from model.config import MAX_TOKENS
+from model.config import MAX_TOKENS, SCHEMES
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -16,18 +16,13 @@ if TYPE_CHECKING:
     from model.readings.position_numbers import PositionNumbers
     from model.readings.sentence_positions import SentencePositions
 
-_FORMULAS = {
-    "sinusoidal": "PE(p, 2i) = sin(p / base<sup>2i/d</sup>), PE(p, 2i+1) = cos(p / base<sup>2i/d</sup>), added",
-    "learned": "PE(p) is row p of a table that is trained; it is added to the embedding",
-    "rotary": "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
-}
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
 _SHOWN = 4  # repeated words that are told
 
 
 def formula(scheme: str) -> str:
     """How a scheme is made, as markup."""
-    return f'<span class="lab-note lab-formula">{_FORMULAS[scheme]}</span>'
+    return f'<span class="lab-note lab-formula">{SCHEMES[scheme].formula}</span>'
 
 
 def strip(pair: int, found: PositionNumbers) -> str:
@@ -149,16 +144,16 @@ def likeness(found: SentencePositions, scheme: str) -> list[str]:
             "Cosine of every two tokens, from −1 (pink) over 0 to 1 (blue), as they enter the first layer. "
             f"An embedding is {embedding:.1f} long on average, a position {position:.1f}."
         )
-    told = []
+    pairs = []
     for i, j in found.repeated[:_SHOWN]:
         where = f"“{found.labels[i]}” ({i + 1} and {j + 1})"
         if found.both is not None:
-            told.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
+            pairs.append(f"{where}: cosine {found.alone[i, j]:.3f} alone, {found.both[i, j]:.3f} with positions")
         else:
             rows = [float(abs(x[i] - x[j]).max()) for x in (found.scores_without, found.scores_with) if x is not None]
-            told.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
+            pairs.append(f"{where}: their rows differ by {rows[0]:.2g} without positions, {rows[1]:.2g} with them")
     more = f" And {len(found.repeated) - _SHOWN} more." if len(found.repeated) > _SHOWN else ""
-    return [how, *([f"Repeated: {'; '.join(told)}.{more}"] if told else [])]
+    return [how, *([f"Repeated: {'; '.join(pairs)}.{more}"] if pairs else [])]
 
 
 def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:

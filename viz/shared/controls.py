@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from model import format
 from model.config import MAX_TOKENS
 from model.folders import SHIPPED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
@@ -207,7 +208,7 @@ def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
     change = effect.change
     hue = "loss" if change < 0 else "gain"
     losses = effect.losses()
-    number = f'<b class="{hue}">{change:+.2f}</b>'.replace("-", "−")
+    number = f'<b class="{hue}">{format.signed(change)}</b>'
     text = f"{'If off' if on else 'Off'}{extra}: log-probability {number}. "
     if losses:
         worst = losses[0]

@@ -15,7 +15,7 @@ ENDS = {"finished": "finished", "limit": "stopped at the limit", "pruned": "give
 
 
 def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: float | None) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, None where it ranks nothing.
+    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, or None.
 
     Each node: parent `p`, step `s`, token `t`, score `sc`, status `st`, the text up to it `x`, and `no`, what an ended
     hypothesis is ranked by. `ended` holds the nodes of the hypotheses, the best first, `path` those of the one shown.

@@ -2,65 +2,56 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
+from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import likelier
 from viz import state
-from viz.links import MAX_BRANCHES, READERS
+from viz.fields import fields
 from viz.shared import controls, texts
 from viz.translate import beam_tree
+from viz.translate import texts as translate_texts
 from viz.translate.surprise_figure import surprise_chart
-from viz.view import MAX_TEMPERATURE, STRATEGIES, View
+from viz.values import MAX_BRANCHES
+from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from viz import theme
     from viz.cache import PageData
 
-NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sample", "yours": "Yours"}
-HOW = {
-    "greedy": "Greedy: the likeliest token at every step, and never back.",
-    "beam": "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
-    "sample": "Sample: a token is drawn at every step. The table above shows what may be drawn.",
-    "yours": "Yours: a translation that you give. It is read, not written: how surprised is the model?",
-}
-FIELDS = {  # control: its name in a sentence, its label
-    "width": ("beam's width", "Width"),
-    "alpha": ("length penalty's alpha", "Length penalty α"),
-    "top_k": ("top-k", "Top-k (0: all)"),
-    "seed": ("seed", "Seed"),
-}
 KEPT = "kept target"  # session key of a translation that was put aside
 
 
 def strategy(view: View) -> None:
     """Which strategy, and its controls."""
-    chosen = "yours" if view.target is not None else view.strategy
+    chosen = YOURS if view.target is not None else view.strategy
     texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
     st.segmented_control(
         "Strategy",
-        STRATEGIES,
+        strategies(),
         required=True,
-        format_func=NAMES.__getitem__,
+        format_func=translate_texts.strategy_title,
         label_visibility="collapsed",
         **state.bind("strategy", "strategy", chosen, write=_choose),
     )
     with st.container(key="strategy_controls", gap="xsmall"):
-        if chosen == "sample":
+        names = () if chosen == YOURS else STRATEGIES[chosen].controls
+        draws = "seed" in names
+        if draws:
             _sampling(view)
-        texts.note(HOW[chosen])
-        if chosen == "beam":
-            _fields("width", "alpha", view=view)
+        texts.note(translate_texts.strategy_note(chosen))
+        if names and not draws:
+            _fields(*names, view=view)
 
 
 def _choose(name: str) -> None:
     now = state.current()
-    if name == "yours":
+    if name == YOURS:
         kept = state.kept(KEPT) or (None, None)
         state.change(strategy=name, target=kept[1] if kept[0] == _whose(now) else None, branches=(), step=1)
     else:
@@ -82,21 +73,20 @@ def _put_aside(view: View) -> None:
 def _fields(*names: str, view: View) -> None:
     for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
         with column:
-            told = state.complaint(name)
-            shown = told[0] if told else f"{getattr(view, name):g}"
-            st.text_input(FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
+            complaint = state.complaint(name)
+            shown = complaint[0] if complaint else f"{getattr(view, name):g}"
+            st.text_input(translate_texts.FIELDS[name][1], **state.bind(f"field {name}", name, shown, _reader(name)))
     for name in names:
-        if told := state.complaint(name):
-            texts.note(f"{told[1]} The picture keeps {getattr(view, name):g}.", warn=True)
+        if complaint := state.complaint(name):
+            texts.note(f"{complaint[1]} The picture keeps {getattr(view, name):g}.", warn=True)
 
 
 def _reader(name: str) -> Callable[[str], Any]:
     def read(typed: str) -> Any:
         try:
-            return READERS[name](typed.strip().replace(",", "."))
+            return fields(View)[name].value.read(typed.strip().replace(",", "."))
         except ValueError as expected:
-            shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
-            raise ValueError(f"The {FIELDS[name][0]} is {shown}; expected {expected}.") from None
+            raise ValueError(translate_texts.unusable(name, typed, str(expected))) from None
 
     return read
 
@@ -110,14 +100,11 @@ def _sampling(view: View) -> None:
     st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
     _fields("top_k", "seed", view=view)
     if view.drawn is not None:
-        temperature, k, p = view.drawn
-        texts.note(
-            f"The text was drawn at temperature {temperature:g}, top-k {k}, top-p {p:g}; draw again for the new ones."
-        )
+        texts.note(translate_texts.drawn(*view.drawn))
 
 
 def _draw() -> None:
-    state.change(seed=(state.current().seed + 1) % 1_000_000)
+    state.change(seed=(state.current().seed + 1) % (MAX_SEED + 1))
 
 
 def guessing(view: View) -> None:
@@ -129,17 +116,17 @@ def guessing(view: View) -> None:
 def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode, height: int) -> None:
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
     branch_chips(view, page_data)
-    if view.target is not None or view.strategy == "yours":
+    if view.target is not None or view.strategy == YOURS:
         _yours(view)
     if view.target is not None:
         _surprise(page_data, own, mode, height)
-    elif view.strategy != "yours":
+    elif view.strategy != YOURS:
         _tree(view, page_data)
 
 
 def _yours(view: View) -> None:
-    told = state.complaint("target")
-    shown = told[0] if told else view.target or ""
+    complaint = state.complaint("target")
+    shown = complaint[0] if complaint else view.target or ""
     with st.container(key="own_row", horizontal=True, gap=None):
         st.text_input(
             "Your translation",
@@ -148,8 +135,8 @@ def _yours(view: View) -> None:
             **state.bind("target", "target", shown, _target),
         )
         st.button("Read it", key="read_target")
-    if told:
-        texts.note(told[1], warn=True)
+    if complaint:
+        texts.note(complaint[1], warn=True)
     elif view.target is None:
         texts.note("Until there is one, the page shows the model's own.")
 
@@ -168,19 +155,10 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
-    worst = int(bits.argmax())
-    sums = [f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (analysis, own())]
-    best = rather[worst]
-    expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
-    token = f'<b class="lab-token">{html.escape(trace.outputs.labels[worst])}</b>'
-    texts.write(
-        f'<p class="lab-note">Summed log-probability <b>{sums[0]}</b>; the model\'s own translation has <b>{sums[1]}</b>. '
-        f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
-        f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
-        "Dark bars: another token was likelier, written above.</p>"
-    )
+    sums = trace.token_log_probs.sum(), own().trace.token_log_probs.sum()
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
-    alt = f"Surprise of {len(bits)} tokens in bits; the most, {bits[worst]:.1f}, at {trace.outputs.labels[worst]}."
+    alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
 
 
@@ -242,7 +220,7 @@ def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     if len(branches) == MAX_BRANCHES:
         state.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
         return
-    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == "yours" else {}
+    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == YOURS else {}
     _put_aside(now)
     state.change(branches=(*branches, path), path=(), step=step, **given)
 
@@ -267,14 +245,8 @@ def sentences(view: View, page_data: PageData, language: str) -> None:
                         on_click=state.change,
                         kwargs={"sentence": number},
                     )
-                    texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
-            pads = sum(label == "<pad>" for label in page_data.analysis.trace.source.labels) - page_data.request.padding
-            told = f"{len(found)} sentences, decoded as one batch: " + (
-                f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
-            )
-        else:
-            told = "The text is read as one sentence."
+                    translate_texts.pair(sentence, "…" if view.guess else said, language, number == chosen)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(told)
+            texts.label(translate_texts.sentences(view, page_data.analysis))
             other = "Read as one sentence" if view.split else "Split into sentences"
             st.button(other, key="split", type="tertiary", on_click=state.change, kwargs={"split": not view.split})

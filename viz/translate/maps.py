@@ -14,6 +14,7 @@ from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.change_figure import change_chart
 from viz.shared.heatmap_figures import attention_map, mask_map
+from viz.translate import texts as translate_texts
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
             st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
-    texts.map_caption(analysis, view.show)
+    translate_texts.map_caption(analysis, view.show)
 
 
 @cached_figure
@@ -62,7 +63,7 @@ def one_map(
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
-    texts.change_heading(analysis)
+    translate_texts.change_heading(analysis)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)

@@ -12,6 +12,7 @@ from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
 from viz.translate import maps, steps
+from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def draw(shown: Shown) -> None:
     with places.language:
         texts.language(languages[0])
     with places.count:
-        texts.token_count(analysis)
+        translate_texts.token_count(analysis)
     with places.notes:
         texts.sentence_notes(analysis.notes, shown.faults)
         if view.show != "decoding":

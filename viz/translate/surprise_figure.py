@@ -19,7 +19,7 @@ def surprise_chart(
     height: int = 230,
 ) -> go.Figure:
     """A bar for each of T tokens: its surprise, -log2 of its probability. `expected` holds, for each, the token that the
-    model would have said and its probability, None where it is the same: it is written above the bar.
+    model would have said and its probability, or None where that is the same: it is written above the bar.
 
     Raises ValueError where the lengths differ.
     """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model import format
 from model.trace import Site
 from viz import theme
 from viz.shared import mount, texts
@@ -61,7 +62,7 @@ def payload(
         "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
-        "score": f"{trace.token_log_probs.sum():.2f}".replace("-", "−"),
+        "score": format.decimal(trace.token_log_probs.sum()),
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,

@@ -11,6 +11,7 @@ from model.inference.predictions import kl_divergence
 from viz import state
 from viz.shared import controls, texts
 from viz.view import View
+from viz.what_if import texts as what_if_texts
 from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ SHOWN = 5
 
 def matrix_picks(view: View) -> None:
     """Whose mask is shown, and how far a click on it reaches."""
-    head = "mean" if view.head is None else view.head
-    reach = {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+    reach = what_if_texts.reach(view)
     with st.container(key="matrix_picks", horizontal=True, vertical_alignment="center", gap="small"):
         texts.site_title(view.kind, "Who may see whom")
         st.space("stretch")
@@ -89,16 +89,7 @@ def mode_picks(view: View) -> None:
         texts.write('<h2 class="lab-label">Translation</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
-    how = {
-        "given": "The baseline’s tokens are fed in: how much less does it believe them?",
-        "again": "Tokens are chosen anew under the edits: what would it have said?",
-    }
-    if view.target is not None and not view.intervention:
-        texts.note("A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own.")
-    elif view.mode == "given" and not view.causal_mask:
-        texts.note("The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict.")
-    else:
-        texts.note(how[view.mode])
+    texts.note(what_if_texts.mode_note(view))
 
 
 def largest_step(analysis: Analysis, view: View) -> None:

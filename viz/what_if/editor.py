@@ -14,6 +14,7 @@ from model.inference.request import Request
 from viz import cache, state
 from viz.shared import controls, edit_list, texts
 from viz.view import View, unedited
+from viz.what_if import texts as what_if_texts
 from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def answer(view: View) -> None:
         return
     found = cache.experiment(view.experiment, _asked(view), view.device)
     question = next(known.question for known in EXPERIMENTS if known.name == view.experiment)
-    texts.measured(question, found.text)
+    what_if_texts.measured(question, found.text)
     if found.also is not None and found.also.source != view.source:
         label = controls.plain_label(f"The same for “{found.also.source}”")
         st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.also, view.experiment))

@@ -13,6 +13,7 @@ from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.heatmap_figures import attention_map, difference_map
 from viz.view import View
+from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -33,7 +34,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     which = "mean" if head is None else f"head{head + 1}"
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
         with column:
-            texts.write(f'<p class="lab-note">{texts.MAP_NAMES[name]}</p>')
+            texts.write(f'<p class="lab-note">{what_if_texts.MAP_NAMES[name]}</p>')
             if name == "difference" and not same:
                 texts.note("The tokens differ: nothing to subtract.")
                 continue
@@ -41,7 +42,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
             alt = texts.map_alt(before if name == "before" else after, site, head, "attention")
             if name == "difference":
-                alt = texts.difference_alt(after - before)
+                alt = what_if_texts.difference_alt(after - before)
             st.plotly_chart(figure, theme=None, key=f"whatif-{name}", config=config, alt=f"{name}: {alt}")
 
 

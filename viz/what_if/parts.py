@@ -17,6 +17,7 @@ from viz.shared.frame import Shown
 from viz.view import View, unedited
 from viz.what_if import controls as what_if_controls
 from viz.what_if import editor, maps, switchboard
+from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
@@ -85,7 +86,7 @@ def _what_happens(shown: Shown) -> None:
     texts.verdict(analysis)
     texts.sentence_notes(analysis.notes, shown.faults)
     if analysis.baseline is None:
-        texts.translation(base.translation, loaded.languages[1])
+        what_if_texts.translation(base.translation, loaded.languages[1])
     else:
         texts.both_translations(analysis, loaded, given=view.mode == "given")
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
@@ -99,7 +100,7 @@ def _what_happens(shown: Shown) -> None:
     )
     controls.step_slider(view, base.trace.outputs.labels)
     what_if_controls.largest_step(analysis, view)
-    texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
+    what_if_texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
 
 
 def _leaks(view: View, request: Request) -> None:
@@ -113,6 +114,6 @@ def _leaks(view: View, request: Request) -> None:
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return
         try:
-            texts.leak_report(cache.leak_test(request, view.device))
+            what_if_texts.leak_report(cache.leak_test(request, view.device))
         except ValueError as fault:
             texts.fault(str(fault))

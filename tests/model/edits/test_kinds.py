@@ -8,7 +8,7 @@ import pytest
 from edit_helpers import EXAMPLES, SWITCHED
 
 from model.edits.kinds import (
-    MAX_SEED,
+    MAX_POSITION_SEED,
     MAX_SHIFT,
     Ablate,
     Block,
@@ -24,7 +24,12 @@ from model.edits.kinds import (
 )
 
 PLACED = [code for code in EXAMPLES if code not in SWITCHED]
-EXTREMES = ["block_enc.12.1_128-127", "row_cross_128-128", f"source-positions_shuffled-{MAX_SEED}", "skip_dec.12.ff"]
+EXTREMES = [
+    "block_enc.12.1_128-127",
+    "row_cross_128-128",
+    f"source-positions_shuffled-{MAX_POSITION_SEED}",
+    "skip_dec.12.ff",
+]
 LABELS = Labels(("The", "cat", "</s>"), ("<s>", "Le"), ("Le", "chat"))
 REPEATED = Labels(("the", "dog", "sees", "the", "dog"), ("<s>", "le", "le", "le"), ("le", "le", "le", "</s>"))
 TEXTS = [  # code, text by numbers, text with LABELS where it is another

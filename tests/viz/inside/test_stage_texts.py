@@ -13,9 +13,10 @@ import unfold_helpers
 from unfold_helpers import MODELS, asked, shown
 
 from model.decoding.strategy import Decoding
+from model.format import figures
 from model.readings.unfold import unfold
 from model.trace import KINDS, Site
-from viz.inside.stage_texts import number, told
+from viz.inside.stage_texts import told
 
 EACH = pytest.mark.parametrize("name", MODELS)
 MARKUP = re.compile(r"[<>*`\n]|  ")
@@ -66,21 +67,21 @@ def stated(u, config) -> dict[str, list[str]]:
         "input": [str(u.site.layer + 1), str(config.d_model)],
         "qkv": [str(u.head + 1), str(width)],
         "rotate": [],
-        "products": [*place(dots.argmax()), number(dots.max()), *place(dots.argmin()), number(dots.min())],
-        "scale": [str(width), f"{math.sqrt(width):.2f}", number(spread[0]), number(spread[1])],
+        "products": [*place(dots.argmax()), figures(dots.max()), *place(dots.argmin()), figures(dots.min())],
+        "scale": [str(width), f"{math.sqrt(width):.2f}", figures(spread[0]), figures(spread[1])],
         "mask": [str(hidden), str(len(u.keys)), "0"] if hidden else [],
         "softmax": ["0", "1", *place(weights.argmax()), f"{weights.max():.3f}"],
         "mix": [str(u.head + 1)],
         "concatenate": [str(config.heads), str(u.head * width + 1), str((u.head + 1) * width), str(u.head + 1)],
-        "project": [*map(str, (config.d_model, u.head + 1)), number(norms["project"][u.head]), *ranks, str(config.heads)],
+        "project": [*map(str, (config.d_model, u.head + 1)), figures(norms["project"][u.head]), *ranks, str(config.heads)],
         "ff_inner": [f"{config.d_ff:,}", str(config.d_model)],
         "ff_output": [str(config.d_model)],
     }
     for stage in u.stages:
         if stage.name in ("residual", "ff_residual"):
-            found[stage.name] = [number(n) for n in (*norms[stage.name], np.linalg.norm(stage.tables[0].foot))]
+            found[stage.name] = [figures(n) for n in (*norms[stage.name], np.linalg.norm(stage.tables[0].foot))]
         elif "norm" in stage.name and config.norm == "layernorm":
-            found[stage.name] = [number(values[stage.name].mean()), number(values[stage.name].std())]
+            found[stage.name] = [figures(values[stage.name].mean()), figures(values[stage.name].std())]
         elif "norm" in stage.name:
             found[stage.name] = []
         elif stage.name == "ff_active":
@@ -165,10 +166,6 @@ def test_what_follows_is_told_as_it_is(make):
         assert "next" not in end("pre-norm", "ff_residual", kind=kind, layer=1)
         assert "next" not in end("post-norm", "ff_residual", kind=kind)
     assert end("pre-norm", "residual", kind="decoder", layer=1) == "Cross-attention comes next."
-
-
-def test_numbers_have_three_figures_and_a_minus():
-    assert [number(v) for v in (1.2345, -0.0456, 0.0, 12.0, 123.4)] == ["1.23", "−0.0456", "0", "12", "123"]
 
 
 def test_an_unknown_stage_has_no_words(make):

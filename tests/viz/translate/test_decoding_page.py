@@ -11,7 +11,7 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from viz import cache
-from viz.links import MAX_BRANCHES, SEPARATOR
+from viz.values import MAX_BRANCHES, SEPARATOR
 
 SENTENCE = "Seven owls sat on the roof."
 

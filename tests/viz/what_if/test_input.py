@@ -220,7 +220,7 @@ def texts_with_markup() -> None:
     import numpy as np
 
     from model.experiments.leaks import LeakReport
-    from viz.shared import texts
+    from viz.what_if import texts
 
     typed = "<script>1</script>"
     moved = np.ones((1, 2, 2), np.float32)

@@ -1,0 +1,43 @@
+"""Numbers as they are read: with a real minus, and no more figures than are meant. One place for all pages and answers."""
+
+from __future__ import annotations
+
+import math
+
+MINUS = "−"
+
+
+def decimal(value: float, places: int = 2) -> str:
+    """So many decimals: `−0.50`."""
+    return _minus(f"{value:.{places}f}")
+
+
+def signed(value: float, places: int = 2) -> str:
+    """A change, with its sign: `+0.50`, `−0.50`."""
+    return _minus(f"{value:+.{places}f}")
+
+
+def nats(value: float) -> str:
+    """A change of a log-probability; one that rounds to nothing has no sign."""
+    return signed(value) if abs(value) >= 0.005 else "0.00"
+
+
+def figures(value: float) -> str:
+    """Three significant figures, whole numbers from 1,000 on."""
+    return _minus(f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}")
+
+
+def short(value: float) -> str:
+    """Three significant figures, below 1 as many decimals; a dash for what is no number."""
+    if not math.isfinite(value):
+        return "–"
+    return _minus(f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}")
+
+
+def times(count: int) -> str:
+    """How often: `once`, `1,200 times`."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", MINUS)

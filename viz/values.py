@@ -1,0 +1,211 @@
+"""How values are written in a link and read from one: what may stand there, and the sentence for what may not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model.config import END, MAX_TOKENS
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import EditError
+
+MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
+SEPARATOR = "~"  # between the edits of a link, and between its branches
+MAX_EDITS = 200
+MAX_BRANCHES = 8
+MAX_WORD = 60  # characters
+
+
+@dataclass(frozen=True)
+class Value:
+    """`read` makes the value of a text, or raises ValueError with what is expected; `write` makes the text again."""
+
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+
+
+class PartlyRead(ValueError):
+    """Some of a text holds, `value`; for the rest there is a sentence each."""
+
+    def __init__(self, value: Any, faults: list[str]) -> None:
+        super().__init__(*faults)
+        self.value, self.faults = value, faults
+
+
+def number(low: int, high: int) -> Value:
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 7 and low <= int(text) <= high):
+            raise ValueError(f"a whole number from {low} to {high}")
+        return int(text)
+
+    return Value(read)
+
+
+def even(low: int, high: int) -> Value:
+    def read(text: str) -> int:
+        expected = f"an even number from {low} to {high}"
+        try:
+            found = number(low, high).read(text)
+        except ValueError:
+            raise ValueError(expected) from None
+        if found % 2:
+            raise ValueError(expected)
+        return found
+
+    return Value(read)
+
+
+def number_or(word: str, low: int, high: int) -> Value:
+    """A word that stands for None, or a number."""
+
+    def read(text: str) -> int | None:
+        try:
+            return None if text == word else number(low, high).read(text)
+        except ValueError as expected:
+            raise ValueError(f"{word} or {expected}") from None
+
+    return Value(read, lambda found: word if found is None else str(found))
+
+
+def decimal(low: float, high: float, above: bool = False) -> Value:
+    """A number from `low` (or above it) to `high`."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text) if len(text) < 25 and text.isascii() and "_" not in text else math.nan
+        except ValueError:
+            value = math.nan
+        if not (low < value <= high or (value == low and not above)):
+            raise ValueError(f"a number above {low:g}, up to {high:g}" if above else f"a number from {low:g} to {high:g}")
+        return value
+
+    return Value(read, _shortest)
+
+
+def zero_or_decimal(low: float, high: float) -> Value:
+    """Zero, or a number from `low` to `high`."""
+
+    def read(text: str) -> float:
+        expected = f"0, or a number from {low:g} to {high:g}"
+        try:
+            value = decimal(0, high).read(text)
+        except ValueError:
+            raise ValueError(expected) from None
+        if 0 < value < low:
+            raise ValueError(expected)
+        return value
+
+    return Value(read, _shortest)
+
+
+def _shortest(value: float) -> str:
+    """A number as short as it can be without becoming another."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def choice(*names: str) -> Value:
+    """One of some names."""
+    return one_of(lambda: names)
+
+
+def one_of(names: Callable[[], Sequence[str]]) -> Value:
+    """One of the names that there are when a link is read: what is registered later counts."""
+
+    def read(text: str) -> str:
+        if text not in names():
+            raise ValueError(" or ".join(names()))
+        return text
+
+    return Value(read)
+
+
+def switch(on: str, off: str | None = None) -> Value:
+    """True or false, by a word for each; without a word for false it cannot be asked for."""
+    words = {word: value for word, value in ((on, True), (off, False)) if word is not None}
+    return Value(lambda text: words[choice(*words).read(text)], lambda value: on if value else str(off))
+
+
+def text(longest: int, expected: str) -> Value:
+    """A text of at most so many characters."""
+
+    def read(found: str) -> str:
+        if len(found) > longest:
+            raise ValueError(expected)
+        return found
+
+    return Value(read)
+
+
+def name() -> Value:
+    """The name of a folder or of an experiment, which leads nowhere else."""
+
+    def read(found: str) -> str:
+        if not found.replace("-", "").replace("_", "").replace(".", "").isalnum() or found.startswith("."):
+            raise ValueError("the name of a checkpoint")
+        return found
+
+    return Value(read)
+
+
+def together(expected: str, *parts: Value) -> Value:
+    """Several values with `_` between, each read as it would be alone."""
+
+    def read(found: str) -> tuple:
+        texts = found.split("_")
+        if len(texts) != len(parts):
+            raise ValueError(f"{expected} with _ between")
+        return tuple(part.read(each) for part, each in zip(parts, texts, strict=True))
+
+    return Value(read, lambda values: "_".join(part.write(each) for part, each in zip(parts, values, strict=True)))
+
+
+def edits() -> Value:
+    """The codes of edits; PartlyRead names those that cannot be made, and keeps the others."""
+
+    def read(found: str) -> Intervention:
+        made, faults = BASELINE, []
+        for code in found.split(SEPARATOR)[:MAX_EDITS]:
+            try:
+                if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
+                    raise EditError(f"“{code[:40]}” is a second window; expected one.")
+                made = made.with_edit(code)
+            except EditError as wrong:
+                faults.append(f"{wrong} The link's “{code[:40]}” is left out.")
+        if found.count(SEPARATOR) >= MAX_EDITS:
+            faults.append(f"A link carries at most {MAX_EDITS} edits; the rest is left out.")
+        if faults:
+            raise PartlyRead(made, faults)
+        return made
+
+    return Value(read, lambda made: SEPARATOR.join(code for code, _ in made.parts()))
+
+
+def path() -> Value:
+    """Tokens by their numbers, with a dash between."""
+
+    def read(found: str) -> tuple[int, ...]:
+        parts = found.split("-")
+        known = all(p.isascii() and p.isdigit() and len(p) < 7 and int(p) >= END for p in parts)
+        if not known or len(parts) > MAX_TOKENS or str(END) in parts[:-1]:
+            raise ValueError(f"up to {MAX_TOKENS} numbers of tokens with a dash between, </s> at the end alone")
+        return tuple(map(int, parts))
+
+    return Value(read, lambda ids: "-".join(map(str, ids)))
+
+
+def paths() -> Value:
+    """Several beginnings of a translation."""
+
+    def read(found: str) -> tuple[tuple[int, ...], ...]:
+        parts = found.split(SEPARATOR)
+        if len(parts) > MAX_BRANCHES:
+            raise ValueError(f"at most {MAX_BRANCHES} branches")
+        branches = tuple(dict.fromkeys(map(path().read, parts)))
+        if any(len(branch) >= MAX_TOKENS for branch in branches):
+            raise ValueError(f"branches of fewer than {MAX_TOKENS} tokens")
+        return branches
+
+    return Value(read, lambda branches: SEPARATOR.join(map(path().write, branches)))

@@ -1,0 +1,129 @@
+"""What the page What if says in words: what the edits did to a step and to the whole, and what the leak test found."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from model.inference.predictions import kl_divergence, moves
+from viz.shared import texts
+
+if TYPE_CHECKING:
+    from model.experiments.leaks import LeakReport
+    from model.inference.analysis import Analysis
+    from model.text.tokenizer import Tokenizer
+    from model.trace import View as Map
+    from viz.view import View
+
+MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
+
+
+def translation(text: str, language: str) -> None:
+    """A translation in a line of its own."""
+    texts.write(f'<p class="lab-translation" lang="{texts.language_code(language)}">{html.escape(text) or texts.EMPTY}</p>')
+
+
+def measured(question: str, found: str) -> None:
+    """A question and the answer that was measured."""
+    texts.write(f'<div class="lab-answer" role="status"><b>{html.escape(question)}</b> {html.escape(found)}</div>')
+
+
+def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
+    """One step: KL(baseline || edited), and the candidates that gain and lose the most."""
+    base = analysis.baseline
+    trace = (base or analysis).trace
+    pair = f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"
+    title = f'<h3 class="lab-label">Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
+    if base is None:
+        texts.write(f"{title}</h3>")
+        texts.note("Without an edit nothing gains and nothing loses.")
+        return
+    if step >= analysis.comparable:
+        texts.write(f"{title}</h3>")
+        texts.note("The prefixes differ here: no comparison.")
+        return
+    before, after = base.trace.log_probs[step], analysis.trace.log_probs[step]
+    kl = float(kl_divergence(before[None], after[None])[0])
+    columns = []
+    for name, hue, rows in zip(("Gains", "Losses"), ("gain", "loss"), moves(before, after), strict=True):
+        lines = "".join(
+            f'<li><span class="lab-mono">{html.escape(tokenizer.piece(m.id))}</span>'
+            f'<b class="{hue}">{m.before:.3f} → {m.after:.3f}</b></li>'
+            for m in rows
+            if abs(m.after - m.before) >= 0.0005
+        )
+        columns.append(f"<div><span>{name}</span><ul>{lines or '<li>none</li>'}</ul></div>")
+    meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this token"
+    texts.write(
+        f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
+        f'<div class="lab-moves">{"".join(columns)}</div>'
+    )
+
+
+def leak_report(report: LeakReport) -> None:
+    """What moved although it must not, in words."""
+    layers, steps = report.later.shape[:2]
+    leaks = report.leaks
+    if report.made_up:
+        texts.note(f"The translation is too short to test on: {steps - 1} other tokens stand in for it.")
+    if not leaks:
+        texts.note(f"No leak: of {steps} tokens, changing a later one moves no earlier position, at any of {layers} layers.")
+    else:
+        layer, j, i = min(leaks)
+        texts.note(
+            f"Leak: {len(leaks)} times an earlier position moves. First: changing “{report.labels[j]}” (position {j + 1}) "
+            f"moves “{report.labels[i]}” (position {i + 1}) at decoder layer {layer + 1}, by "
+            f"{report.later[layer, j, i]:.1%} of the largest entry.",
+            warn=True,
+        )
+    if not report.padding_leaks:
+        texts.note(
+            f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder."
+        )
+    else:
+        stack, layer, _ = report.padding_leaks[0]
+        places = len({(name, i) for name, _, i in report.padding_leaks})
+        texts.note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+    rows = [
+        f"<tr><th>{html.escape(label)}</th>"
+        + "".join(_moved(report.first_layer(j, i), i < j) for i in range(steps))
+        + "</tr>"
+        for j, label in enumerate(report.labels)
+        if j
+    ]
+    head = "".join(f"<th><span>{html.escape(label)}</span></th>" for label in report.labels)
+    texts.write(
+        '<details class="lab-details"><summary>Which position moves at which layer</summary>'
+        "<p>A row: the token that was changed. A column: the position that moves, with the first layer at which it does; "
+        "· does not move, a box must not.</p>"
+        f'<div class="lab-scroll"><table><tr><td></td>{head}</tr>{"".join(rows)}</table></div></details>'
+    )
+
+
+def _moved(layer: int | None, forbidden: bool) -> str:
+    shown = "·" if layer is None else layer + 1
+    return f'<td class="{"bad" if layer is not None and forbidden else ""}">{shown}</td>'
+
+
+def difference_alt(change: Map) -> str:
+    """A difference of two maps in words."""
+    i, j = divmod(int(abs(change.values).argmax()), change.values.shape[1])
+    return f"the largest change, {change.values[i, j]:+.3f}, is {change.queries[i]} looking at {change.keys[j]}."
+
+
+def reach(view: View) -> dict[str, str]:
+    """How far a click on the mask may reach, by the scope's name."""
+    head = "mean" if view.head is None else view.head
+    return {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
+
+
+def mode_note(view: View) -> str:
+    """What can be told of the edits, given the target or decoded again."""
+    if view.target is not None and not view.intervention:
+        return "A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own."
+    if view.mode == "given" and not view.causal_mask:
+        return "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+    return {
+        "given": "The baseline’s tokens are fed in: how much less does it believe them?",
+        "again": "Tokens are chosen anew under the edits: what would it have said?",
+    }[view.mode]
