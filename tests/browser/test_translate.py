@@ -142,7 +142,9 @@ def test_both_themes_reach_the_page_the_timeline_and_the_maps(visit):
     page.locator("[data-testid=stMainMenu]").click()
     page.locator("[data-testid=stMainMenuPopover]").get_by_text("dark_mode").locator("..").click()
     page.keyboard.press("Escape")
-    page.wait_for_function("dark => getComputedStyle(document.querySelector('.stApp')).backgroundColor === dark", arg=DARK[0])
+    page.wait_for_function(
+        "dark => getComputedStyle(document.querySelector('.stApp')).backgroundColor === dark", arg=DARK[0]
+    )
     idle(page)
     assert colours(page) == DARK
     assert query(page) == {"step": "3"}
