@@ -96,7 +96,7 @@ def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
         page.goto(lab + "/" + where)
-        page.locator(ready).first.wait_for()
+        page.locator(ready).first.wait_for(state="attached")
         idle(page)
         return page
 
