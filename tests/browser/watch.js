@@ -3,15 +3,18 @@
 (() => {
   const SHORT = 1000; // ms: longer timers are not waited for
   const LOST = 5000; // ms: two requests may be answered by one run
+  const AFTER = 3000; // ms: what is set later follows from nothing that was done; some scripts ask again and again
   const FRAMES = 3; // in a row, with nothing under way
   const SCRIPT_FINISHED = 6, NEW_SESSION = 4, RERUN_SCRIPT = 11, EARLY_FOR_RERUN = 2; // of Streamlit's messages
   const BUSY = "[data-testid=stStatusWidget], [data-stale=true], [data-testid=stSkeleton], [data-testid=stSpinner]";
-  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, timers: new Map(), calm: 0 });
+  const lab = (window.lab = { sent: 0, owed: 0, runs: 0, running: false, heard: 0, cause: 0, timers: new Map(), calm: 0 });
+  const INPUT = ["keydown", "keyup", "pointerdown", "pointerup", "click", "mousemove", "input", "popstate", "resize"];
+  for (const name of INPUT) window.addEventListener(name, () => { lab.cause = performance.now(); }, true);
 
   const { setTimeout: later, clearTimeout: never } = window;
   window.setTimeout = (call, ms = 0, ...words) => {
     const id = later(() => { lab.timers.delete(id); call(...words); }, ms);
-    if (ms <= SHORT) lab.timers.set(id, ms);
+    if (ms <= SHORT && performance.now() - Math.max(lab.cause, lab.heard) < AFTER) lab.timers.set(id, { ms, call });
     return id;
   };
   window.clearTimeout = (id) => { lab.timers.delete(id); never(id); };
@@ -60,7 +63,7 @@
     if (!lab.runs) found.push("the first run");
     if (lab.running) found.push("a run");
     if (lab.owed && performance.now() - lab.heard < LOST) found.push("a request");
-    if (lab.timers.size) found.push(`timers of ${[...lab.timers.values()]} ms`);
+    for (const { ms, call } of lab.timers.values()) found.push(`a timer of ${ms} ms: ${String(call).slice(0, 80)}`);
     if (document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning") found.push("the app's state");
     const busy = document.querySelector(BUSY);
     if (busy) found.push(busy.outerHTML.slice(0, 80));
@@ -81,7 +84,7 @@
     for (const key of keys) {
       document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true }));
       await new Promise(requestAnimationFrame);
-      pauses += performance.now() - last >= rest;
+      pauses += performance.now() - last >= rest - 20;
       last = performance.now();
     }
     return [lab.sent - before, pauses];
