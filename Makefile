@@ -1,16 +1,19 @@
 # make run   sets everything up and opens the lab
-# make test  sets everything up and runs every check, browser tests in a real Chromium included
+# make check sets everything up and runs the linter and all tests but those in a browser
+# make test  the same, and the tests in a real Chromium
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: run test lint browser screenshots
+.PHONY: run check test lint browser screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
-test: lint browser
-	$(VENV)/bin/python -m pytest -n 2 --ignore tests/browser
-	$(VENV)/bin/python -m pytest -n 3 tests/browser
+check: lint
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
+
+test: check browser
+	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -77,6 +77,11 @@ def everywhere(checkpoint: Checkpoint, analysis: Analysis):
                 yield unfold(checkpoint, analysis, site, head, query)
 
 
+def some(u: Unfolded) -> bool:
+    """True for a third of all that is unfolded: every query of every site, at one head or another."""
+    return (u.query + u.site.layer + u.head) % 3 == 0
+
+
 def modules(checkpoint: Checkpoint, site: Site):
     """The attention of a site, its residual connection, the layer's feed-forward network and the residual of that."""
     model = checkpoint.model

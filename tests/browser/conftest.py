@@ -7,13 +7,15 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FLAGS = [
@@ -26,7 +28,8 @@ FLAGS = [
     "--disable-sync",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-TIMEOUT = 30_000  # ms
+TIMEOUT = 180_000  # ms
+WATCH = Path(__file__).with_name("watch.js")
 
 
 def start_server() -> tuple[subprocess.Popen, str]:
@@ -37,15 +40,25 @@ def start_server() -> tuple[subprocess.Popen, str]:
     command = [sys.executable, "-m", "viz.server", "--port", str(port)]
     server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
     url = f"http://127.0.0.1:{port}"
-    for _ in range(240):
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
         assert server.poll() is None, f"the server ended with status {server.returncode}"
         try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1):
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60):
                 return server, url
         except OSError:
-            time.sleep(0.25)
+            threading.Event().wait(0.25)
+    stop(server)
+    raise AssertionError("the server did not answer within five minutes")
+
+
+def stop(server: subprocess.Popen) -> None:
     server.terminate()
-    raise AssertionError("the server did not answer within a minute")
+    try:
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait(60)
 
 
 def launch(playwright) -> Browser:
@@ -58,8 +71,7 @@ def launch(playwright) -> Browser:
 def lab() -> Iterator[str]:
     server, url = start_server()
     yield url
-    server.terminate()
-    server.wait(10)
+    stop(server)
 
 
 @pytest.fixture(scope="session")
@@ -72,20 +84,20 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a query in a fresh browser profile, waits for the translation, and fails on any error of the page's scripts."""
+    """Opens a query in a fresh browser profile, waits until it stands, and fails on any error of the page's scripts."""
     contexts, errors = [], []
 
-    def opened(query: str = "", *, wait: bool = True, **options) -> Page:
+    def opened(where: str = "", *, ready: str = ".timeline .said", **options) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}} | options)
         context.set_default_timeout(TIMEOUT)
         contexts.append(context)
+        context.add_init_script(path=WATCH)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
-        page.goto(lab + "/" + query)
-        if wait:
-            page.locator(".timeline .said").wait_for()
-            idle(page)
+        page.goto(lab + "/" + where)
+        page.locator(ready).first.wait_for(state="attached")
+        idle(page)
         return page
 
     yield opened
@@ -95,14 +107,47 @@ def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
 
 
 def idle(page: Page) -> None:
-    """Waits until the server has finished its run and the browser has drawn it."""
-    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget],[data-stale=true]')")
-    page.wait_for_timeout(150)
-    page.wait_for_function("() => !document.querySelector('[data-testid=stStatusWidget],[data-stale=true]')")
+    """Waits until nothing is under way: no run of the app, no event that a key or a click has yet to send, no movement."""
+    try:
+        page.wait_for_function("() => lab.idle()")
+    except TimeoutError as fault:
+        raise AssertionError(f"still under way: {page.evaluate('lab.under_way()')}") from fault
+
+
+def sent(page: Page) -> int:
+    """How many frames the page has sent since it was loaded."""
+    return page.evaluate("lab.sent")
+
+
+def walk(page: Page, *keys: str, rest: int = 300) -> tuple[int, int]:
+    """Presses a key a frame: how many frames were sent meanwhile, and how often the machine rested long enough for one."""
+    made, pauses = page.evaluate("([keys, rest]) => lab.walk(keys, rest)", [keys, rest])
+    return made, pauses
+
+
+def query(page: Page) -> dict[str, str]:
+    """What stands in the address."""
+    return {name: values[0] for name, values in parse_qs(link(page)).items()}
+
+
+def link(page: Page) -> str:
+    return page.evaluate("location.search.slice(1)")
 
 
 def translation(page: Page) -> str:
     return page.locator(".timeline .said").inner_text().strip()
+
+
+def sideways(page: Page) -> int:
+    """How many pixels the page is wider than the window, or its content than its part of the window."""
+    whole = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    main = page.locator("[data-testid=stMain]")
+    return max(whole, main.evaluate("main => main.scrollWidth - main.clientWidth"))
+
+
+def resize(page: Page, width: int, height: int = 800) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    idle(page)
 
 
 def type_sentence(page: Page, text: str) -> None:
@@ -110,12 +155,10 @@ def type_sentence(page: Page, text: str) -> None:
     box = page.get_by_role("textbox", name="Sentence to translate")
     box.fill(text)
     box.press("Enter")
-    page.wait_for_timeout(400)
     idle(page)
 
 
 def switch(page: Page, name: str) -> None:
     """Flips a switch by its name."""
     page.locator("label", has=page.get_by_role("switch", name=name)).click()
-    page.wait_for_timeout(400)
     idle(page)

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 from model.inference.request import Request
 from model.trace import Site
-from tests.browser.conftest import idle
 from viz import cache
 from viz.view import FIRST_SENTENCE
 
-REST = 300  # ms
+READY = ".stages .stage h2"
 LONG = "?split=off&text=" + quote("word " * 126)
-
-
-def query(page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
-
-
-def ready(page):
-    """The page once the head is unfolded and nothing runs."""
-    page.locator(".stages .stage h2").wait_for()
-    idle(page)
-    return page
-
-
-def settled(page) -> None:
-    page.wait_for_timeout(REST + 200)
-    idle(page)
 
 
 def at(page) -> int:

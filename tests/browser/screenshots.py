@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.conftest import TIMEOUT, idle, launch, start_server
+from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
 OWN = "L'animal n'a pas traversé la route car il était fatigué."
@@ -56,16 +56,15 @@ def main(folder: Path) -> None:
             browser = launch(playwright)
             for name, (query, scheme, width, height) in VIEWS.items():
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.add_init_script(path=WATCH)
                 page.goto(url + "/" + query)
                 page.locator(READY).first.wait_for(timeout=TIMEOUT)
                 idle(page)
-                page.wait_for_timeout(1000)
                 page.screenshot(path=folder / f"{name}.png")
                 page.close()
             browser.close()
     finally:
-        server.terminate()
-        server.wait(10)
+        stop(server)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.inside import REST, at, query, ready, settled, title, unfolded, value, where
+from tests.browser.conftest import idle, link, query, sent, walk
+from tests.browser.inside import READY, at, title, unfolded, value, where
 
 # What the server says arrives later, by window.lag milliseconds.
 SLOW = """(() => {
@@ -23,36 +23,10 @@ SLOW = """(() => {
 
 @pytest.fixture
 def opened(visit):
-    return lambda link="", **options: ready(visit("inside" + link, wait=False, **options))
-
-
-def listen(page) -> list:
-    """What the page sends from now on."""
-    sent = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    page.reload()
-    page.locator(".stages .stage h2").wait_for()
-    settled(page)
-    sent.clear()
-    return sent
+    return lambda link="", **options: visit("inside" + link, ready=READY, **options)
 
 
 # -- walking ---------------------------------------------------------------------------------------------------------------
-
-
-def keys(page) -> None:
-    for key in (
-        "ArrowRight",
-        "ArrowRight",
-        "ArrowRight",
-        "ArrowLeft",
-        "End",
-        "Home",
-        "ArrowRight",
-        "ArrowRight",
-        "ArrowRight",
-    ):
-        page.keyboard.press(key)
 
 
 def clicks(page) -> None:
@@ -62,105 +36,82 @@ def clicks(page) -> None:
 
 def slider(page) -> None:
     page.locator(".range").focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
+    for key in ("Home", *["ArrowRight"] * 3):
+        page.keyboard.press(key)
 
 
 def arrows(page) -> None:
-    for name in ("Next stage", "Next stage", "Stage before", "Next stage", "Next stage"):
+    for name in ("Next stage", "Next stage", "Stage before", "Next stage"):
         page.get_by_role("button", name=name).click()
 
 
-@pytest.mark.parametrize("walk", [keys, clicks, slider, arrows])
-def test_walking_makes_no_frame_and_one_event_when_it_rests(opened, walk):
+def test_walking_makes_no_frame_and_one_event_when_it_rests(opened):
     page = opened()
-    sent, first = listen(page), title(page)
-    shown = page.evaluate("performance.now()")
-    walk(page)
+    before, first = sent(page), title(page)
+    made, pauses = walk(page, *["ArrowRight"] * 3, "ArrowLeft", "End", "Home", *["ArrowRight"] * 3)
     assert at(page) == 4 and title(page) != first
-    if page.evaluate("performance.now()") - shown < REST:
-        assert sent == []
-    page.wait_for_timeout(REST + 100)
-    assert len(sent) <= (1 if walk in (keys, slider) else 5)  # between two clicks it may rest
-    settled(page)
+    assert made <= pauses
+    idle(page)
+    assert 1 <= sent(page) - before <= 1 + pauses
+    assert query(page)["stage"] == "4" and at(page) == 4
+
+
+@pytest.mark.parametrize("walk_by", [clicks, slider, arrows])
+def test_the_other_ways_to_walk_lead_there_too(opened, walk_by):
+    page = opened("?stage=2")
+    walk_by(page)
+    assert at(page) == 4
+    idle(page)
     assert query(page)["stage"] == "4" and at(page) == 4
     assert page.locator(".rail [aria-current=step]").inner_text().endswith(title(page))
     assert page.locator(".range").input_value() == "4"
 
 
-def test_one_move_is_one_frame_after_it_rests(opened):
-    page = opened()
-    sent = listen(page)
-    page.evaluate("""() => { for (let n = 0; n < 6; n++) document.dispatchEvent(
-        new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true, composed: true, cancelable: true})) }""")
-    assert at(page) == 7
-    page.wait_for_timeout(REST - 150)
-    assert sent == []
-    settled(page)
-    assert len(sent) == 1
-    assert query(page)["stage"] == "7"
-
-
-def test_six_quick_presses_arrive_and_stay(opened):
-    page = opened()
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-    for _ in range(10):
-        assert at(page) == 7
-        page.wait_for_timeout(120)
-    assert query(page)["stage"] == "7"
-
-
-@pytest.mark.parametrize("first", ["walk", "who asks", "head"])
-def test_a_slow_server_never_takes_a_move_back(opened, first):
+def test_a_slow_server_never_takes_a_move_back(opened):
     """Moves that are made while a run is on its way stay, whatever has begun the run."""
     page = opened("?stage=3")
     page.context.add_init_script(SLOW)
     page.reload()
-    page.locator(".stages .stage h2").wait_for()
-    settled(page)
+    idle(page)
     page.evaluate("window.lag = 600")
-    if first == "walk":
+    for first in ("walk", "who asks", "head"):
+        before = sent(page)
+        if first == "walk":
+            page.keyboard.press("ArrowRight")
+            page.wait_for_function("before => lab.sent > before", arg=before)
+        else:
+            page.locator(".chip").nth(4).click() if first == "who asks" else page.get_by_role("radio", name="5").click()
+            page.locator(".stage h2").click()
+        start, seen = at(page), []
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(REST + 100)
-    else:
-        page.locator(".chip").nth(4).click() if first == "who asks" else page.get_by_role("radio", name="5").click()
-        page.locator(".stage h2").click()
-    start, seen = at(page), []
-    page.keyboard.press("ArrowRight")
-    for _ in range(20):
-        seen.append(at(page))
-        page.wait_for_timeout(100)
-    assert set(seen) == {start + 1}
-    assert query(page)["stage"] == str(start + 1)
+        while not page.evaluate("lab.idle()"):
+            seen.append(at(page))
+        assert set(seen) == {start + 1}, first
+        assert query(page)["stage"] == str(start + 1)
 
 
 def test_a_fresh_browser_shows_the_same(opened):
     page = opened("?kind=cross&layer=2&head=5&step=4")
     for _ in range(7):
         page.keyboard.press("ArrowRight")
-    settled(page)
-    other = opened("?" + urlsplit(page.url).query)
+    idle(page)
+    other = opened("?" + link(page))
     assert (where(other), at(other), title(other)) == (where(page), at(page), title(page))
     for part in (".sentence", ".code", ".shapes", ".formula"):
         assert other.locator(part).inner_text() == page.locator(part).inner_text()
     painted = "canvas => canvas.toDataURL()"
     assert other.locator(".cells canvas").first.evaluate(painted) == page.locator(".cells canvas").first.evaluate(painted)
-    page.reload()
-    page.locator(".stages .stage h2").wait_for()
-    settled(page)
-    assert (at(page), title(page)) == (at(other), title(other))
 
 
 def test_the_back_button_leads_to_the_stage_of_its_link(opened):
     page, links = opened(), []
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-        settled(page)
+        idle(page)
         links.append(query(page).get("stage", "1"))
     assert links == ["2", "3", "4"]
     page.go_back()
-    settled(page)
+    idle(page)
     assert str(at(page)) == query(page).get("stage", "1")
 
 
@@ -168,22 +119,24 @@ def test_chips_choose_who_asks(opened):
     page = opened("?stage=3")
     for number, name in ((4, "token"), (1, "token")):
         page.locator(".chip").nth(number - 1).click()
-        settled(page)
+        idle(page)
         assert query(page).get(name, "1") == str(number)
         assert page.locator(".chip").nth(number - 1).get_attribute("aria-pressed") == "true"
         assert f"“{page.locator('.chip').nth(number - 1).inner_text()}” asks" in page.locator(".sentence").inner_text()
         assert at(page) == 3
     page = opened("?kind=cross&stage=3")
     page.locator(".chip").nth(4).click()
-    settled(page)
+    idle(page)
     assert query(page)["step"] == "5" and "→" in where(page)[3]
+    page.keyboard.press("ArrowRight")  # the keys walk on after a click
+    assert at(page) == 4
 
 
 def test_the_way_goes_on_through_the_layers(opened):
     page, way = opened("?kind=decoder&layer=3&step=2&stage=11"), []
     while (on := page.locator(".next")).count():
         on.click()
-        settled(page)
+        idle(page)
         assert at(page) == 1
         way.append(where(page)[:2])
         page.keyboard.press("End")
@@ -194,17 +147,15 @@ def test_the_way_goes_on_through_the_layers(opened):
 # -- reading ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["cross"])
-def test_every_cell_tells_its_exact_value_and_hovering_sends_nothing(opened, kind):
-    name = "token" if kind == "encoder" else "step"
-    page, checked = opened(f"?kind={kind}&layer=2&head=3&{name}=4"), 0
-    sent, stages = listen(page), unfolded(kind, 2, 3, 4).stages
+def test_cells_tell_their_exact_values_and_hovering_sends_nothing(opened):
+    page, checked = opened("?kind=cross&layer=2&head=3&step=4"), 0
+    stages = unfolded("cross", 2, 3, 4).stages
     for number, stage in enumerate(stages, 1):
         if number % 3 != 1:  # the first of each three will do
             continue
         page.locator(".rail li button").nth(number - 1).click()
-        settled(page)
-        sent.clear()
+        idle(page)
+        before = sent(page)
         for box, table in zip(page.locator(".cells").all(), [t for t in stage.tables if t.values.shape[1] > 2], strict=True):
             size = box.locator("canvas").bounding_box()
             for across, down in ((0.31, 0.35), (0.62, 0.5)):
@@ -225,9 +176,9 @@ def test_every_cell_tells_its_exact_value_and_hovering_sends_nothing(opened, kin
                     assert total == (table.total_name or "weight")
                     assert f"{value(summed):.6e}" in [f"{table.totals[n]:.6e}" for n in rows]
                 checked += 1
-    page.wait_for_timeout(REST + 100)
+        idle(page)
+        assert sent(page) == before
     assert checked > 4
-    assert sent == []
 
 
 def test_scores_and_weights_are_read_as_numbers(opened):
@@ -244,10 +195,3 @@ def test_scores_and_weights_are_read_as_numbers(opened):
     assert title(page) == "Softmax"
     exact = [value(b.get_attribute("title")) for b in page.locator(".bars b[title]").all()]
     assert exact == pytest.approx(weights.values[:4, 0].tolist(), rel=1e-6) and sum(exact) == pytest.approx(1)
-
-
-def test_the_lines_of_code_are_those_of_the_program(opened):
-    page = opened("?stage=4")
-    assert page.locator(".code").inner_text().replace("\xa0", " ").split("\n")[0] == "attention.py · attention"
-    assert "products = query @ key.transpose(-2, -1)" in page.locator(".code").inner_text()
-    assert page.locator(".shapes").inner_text() == "products [B,H,T,S] = [1, 8, 14, 14]"

@@ -22,10 +22,8 @@ ODD = [
     "<img src=x onerror=alert(1)>",
     "</s> <pad> <s>",
     "&lt;b&gt; &quot;owls&quot; \"'\\",
-    "**bold** $x^2$ :owl: [a](b) `c`",
-    "%{z} {0} %s",
-    "e\u0301\u0301\u0301",
-    "日本語",
+    "**bold** $x^2$ :owl: [a](b) `c` %{z} {0} %s",
+    "e\u0301\u0301\u0301 日本語",
     ".",
     "\u200b",
 ]
@@ -88,7 +86,7 @@ def test_every_kind_of_text_is_escaped():
     assert not any("<script" in piece for piece in pieces)
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\t"])
+@pytest.mark.parametrize("text", ["", " \t "])
 def test_a_blank_sentence_gets_one_sentence_and_keeps_the_box(text):
     lab = Lab().type(text)
     assert lab.box == text

@@ -63,14 +63,14 @@ def together(ask, count: int = MANY) -> list:
     start = threading.Barrier(count)
 
     def visitor(number: int):
-        start.wait(10)
+        start.wait(60)
         try:
             return ask(number)
         except Exception as fault:
             return fault
 
     with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(visitor, range(count), timeout=30))
+        return list(pool.map(visitor, range(count), timeout=120))
 
 
 @pytest.mark.parametrize("name", ["analyse", "mask_effects"])
@@ -88,7 +88,7 @@ def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
     def compute(checkpoint, request):
-        meeting.wait(10)
+        meeting.wait(60)
         return SimpleNamespace(nbytes=1, request=request)
 
     monkeypatch.setattr(inference, "analyse", compute)

@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 import unfold_helpers
-from unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded
+from unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded, some
 
-from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding
 from model.inference.analysis import Analysis
 from model.readings.unfold import unfold
@@ -54,10 +53,6 @@ POSITIONS = {  # how an edit of the source's positions changes the position of a
 TARGETS = {"given": {"target": TARGET}, "again": {"target": None, "decoding": Decoding(limit=6)}}
 
 
-def flagged(checkpoint: Checkpoint, analysis: Analysis) -> set[tuple[str, str, int, int, int]]:
-    return {(s.name, *u.site, u.head, u.query) for u in everywhere(checkpoint, analysis) for s in u.stages if s.edited}
-
-
 def expected(analysis: Analysis, stages) -> set[tuple[str, str, int, int, int]]:
     last = len(analysis.whole.outputs) - 1
     return {
@@ -72,35 +67,28 @@ def expected(analysis: Analysis, stages) -> set[tuple[str, str, int, int, int]]:
     }
 
 
-@pytest.mark.parametrize("code", FLAGS)
-@pytest.mark.parametrize(("name", "mode"), [("pre-norm", "given"), ("pre-norm", "again"), ("post-norm", "given")])
-def test_a_stage_is_edited_where_and_only_where_an_edit_changes_it(make, name, code, mode):
+STAGES = FLAGS | {code: {"mask": places} for code, places in MASKED.items()}
+MADE = [("pre-norm", "again"), ("post-norm, modern", "given")]  # by turns
+CODES = [(code, *MADE[n % 2]) for n, code in enumerate([*STAGES, *POSITIONS])]
+
+
+@pytest.mark.parametrize(("code", "name", "mode"), CODES)
+def test_an_edit_shows_where_and_only_where_it_changes_a_stage_and_all_else_follows(make, code, name, mode):
     checkpoint = make(name)
     analysis = asked(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
-    assert flagged(checkpoint, analysis) == expected(analysis, FLAGS[code])
-    assert bool(FLAGS[code]) == bool(expected(analysis, FLAGS[code]))
-
-
-@pytest.mark.parametrize("code", MASKED)
-def test_a_mask_is_edited_where_and_only_where_an_edit_changes_it(make, code):
-    checkpoint = make("pre-norm")
-    analysis = asked(checkpoint, code, pad=2)
-    assert flagged(checkpoint, analysis) == expected(analysis, {"mask": MASKED[code]})
-
-
-@pytest.mark.parametrize("code", [*FLAGS, *MASKED, *POSITIONS])
-@pytest.mark.parametrize(("name", "mode"), [("pre-norm", "again"), ("post-norm, modern", "given")])
-def test_under_an_edit_all_else_still_follows(make, name, code, mode):
-    checkpoint = make(name)
-    analysis = asked(checkpoint, code, mode=mode, pad=2, **TARGETS[mode])
-    records, whole = recorded(checkpoint, analysis), analysis.whole
+    records, whole, flagged = recorded(checkpoint, analysis), analysis.whole, set()
     for u in everywhere(checkpoint, analysis):
-        follow(checkpoint, u, scaling=code != "scaling-off", turn=POSITIONS.get(code, int))
+        flagged |= {(stage.name, *u.site, u.head, u.query) for stage in u.stages if stage.edited}
         found = u["softmax"].tables[0].values[:, 0]
         np.testing.assert_allclose(found, whole.patterns[u.site][u.head, u.query], atol=1e-6)
         np.testing.assert_array_equal(u["mask"].tables[0].allowed, whole.mask(u.site, u.head)[u.query])
         np.testing.assert_allclose(u["mix"].tables[0].foot, records[u.site]["z"][u.head, u.query], **CLOSE)
         np.testing.assert_allclose(last_row(u), records[u.site]["residual_out"][u.query], **CLOSE)
+        if some(u):
+            follow(checkpoint, u, scaling=code != "scaling-off", turn=POSITIONS.get(code, int))
+    if code in STAGES:
+        assert flagged == expected(analysis, STAGES[code])
+        assert any(STAGES[code].values()) == bool(flagged)
 
 
 def test_a_head_that_is_off_hands_on_nothing_or_its_mean(make):

@@ -168,7 +168,7 @@ def test_the_part_shows_the_checkpoint_that_is_chosen():
     assert names == ["Self-attention"]
 
 
-@pytest.mark.parametrize("text", ["Hi", "🦉", "<script>alert(1)</script>", "word " * 120])
+@pytest.mark.parametrize("text", ["🦉", "<script>alert(1)</script>", "word " * 120])
 def test_short_long_and_odd_sentences(text):
     page = Lab(INSIDE, part="map", text=text, split="off")
     assert not page.faults

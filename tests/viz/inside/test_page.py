@@ -50,17 +50,9 @@ def test_heads_layers_and_kinds_can_be_picked_and_stand_in_the_link():
 @pytest.mark.parametrize(
     ("link", "shown", "said"),
     [
-        ({"stage": "99"}, {"stage": 16}, ["There is no stage 99: this head has 16, the last is shown."]),
         ({"stage": "99", "kind": "decoder"}, {"stage": 11}, ["There is no stage 99: this head has 11, the last is shown."]),
-        ({"layer": "40"}, {"layer": 4}, ["layer 40"]),
-        ({"head": "70"}, {"head": 1}, ["head 70"]),
+        ({"layer": "40", "head": "70"}, {"layer": 4, "head": 1}, ["layer 40", "head 70"]),
         ({"token": "999"}, {"query": 9}, ["There is no token 999: this sentence has 9."]),
-        ({"stage": "0"}, {"stage": 1}, ["stage"]),
-        ({"stage": "one"}, {"stage": 1}, ["stage"]),
-        ({"token": "1000"}, {"query": 1}, ["token"]),
-        ({"token": "-1"}, {"query": 1}, ["token"]),
-        ({"kind": "nobody"}, {"kind": "encoder"}, ["kind"]),
-        ({"part": "nothing"}, {"stage": 1}, ["part"]),
     ],
 )
 def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, shown, said):
@@ -79,8 +71,9 @@ def test_a_mean_over_heads_is_told_and_the_first_head_shown():
     assert not any("mean over heads" in text for text in page.sentences("lab-note"))
 
 
-@pytest.mark.parametrize("text", ["Hi", "a", "🦉", "<script>alert(1)</script>", "the the the", "word " * 120])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("text", "kind"), [("a", "cross"), ("🦉", "encoder"), ("<script>alert(1)</script>", "decoder"), ("word " * 120, "cross")]
+)
 def test_short_long_and_odd_sentences(text, kind):
     page = inside(text=text, split="off", kind=kind)
     assert not page.faults

@@ -224,8 +224,10 @@ def test_other_checkpoints_have_these_parts_too(home, tokenizer, part):
         assert any("There is no layer 3 here: layer 1 is shown" in told for told in page.warnings)
 
 
-@pytest.mark.parametrize("part", ["scale", "lens", "embeddings"])
-@pytest.mark.parametrize("text", ["Hi", "🦉", "word " * 120])
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [("scale", "Hi"), ("lens", "🦉"), ("embeddings", "🦉"), ("scale", "word " * 120), ("lens", "word " * 120)],
+)
 def test_short_long_and_odd_sentences(part, text):
     page = inside(part, text=text, split="off")
     assert not page.faults and page.charts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 from functools import partial
@@ -18,7 +19,6 @@ from model.readings.unfold import unfold
 from model.trace import KINDS, Site
 from viz.inside.stage_texts import told
 
-EACH = pytest.mark.parametrize("name", MODELS)
 MARKUP = re.compile(r"[<>*`\n]|  ")
 
 
@@ -33,9 +33,13 @@ def plain(sentence: str) -> str:
     return re.sub("“[^”]*”", "…", sentence)
 
 
-@EACH
 @pytest.mark.parametrize(
-    "codes", [(), ("scaling-off", "skip_enc.1.self", "skip_dec.1.ff"), ("off_cross", "block_enc_3-all")]
+    ("name", "codes"),
+    [
+        *((name, ()) for name in MODELS),
+        ("pre-norm", ("scaling-off", "skip_enc.1.self", "skip_dec.1.ff")),
+        ("as in 2017", ("off_cross", "block_enc_3-all")),
+    ],
 )
 def test_every_stage_has_a_title_a_formula_and_a_sentence(make, name, codes):
     checkpoint = make(name)
@@ -90,8 +94,7 @@ def stated(u, config) -> dict[str, list[str]]:
     return found
 
 
-@EACH
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(KINDS)))
 def test_every_number_in_a_sentence_is_one_of_the_tables(make, name, kind):
     checkpoint = make(name)
     for text in ("The fox sees a lamp.", "a a a"):

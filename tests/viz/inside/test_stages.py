@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 from functools import partial
@@ -18,8 +19,6 @@ from model.trace import KINDS, Site
 from viz import theme
 from viz.inside.stages import stages
 
-EACH = pytest.mark.parametrize("name", MODELS)
-
 
 @pytest.fixture(scope="module")
 def make(tokenizer):
@@ -34,9 +33,8 @@ def floats(text: str) -> np.ndarray:
 # -- numbers ---------------------------------------------------------------------------------------------------------------
 
 
-@EACH
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_number_arrives_as_it_is(make, name, kind):
+@pytest.mark.parametrize(("name", "kind"), zip(MODELS, itertools.cycle(KINDS)))
+def test_every_number_and_every_line_arrives_as_it_is(make, name, kind):
     u, data = shown(make(name), kind=kind)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert [stage["name"] for stage in data["stages"]] == [stage.name for stage in u.stages]
@@ -57,6 +55,19 @@ def test_every_number_arrives_as_it_is(make, name, kind):
             mine = (table.name, table.unit, table.kind, table.marked, table.total_name, table.foot_name, table.allowed)
             assert tuple(got[key] for key in names[:-1]) == mine[:-1]
             assert got["allowed"] == (None if table.allowed is None else [int(cell) for cell in table.allowed])
+        assert sent["code"] == lines(stage)
+
+
+def lines(stage) -> list[dict]:
+    """The lines of the program that assign what the stage names."""
+    found = []
+    for reference in stage.code:
+        rows = (source_lines.HERE / reference.file).read_text(encoding="utf-8").splitlines()
+        for each in source_lines.find(reference):
+            assert re.search(rf"\b{reference.name}\b[^=]*=", each.text), (stage.name, each)
+            assert rows[each.number - 1].strip() == each.text.splitlines()[0]
+            found.append({"file": each.file, "function": each.function, "number": each.number, "text": each.text})
+    return found
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
@@ -78,25 +89,6 @@ def test_the_stream_goes_on_to_the_next_site_until_there_is_none(make):
     assert way == [("decoder", 1), ("cross", 1), ("decoder", 2), ("cross", 2)]
     assert shown(checkpoint, kind="encoder")[1]["next"] == {"kind": "encoder", "layer": 2, "name": "encoder"}
     assert shown(checkpoint, kind="encoder", layer=1)[1]["next"] is None
-
-
-# -- lines of code ---------------------------------------------------------------------------------------------------------
-
-
-@EACH
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_stage_shows_the_lines_that_assign_what_it_names(make, name, kind):
-    u, data = shown(make(name), kind=kind)
-    for stage, sent in zip(u.stages, data["stages"], strict=True):
-        found = []
-        for reference in stage.code:
-            lines = source_lines.find(reference)
-            rows = (source_lines.HERE / reference.file).read_text(encoding="utf-8").splitlines()
-            for each in lines:
-                assert re.search(rf"\b{reference.name}\b[^=]*=", each.text), (stage.name, each)
-                assert rows[each.number - 1].strip() == each.text.splitlines()[0]
-            found += lines
-        assert sent["code"] == [{"file": f.file, "function": f.function, "number": f.number, "text": f.text} for f in found]
 
 
 # -- what comes back -------------------------------------------------------------------------------------------------------

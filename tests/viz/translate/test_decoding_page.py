@@ -261,8 +261,9 @@ def test_a_new_checkpoint_drops_branches_and_path(home):
     assert (branches(page), page.faults) == ([], [])
 
 
-@pytest.mark.parametrize("link", [{"branch": "30~30-320"}, {"path": "30-999999"}, {"branch": "320", "path": "999999"}])
-@pytest.mark.parametrize("at", [TRANSLATE, WHAT_IF])
+@pytest.mark.parametrize(
+    ("link", "at"), [({"branch": "30~30-320"}, TRANSLATE), ({"branch": "320", "path": "999999"}, WHAT_IF)]
+)
 def test_tokens_that_the_checkpoint_has_not_get_one_sentence_and_the_page_is_whole(home, link, at):
     plain = Lab(at, text=SENTENCE, show="decoding", checkpoint=home.name)
     page = Lab(at, text=SENTENCE, show="decoding", checkpoint=home.name, **link)

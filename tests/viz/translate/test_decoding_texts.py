@@ -60,7 +60,7 @@ def test_a_pasted_translation_is_read_and_what_surprises_is_told():
     np.testing.assert_allclose(numbers(page.charts[0]["data"][0]["y"]), bits, atol=1e-4)
 
 
-@pytest.mark.parametrize("typed", ["", "   "])
+@pytest.mark.parametrize("typed", ["   "])
 def test_an_empty_translation_gets_one_sentence_and_the_last_one_stays(typed):
     page = lab(decode="yours", target=OWN)
     before, link = page.timeline, page.link
@@ -71,7 +71,7 @@ def test_an_empty_translation_gets_one_sentence_and_the_last_one_stays(typed):
     assert (field(page, "target", "Sept."), page.warnings, page.translation) == ("Sept.", [], "Sept.")
 
 
-@pytest.mark.parametrize("way", [("greedy",), ("beam",), ("greedy", "beam"), ("sample", "greedy")], ids="-".join)
+@pytest.mark.parametrize("way", [("beam",), ("sample", "greedy")], ids="-".join)
 def test_a_translation_is_there_again_after_the_models_own(way):
     page = lab(decode="yours", target=OWN)
     for name in way:
@@ -167,7 +167,7 @@ def test_more_sentences_than_a_batch_may_have_get_one_sentence_and_a_way_out(at)
 # -- guessing, and the other page -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("show", ["attention", "mask", "decoding"])
+@pytest.mark.parametrize("show", ["attention", "decoding"])
 def test_who_guesses_first_sees_nothing_that_gives_it_away(show):
     page = lab(text=" ".join(TWO), show=show, guess="first")
     said = analysed(TWO[0], other_sentences=TWO[1:]).translation
@@ -181,16 +181,15 @@ def test_who_guesses_first_sees_nothing_that_gives_it_away(show):
     assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))
 
 
-@pytest.mark.parametrize("text", [SENTENCE, " ".join(TWO)], ids=["one", "two"])
 @pytest.mark.parametrize(
-    "link",
+    ("text", "link"),
     [
-        {"decode": "beam", "width": "2"},
-        {"decode": "sample", "seed": "4", "temperature": "0.5", "drawn": "1_0_1"},
-        {"decode": "yours"},
-        {"decode": "yours", "target": OWN},
-        {"branch": "300~301-302"},
-        {"guess": "first"},
+        (SENTENCE, {"decode": "beam", "width": "2"}),
+        (" ".join(TWO), {"decode": "sample", "seed": "4", "temperature": "0.5", "drawn": "1_0_1"}),
+        (SENTENCE, {"decode": "yours"}),
+        (" ".join(TWO), {"decode": "yours", "target": OWN}),
+        (SENTENCE, {"branch": "300~301-302"}),
+        (" ".join(TWO), {"guess": "first"}),
     ],
     ids=str,
 )
@@ -219,7 +218,7 @@ def test_what_if_looks_at_the_path_that_was_chosen():
     assert (page.faults, page.warnings) == ([], [])
 
 
-@pytest.mark.parametrize("name", ["scaling", "align"])
+@pytest.mark.parametrize("name", ["align"])
 def test_a_question_about_one_sentence_keeps_the_others(name):
     page = Lab(WHAT_IF, text=" ".join(TWO), sentence="2").click(f"try {name}")
     assert len(page.sentences("lab-answer")) == 1

@@ -1,0 +1,59 @@
+"""The command line in processes of its own that have torch imported already: they fork from one server that has it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+PATIENCE = 300  # s
+_FORK = multiprocessing.get_context("forkserver")
+_FORK.set_forkserver_preload(["model.__main__", "model.training.run"])
+
+
+def _run(words: list[str], told: Path, environment: dict[str, str], first: Callable[[], None] | None) -> None:
+    handle = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(handle, 1)
+    os.dup2(handle, 2)
+    os.environ.update(environment)
+    import torch
+
+    from model.__main__ import main
+
+    torch.set_num_threads(1)
+    if first:
+        first()
+    raise SystemExit(main(words))
+
+
+class Started:
+    """`python -m model WORDS`, and what it has written to either stream."""
+
+    def __init__(self, words: list[str], told: Path, first: Callable[[], None] | None = None, **environment: str) -> None:
+        self.told = told
+        self.process = _FORK.Process(target=_run, args=(words, told, environment, first), daemon=True)
+        self.process.start()
+
+    def ended(self) -> int:
+        """The exit status; negative where a signal ended it."""
+        self.process.join(PATIENCE)
+        assert self.process.exitcode is not None, f"still running after {PATIENCE} s: {self.text()}"
+        return self.process.exitcode
+
+    def text(self) -> str:
+        return self.told.read_text(encoding="utf-8")
+
+
+def together(words: list[str], folder: Path, count: int) -> str:
+    """The same words in several processes that know of each other, as torchrun starts them; what the first has written."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+    started = [Started(words, folder / f"told-{n}", **place, **rank) for n, rank in enumerate(ranks)]
+    for each in started:
+        assert each.ended() == 0, each.text()
+    return started[0].text()
