@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.config import END, MAX_TOKENS, PAD, START
+from model.config import END, MAX_TOKENS, PAD
 from model.text.tokenizer import Tokenizer
 
 
@@ -102,14 +102,13 @@ def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> li
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of some pairs: source [B,S], decoder inputs [B,T] beginning with `<s>`, outputs [B,T] ending in `</s>`."""
+    """Padded ids of some pairs: source [B,S], and what the decoder predicts, outputs [B,T]; both end in `</s>`."""
 
     source: Tensor
-    inputs: Tensor
     outputs: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        return Batch(self.source.to(device), self.inputs.to(device), self.outputs.to(device))
+        return Batch(self.source.to(device), self.outputs.to(device))
 
 
 @dataclass(frozen=True)
@@ -164,8 +163,7 @@ class Corpus:
 
     def batch(self, indices: Sequence[int]) -> Batch:
         targets = [self.targets[i] for i in indices]
-        inputs = [[START, *t[:-1]] for t in targets]
-        return Batch(pad([self.sources[i] for i in indices]), pad(inputs), pad(targets))
+        return Batch(pad([self.sources[i] for i in indices]), pad(targets))
 
 
 def count_tokens(rows: list[list[int]], size: int) -> tuple[int, ...]:

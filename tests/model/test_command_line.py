@@ -263,7 +263,7 @@ def test_every_option_says_what_it_does():
         for action in parser._actions:
             assert len((action.help or "").split(" (default")[0]) > 8, (name, action.option_strings)
     fields = {field for record in (ModelConfig, TrainConfig) for field in record.__dataclass_fields__}
-    assert set(HELP) == fields - set(train.FROM_DATA)
+    assert set(HELP) == fields - set(train.FIXED)
 
 
 def test_help_tells_where_data_come_from(capsys):

@@ -157,7 +157,7 @@ NONSENSE = [
     *(("mode", text) for text in ("both", "__class__")),
     *(("kind", text) for text in ("enc", "")),
     *(("scope", text) for text in ("everything", "")),
-    *(("device", text) for text in ("tpu", "cuda:0", "")),
+    *(("device", text) for text in ("tpu", "cuda:x", "")),
     *(("checkpoint", text) for text in ("../../etc", "/etc", "", ".", "..", "a\\b", "<b>", "a b", ".hidden", "a\x00")),
     ("try", "../x"),
     ("text", "x" * 10_000),

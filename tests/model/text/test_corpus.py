@@ -12,7 +12,7 @@ import pytest
 import tiny
 import torch
 
-from model.config import END, MAX_TOKENS, PAD, START
+from model.config import END, MAX_TOKENS, PAD
 from model.text.corpus import Corpus, DataError, by_source, file_hash, pad, read_pairs, with_typeset_copies
 
 PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
@@ -210,7 +210,7 @@ def test_batches_cover_every_pair_once_within_the_budget(tokens):
     assert sorted(i for batch in batches for i in batch) == list(range(200))
     for indices in batches:
         batch = corpus.batch(indices)
-        assert max(batch.source.numel(), batch.inputs.numel(), batch.outputs.numel()) <= tokens
+        assert max(batch.source.numel(), batch.outputs.numel()) <= tokens
 
 
 def test_batches_are_alike_in_length_and_large():
@@ -245,10 +245,9 @@ def test_a_sentence_over_the_budget_is_refused():
 def test_a_batch_by_hand():
     batch = Corpus([[7, END], [8, 9, END]], [[5, 6, END], [END]], 0).batch([1, 0])
     assert batch.source.tolist() == [[8, 9, END], [7, END, PAD]]
-    assert batch.inputs.tolist() == [[START, PAD, PAD], [START, 5, 6]]
     assert batch.outputs.tolist() == [[END, PAD, PAD], [5, 6, END]]
     moved = batch.to(torch.device("meta"))
-    assert {t.device.type for t in (moved.source, moved.inputs, moved.outputs)} == {"meta"}
+    assert {t.device.type for t in (moved.source, moved.outputs)} == {"meta"}
 
 
 def test_batches_of_a_corpus_are_random_in_who_meets_whom():

@@ -9,8 +9,9 @@ import tiny
 import torch
 from torch.nn import functional as F
 
-from model.config import PAD, TrainConfig
+from model.config import PAD, START, TrainConfig
 from model.network import masks
+from model.network.context import shifted
 from model.text.corpus import Batch
 from model.training.loss import batch_loss, learning_rate, smoothed_loss
 from model.training.run import count_tokens
@@ -38,8 +39,9 @@ def test_the_loss_by_hand():
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_padding_has_no_part_in_the_loss(smoothing):
     model = tiny.model(dtype=torch.float32)
-    inputs, outputs = tiny.padded([5, 2, 4], 5, seed=1), tiny.padded([5, 2, 4], 5, seed=2)
-    batch = Batch(tiny.padded([4, 6, 1], 6), inputs, outputs)
+    outputs = tiny.padded([5, 2, 4], 5, seed=2)
+    inputs, batch = shifted(outputs), Batch(tiny.padded([4, 6, 1], 6), outputs)
+    assert inputs[1].tolist() == [START, int(outputs[1, 0]), PAD, PAD, PAD]
     loss, tokens = batch_loss(model, batch, smoothing)
     logits = model(batch.source, inputs, masks.build(model.config, batch.source, inputs))
     expected = F.cross_entropy(
@@ -50,7 +52,7 @@ def test_padding_has_no_part_in_the_loss(smoothing):
 
 
 def test_the_windows_of_a_model_hold_in_training():
-    batch = Batch(tiny.ids(1, 6), tiny.target_ids(1, 6), tiny.ids(1, 6, seed=3))
+    batch = Batch(tiny.ids(1, 6), tiny.ids(1, 6, seed=3))
     near, wide, none = (batch_loss(tiny.model(window=w), batch, 0.0)[0].item() for w in (1, 6, None))
     assert wide == pytest.approx(none, rel=1e-6)
     assert abs(near - none) > 1e-3

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
 from model.network import masks
+from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
 from model.text.corpus import DataError
 from model.training import loss
@@ -144,7 +145,8 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     for step, indices in enumerate(run.corpus.batches(300, run.config.seed, 0), 1):
         batch = run.corpus.batch(indices)
         loss, tokens, rate = run._step(indices)
-        logits = copy(batch.source, batch.inputs, masks.build(copy.config, batch.source, batch.inputs))
+        inputs = shifted(batch.outputs)
+        logits = copy(batch.source, inputs, masks.build(copy.config, batch.source, inputs))
         mean = F.cross_entropy(logits.flatten(0, 1), batch.outputs.flatten(), ignore_index=PAD, label_smoothing=smoothing)
         assert loss / tokens == pytest.approx(mean.item(), rel=1e-5)
         adam.param_groups[0]["lr"] = rate
