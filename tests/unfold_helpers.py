@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from unittest import mock
 
 import numpy as np
 import tiny
@@ -18,6 +19,7 @@ from model.inference.analysis import Analysis
 from model.inference.request import Request
 from model.network import masks
 from model.network.context import Pass
+from model.readings.activations import activations
 from model.readings.unfold import Unfolded, unfold
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
@@ -71,10 +73,13 @@ def recorded(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, dict[str,
 
 def everywhere(checkpoint: Checkpoint, analysis: Analysis):
     """Every site, head and query, unfolded."""
+    done = activations(checkpoint, analysis)  # one pass serves all
     for site in tiny.sites(checkpoint.config):
         for head in range(checkpoint.config.heads):
             for query in range(len(analysis.whole.queries(site))):
-                yield unfold(checkpoint, analysis, site, head, query)
+                with mock.patch("model.readings.unfold.activations", lambda *_: done):
+                    found = unfold(checkpoint, analysis, site, head, query)
+                yield found
 
 
 def some(u: Unfolded) -> bool:

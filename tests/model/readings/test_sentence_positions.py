@@ -12,6 +12,7 @@ import torch
 
 from model import analyse
 from model.config import START
+from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import Request
 from model.network.positions import sinusoidal
@@ -114,7 +115,7 @@ def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind):
     for edit in variants(3):
         if edit.amount == FAR and kind == "learned":
             continue
-        asked = Request(SENTENCE, intervention=Intervention(edits=(edit,)), mode="again")
+        asked = Request(SENTENCE, intervention=Intervention(edits=(edit,)), mode="again", decoding=Decoding(limit=8))
         again, given = (analyse(checkpoint, dataclasses.replace(asked, mode=mode)) for mode in ("again", "given"))
         found = variant(checkpoint, again)
         lost = given.trace.token_log_probs.sum() - given.baseline.trace.token_log_probs.sum()
