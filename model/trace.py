@@ -28,6 +28,7 @@ class SiteKind:
     kind: Kind
     code: str  # in links and on the command line
     name: str  # in a sentence
+    short: str  # before a layer
     stack: Stack
     queries: Side
     keys: Side
@@ -46,9 +47,9 @@ class SiteKind:
 SITE_KINDS: dict[str, SiteKind] = {
     made.kind: made
     for made in (
-        SiteKind("encoder", "enc", "encoder self-attention", "encoder", "source", "source"),
-        SiteKind("decoder", "dec", "decoder self-attention", "decoder", "target", "target"),
-        SiteKind("cross", "cross", "cross-attention", "decoder", "target", "source"),
+        SiteKind("encoder", "enc", "encoder self-attention", "encoder", "encoder", "source", "source"),
+        SiteKind("decoder", "dec", "decoder self-attention", "decoder", "decoder", "target", "target"),
+        SiteKind("cross", "cross", "cross-attention", "cross-attention", "decoder", "target", "source"),
     )
 }  # in the order in which they are shown
 KINDS: tuple[Kind, ...] = tuple(SITE_KINDS)  # type: ignore[assignment]

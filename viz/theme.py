@@ -9,11 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from model.trace import SITE_KINDS
+
 Mode = Literal["light", "dark"]
 SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif'
 MONO = '"Source Code Pro", ui-monospace, Menlo, monospace'
 HUES = {"encoder": "#0072b2", "decoder": "#d55e00", "cross": "#009e73"}  # Okabe and Ito, one a kind of site
-SITE_NAMES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+SITE_NAMES = {kind: kind.capitalize() for kind in SITE_KINDS}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from model.config import MAX_TOKENS
 from model.edits.edit import AtHeads, Edit, kind
 from model.edits.forms import Form, Token, Where
 from model.edits.place import PLACE, EditError, Labels, Place, check_index, index, number
+from model.trace import site_kind
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,7 +22,7 @@ def _check_cell(edit: Block | PatchRow, source_length: int) -> None:
     """EditError for a row or a column beyond the sentence."""
     of = edit.place.kind
     for position, limit, what in (
-        (edit.query, source_length if of == "encoder" else MAX_TOKENS, "row"),
+        (edit.query, source_length if site_kind(of).queries == "source" else MAX_TOKENS, "row"),
         (edit.key, MAX_TOKENS if of == "decoder" else source_length, "column"),
     ):
         if position is not None and position >= limit:
@@ -29,8 +30,8 @@ def _check_cell(edit: Block | PatchRow, source_length: int) -> None:
 
 
 def _cell_waits(edit: Block | PatchRow, target_length: int) -> bool:
-    query = edit.query if edit.place.kind != "encoder" else None
-    key = edit.key if edit.place.kind == "decoder" else None
+    query = edit.query if site_kind(edit.place.kind).queries == "target" else None
+    key = edit.key if site_kind(edit.place.kind).keys == "target" else None
     return max(-1 if query is None else query, -1 if key is None else key) >= target_length
 
 
@@ -154,7 +155,7 @@ class PatchRow(AtHeads):
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         super().check(config, source_length, has_means, causal)
-        if causal and self.place.kind == "decoder" and self.key is not None and self.key > self.query:
+        if causal and site_kind(self.place.kind).keys == "target" and self.key is not None and self.key > self.query:
             raise EditError(f"{self.said} looks ahead, which the causal mask forbids: choose an earlier token.")
         _check_cell(self, source_length)
 
@@ -169,7 +170,7 @@ class PatchRow(AtHeads):
         if self.key is None:
             pattern[:, self.place.heads, row] = seen.to(pattern) / seen.sum(-1, keepdim=True).clamp(min=1)
             return
-        if self.place.kind == "decoder" and self.key >= seen.size(-1):
+        if site_kind(self.place.kind).keys == "target" and self.key >= seen.size(-1):
             return  # it waits for a token that is not there yet
         if self.key >= seen.size(-1) or not seen[..., self.key].all():
             raise EditError(f"{self.said} looks where the mask forbids it: choose another token.")

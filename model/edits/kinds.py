@@ -121,7 +121,7 @@ class Skip(Edit):
         return cls(stack, layer, (yield Which("part", "Sub-layer", parts))).code
 
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
-        check_layer(self.said, self.stack, self.layer, config)
+        check_layer(self.said, "cross" if self.sublayer == "cross" else self.stack, self.layer, config)
 
     def acts_at(self, *where: Any) -> bool:
         return where == (self.stack, self.layer, self.sublayer)

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from model.trace import SITE_KINDS, Kind, site_kind
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
 
-Kind = Literal["encoder", "decoder", "cross"]
-CODES = {"encoder": "enc", "decoder": "dec", "cross": "cross"}
+CODES = {kind: of.code for kind, of in SITE_KINDS.items()}
 KINDS_OF = {code: kind for kind, code in CODES.items()}
-_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 
 
 class EditError(ValueError):
@@ -35,14 +35,14 @@ class Labels:
     outputs: Sequence[str] = ()
 
     def query(self, kind: Kind, position: int) -> str:
-        if kind == "encoder":
+        if site_kind(kind).queries == "source":
             return _label(self.source, position)
         if position < min(len(self.inputs), len(self.outputs)):
             return _nth([f"{read} → {said}" for read, said in zip(self.inputs, self.outputs, strict=False)], position)
         return f"step {position + 1}"
 
     def key(self, kind: Kind, position: int) -> str:
-        return _label(self.inputs if kind == "decoder" else self.source, position)
+        return _label(self.inputs if site_kind(kind).keys == "target" else self.source, position)
 
 
 def _label(tokens: Sequence[str], position: int) -> str:
@@ -82,6 +82,8 @@ def check_index(what: str, position: int | None) -> None:
 
 def check_layer(said: str, kind: str, layer: int | None, config: ModelConfig) -> None:
     """EditError where a checkpoint has no such layer; `said` names the edit."""
+    if kind not in config.layers:
+        raise EditError(f"{said} is of {site_kind(kind).name}; this checkpoint has none. Remove it.")
     if layer is not None and layer >= config.layers[kind]:
         raise EditError(f"{said} names layer {layer + 1}; this checkpoint has {config.layers[kind]} there. Remove it.")
 
@@ -137,7 +139,7 @@ class Place:
     @property
     def text(self) -> str:
         layer = "all layers" if self.layer is None else f"layer {self.layer + 1}"
-        return f"{_NAMES[self.kind]}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
+        return f"{site_kind(self.kind).short}, {layer}" + ("" if self.head is None else f", head {self.head + 1}")
 
 
 _KIND = "|".join(CODES.values())

@@ -17,7 +17,7 @@ from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
-from model.trace import Trace
+from model.trace import Trace, site_kind
 
 PADS = 8
 OTHER = "She is reading a book in the garden."
@@ -141,7 +141,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
 def _share_on_padding(trace: Trace, kind: str) -> float:
     """Mean weight that real queries give to padding, over layers and heads."""
     pad = np.array([label == "<pad>" for label in trace.source.labels])
-    rows = ~pad if kind == "encoder" else slice(None)
+    rows = ~pad if site_kind(kind).queries == "source" else slice(None)
     shares = [p[:, rows][:, :, pad].sum(-1).mean() for site, p in trace.patterns.items() if site.kind == kind]
     return float(np.mean(shares))
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from model.config import PAD, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Edit
+from model.trace import site_kind
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def no_op_blocks(masks: Masks, blocks: Sequence[Edit]) -> tuple[Edit, ...]:
 
     def closes(block: Edit) -> bool:
         place = block.place
-        queries = (masks.encoder if place.kind == "encoder" else masks.decoder).size(-1)
+        queries = (masks.encoder if site_kind(place.kind).queries == "source" else masks.decoder).size(-1)
         before = getattr(masks, place.kind).expand(1, place.heads.stop or 1, queries, -1)  # [1,H,T,S]
         after = at_site(before, [(slice(None), block)], (1, before.size(1), queries))
         return not after.equal(before)

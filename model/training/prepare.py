@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.config import MAX_TOKENS, ModelConfig
+from model.config import MAX_TOKENS, SCHEMES, ModelConfig
 from model.text.tokenizer import Tokenizer
 from model.training.run_folder import TrainingError
 
 
 def check_options(options: dict[str, Any], init: str | None) -> None:
     """TrainingError for options of a model that no run can have: too few positions, or any beside `init`."""
-    learned = options.get("positions") == "learned"
+    learned = SCHEMES[options.get("positions", ModelConfig.positions)].trained
     if learned and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
         raise TrainingError(
             f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "

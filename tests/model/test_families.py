@@ -13,6 +13,7 @@ from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
 from model.decoding.strategy import Decoding
+from model.edits.kinds import EditError
 from model.experiments.effects import head_effects, layer_skips
 from model.experiments.leaks import leak_test
 from model.inference.analyse import analyse
@@ -113,6 +114,13 @@ def test_an_ablation_is_recorded_beside_its_baseline(lab, family):
     assert [effect.site for effect in effects] == [Site(kind, n) for n in (0, 0, 1, 1)]
     assert any(abs(effect.change) > 1e-4 for effect in effects)
     assert list(layer_skips(lab)) == [f"{kind} layer 1", f"{kind} layer 2"]
+
+
+@EACH
+@pytest.mark.parametrize("code", ["off_cross", "off_cross.1.1", "block_cross_1-1", "skip_dec.1.cross"])
+def test_an_edit_of_a_site_that_is_not_there_is_refused(lab, family, code):
+    with pytest.raises(EditError, match=r"; this checkpoint has none\. Remove it\.$"):
+        analyse(lab, Request(TEXT, decoding=Decoding(limit=16), intervention=tiny.edited(code)))
 
 
 @EACH

@@ -15,7 +15,7 @@ import numpy as np
 
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
 from model.readings.head_metrics import METRICS, head_metrics, order
-from model.trace import KINDS, Site, Trace
+from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.shared import mount
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from viz.view import View
 
 LEVELS = 255
-TITLES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 READ_AS = {
     "weights": "weights",
     "contribution": "contribution: weight × norm of the value",
@@ -78,7 +78,7 @@ def _levels(weights: np.ndarray) -> bytes:
 
 
 def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
-    return trace.source.labels if kind == "encoder" else trace.inputs.labels
+    return trace.axis(site_kind(kind).queries).labels
 
 
 def _map(
@@ -115,7 +115,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
-        "row": None if view.kind == "encoder" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: np.round(each.astype(float), 2).tolist() for measure, each in readings.items()},
         "mass": view.mass,

@@ -23,7 +23,7 @@ def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict
     """What the picture needs."""
     loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
     blocks = plan(loaded, len(trace.source), len(trace.inputs))
-    return payload(blocks, trace, view, mode, rotary=loaded.config.positions == "rotary")
+    return payload(blocks, trace, view, mode, rotary=loaded.config.scheme.turns)
 
 
 def _open(place: str, kind: str | None, layer: int | None) -> None:

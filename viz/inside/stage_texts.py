@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from model.readings.unfold import Unfolded
 
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
-_STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
 
 class Told(NamedTuple):
@@ -39,13 +38,13 @@ def _quoted(label: str) -> str:
 
 
 def _key(unfolded: Unfolded) -> str:
-    return "m_{s}" if unfolded.site.kind == "cross" else "x_{s}"
+    return "m_{s}" if not unfolded.site.of.is_self else "x_{s}"
 
 
 def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    where = f"{_quoted(u.asks)} asks, in layer {u.site.layer + 1} of the {_STACKS[u.site.kind]}"
+    where = f"{_quoted(u.asks)} asks, in layer {u.site.layer + 1} of the {u.site.of.name}"
     many = f"{config.d_model} numbers"
-    if u.site.kind == "cross":
+    if not u.site.of.is_self:
         text = f"{where}. It arrives as {many}; what it may ask is the encoder’s output, one row for each source token."
         return Told("What comes in", "x_{t}   and   m_{s}", text)
     text = f"{where}. Every token arrives as {many}: its embedding and all that the layers below have added to it."
@@ -55,7 +54,7 @@ def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before = stage.tables[0].values
     mean, spread = figures(float(before.mean())), figures(float(before.std()))
-    alike = "" if stage.name.startswith("ff_") or u.site.kind == "cross" else " Every token’s row is treated alike."
+    alike = "" if stage.name.startswith("ff_") or not u.site.of.is_self else " Every token’s row is treated alike."
     if stage.name.endswith("residual_norm"):
         alike = " Here the norm stands after the addition, as in the paper (post-norm)."
     if config.norm == "rmsnorm":

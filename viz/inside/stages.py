@@ -30,11 +30,10 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
     """All that the browser needs, as JSON values; numbers as float32, base64. `queries`: the tokens that may ask instead;
     `next`: where the stream goes on, None after the last layer."""
     site, config = unfolded.site, checkpoint.config
-    count = config.encoder_layers if site.kind == "encoder" else config.decoder_layers
-    following: dict[str, Any] | None = {"kind": "decoder" if site.kind == "cross" else site.kind, "layer": site.layer + 2}
-    if site.kind == "decoder":
+    following: dict[str, Any] | None = {"kind": site.of.stack, "layer": site.layer + 2}
+    if site.of.is_self and "cross" in config.kinds and site.of.stack == "decoder":
         following = {"kind": "cross", "layer": site.layer + 1}
-    elif site.layer + 1 >= count:
+    elif site.layer + 1 >= config.layers[site.kind]:
         following = None
     return {
         "kind": site.kind,
@@ -42,7 +41,7 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "head": unfolded.head + 1,
         "query": unfolded.query + 1,
         "asks": unfolded.asks,
-        "queries": list(trace.source.labels if site.kind == "encoder" else trace.queries(site)),
+        "queries": list(trace.queries(site)),
         "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
         "signed": list(theme.diverging(mode)),

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import KINDS, Site, site_kind
 from viz import cache, state, theme
 from viz.inside.stages import payload, stages
 from viz.keep import cached_figure
@@ -21,16 +21,16 @@ MOST_STAGES = 20  # a link may ask for the last one of another kind of site, whi
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Which head and whose query, and its stages. A mean over heads has no stages: the first head is shown, and said."""
     trace, config = page_data.analysis.whole, page_data.loaded.config
-    layers = config.encoder_layers if view.kind == "encoder" else config.decoder_layers
+    layers, by_token = config.layers[view.kind], site_kind(view.kind).queries == "source"
     site, head = Site(view.kind, min(view.layer, layers) - 1), (view.head or 1) - 1  # type: ignore[arg-type]
     _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config.heads)
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
         texts.note("Stages are of one head: head 1 is shown.")
-    asked = view.token if view.kind == "encoder" else view.step
+    asked = view.token if by_token else view.step
     query = min(asked, len(trace.queries(site))) - 1
-    if view.kind == "encoder" and asked > query + 1:
+    if by_token and asked > query + 1:
         texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
     data = unfolded(page_data.request, view.device, site, head, query, mode)
     if view.stage > MOST_STAGES:
@@ -38,7 +38,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     stages(
         data | {"stage": min(view.stage, len(data["stages"]))},
         on_stage=lambda stage: state.change(stage=stage),
-        on_query=lambda number: state.change(**{"token" if view.kind == "encoder" else "step": number}),
+        on_query=lambda number: state.change(**{"token" if by_token else "step": number}),
         on_next=lambda kind, layer: state.change(kind=kind, layer=layer, stage=1),
     )
 

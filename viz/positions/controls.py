@@ -13,6 +13,7 @@ import streamlit as st
 from model.config import SCHEMES
 from model.edits.intervention import Intervention
 from model.edits.kinds import Labels, Positions, parse
+from model.trace import SITE_KINDS, site_kind
 from viz import cache, state, theme
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
@@ -32,11 +33,12 @@ REPEATED = "The dog sees the dog."
 
 def side_of(view: View) -> str:
     """Whose tokens and whose learned table are shown: the source's, or the target's with the decoder."""
-    return "target" if view.kind == "decoder" else "source"
+    return site_kind(view.kind).keys
 
 
 def scheme_part(view: View, mode: theme.Mode) -> None:
     """A scheme of positions by itself: its controls, and six figures."""
+    trained = SCHEMES[view.scheme].trained
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
@@ -47,11 +49,11 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             **state.bind("scheme", "scheme", view.scheme),
         )
         texts.write(position_texts.formula(view.scheme), inline=True)
-        if view.scheme == "learned":
+        if trained:
             st.space("stretch")
             texts.label("table of the")
             _side_pick("table side", view)
-    if view.scheme == "learned":
+    if trained:
         scheme = _learned(view)
         if scheme is None:
             return
@@ -77,7 +79,7 @@ def _learned(view: View) -> Scheme | None:
         if name != view.checkpoint:
             cache.refresh(name)
         width = cache.checkpoint(name, view.device).config.d_model
-        scheme = Scheme("learned", view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
         scheme.numbers()
     except ValueError as fault:
         texts.fault(str(fault))
@@ -87,7 +89,7 @@ def _learned(view: View) -> Scheme | None:
 
 
 def _side_pick(key: str, view: View) -> None:
-    kinds = {"source": "encoder", "target": "decoder"}
+    kinds = {of.queries: kind for kind, of in SITE_KINDS.items() if of.is_self}
     st.segmented_control(
         "Side",
         list(kinds),
@@ -111,7 +113,7 @@ def _sliders(view: View, width: int, learned: bool = False) -> None:
     with st.container(key="pe_sliders"):
         places = st.columns(5, gap="medium")
         with places[0]:
-            name = "Head width d_k" if view.scheme == "rotary" else "Width d_model"
+            name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
             slider(name, "pe width", "pe_width", WIDTHS, width, why=fixed)
         with places[1]:
             slider("Base", "pe base", "pe_base", BASES, view.pe_base, lambda base: f"{base:,g}", fixed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.config import MAX_TOKENS
+from model.config import MAX_TOKENS, SCHEMES
 from model.inference.request import Request
 from viz import cache, theme
 from viz.keep import cached_figure
@@ -35,7 +35,7 @@ class Scheme:
     side: str = ""
 
     def numbers(self) -> PositionNumbers:
-        if self.name == "learned":
+        if SCHEMES[self.name].trained:
             return cache.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
         return cache.position_numbers(self.name, self.count, self.width, self.base, self.shift)
 

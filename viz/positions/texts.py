@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS, SCHEMES
+from model.trace import site_kind
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -38,67 +39,87 @@ def _long(value: float) -> str:
 
 def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
     """Title and one sentence for each of the six figures: what is seen, how it is read, what was measured."""
-    k, spread, worst = view.pe_shift, found.spread, found.worst
-    if view.scheme == "learned":
-        rows = f"the {found.seen} rows that training moved"
-        missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
-        return {
-            "table": ("Table", f"A row is a position, a column a dimension; pair {pair} is framed. No formula made it."),
-            "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: no wavelength is built in."),
-            "distance": (
-                "PE(p)·PE(p − d) by distance d",
-                f"Mean and range over pairs of {rows}: equally far apart, they differ by up to {spread:.3g}.",
-            ),
-            "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it changes."),
-            "shift": (
-                "From p to p + k",
-                f"The best rotation by least squares: rings R PE(p), dots PE(p + {k}), lines what it misses."
-                if len(found.residual)
-                else missing,
-            ),
-            "residual": (
-                "max |R PE(p) − PE(p + k)|",
-                f"At most {worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(worst)}."
-                if len(found.residual)
-                else missing,
-            ),
-        }
+    scheme = SCHEMES[view.scheme]
+    if scheme.trained:
+        return _trained(found, view.pe_shift, pair)
+    if scheme.turns:
+        return _turning(found, view.pe_shift, pair)
+    return _waves(found, view.pe_shift, pair) if found.wavelengths is not None else _added(found, view.pe_shift, pair)
+
+
+def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
+    """Of vectors that a formula adds, whatever it is."""
+    worst = found.worst
+    return {
+        "table": ("Table", f"A row is a position, a column a dimension; pair {pair} is framed."),
+        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted."),
+        "distance": (
+            "PE(p)·PE(p − d) by distance d",
+            f"Mean and range over pairs of positions: equally far apart, they differ by up to {found.spread:.3g}.",
+        ),
+        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike."),
+        "shift": ("From p to p + k", f"The best rotation by least squares: rings R PE(p), dots PE(p + {k})."),
+        "residual": ("max |R PE(p) − PE(p + k)|", f"At each p, over all dimensions: at most {worst:.2g}, {_exact(worst)}."),
+    }
+
+
+def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
+    """Of a table that is trained."""
+    rows = f"the {found.seen} rows that training moved"
+    missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
+    shift = f"The best rotation by least squares: rings R PE(p), dots PE(p + {k}), lines what it misses."
+    missed = f"At most {found.worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
+    table = f"A row is a position, a column a dimension; pair {pair} is framed. No formula made it."
+    apart = f"Mean and range over pairs of {rows}: equally far apart, they differ by up to {found.spread:.3g}."
+    measured = len(found.residual) > 0
+    return _added(found, k, pair) | {
+        "table": ("Table", table),
+        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: no wavelength is built in."),
+        "distance": ("PE(p)·PE(p − d) by distance d", apart),
+        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it changes."),
+        "shift": ("From p to p + k", shift if measured else missing),
+        "residual": ("max |R PE(p) − PE(p + k)|", missed if measured else missing),
+    }
+
+
+def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
     angle = math.degrees(k * 2 * math.pi / float(found.wavelengths[pair])) if found.wavelengths is not None else 0.0
     full = f" = {angle % 360:.4g}°" if angle >= 360 else ""
-    turn = f"Each shift by {k} turns pair {pair} by {angle:,.4g}°{full}: rings are R PE(p), dots PE(p + {k})."
-    if view.scheme == "rotary":
-        return {
-            "table": ("A vector of ones, turned", f"A row is a position, a column a dimension; pair {pair} is framed."),
-            "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: wavelengths grow with i."),
-            "distance": (
-                "q·k/√d_k by distance d",
-                f"Line: equal vectors; dotted: random ones. Equally far apart, scores differ by at most {spread:.1g}.",
-            ),
-            "similarity": (
-                "Scores of equal vectors",
-                "A row asks. The stronger the colour, the higher: along a diagonal it stays.",
-            ),
-            "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
-            "residual": (
-                "Query and key both k further on",
-                f"The largest change of a score at each p, at most {worst:.1g}: {_exact(worst)}.",
-            ),
-        }
+    return f"Each shift by {k} turns pair {pair} by {angle:,.4g}°{full}: rings are R PE(p), dots PE(p + {k})."
+
+
+def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
+    """Of queries and keys that are turned."""
+    turn, worst = _turned_by(found, k, pair), found.worst
+    apart = f"Line: equal vectors; dotted: random ones. Equally far apart, scores differ by at most {found.spread:.1g}."
+    alike = "A row asks. The stronger the colour, the higher: along a diagonal it stays."
     return {
-        "table": (
-            "Table",
-            f"A row is a position, a column a dimension: fast on the left, slow on the right. Framed: pair {pair}.",
+        "table": ("A vector of ones, turned", f"A row is a position, a column a dimension; pair {pair} is framed."),
+        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: wavelengths grow with i."),
+        "distance": ("q·k/√d_k by distance d", apart),
+        "similarity": ("Scores of equal vectors", alike),
+        "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
+        "residual": (
+            "Query and key both k further on",
+            f"The largest change of a score at each p, at most {worst:.1g}: {_exact(worst)}.",
         ),
+    }
+
+
+def _waves(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
+    """Of sines and cosines that are added."""
+    worst = found.worst
+    table = f"A row is a position, a column a dimension: fast on the left, slow on the right. Framed: pair {pair}."
+    apart = f"All pairs of positions lie on one line, to within {found.spread:.1g}: the distance alone decides."
+    return {
+        "table": ("Table", table),
         "curves": (
             "Curves of four pairs",
             "Sine as a line, cosine dotted: from pair to pair it takes longer to come round.",
         ),
-        "distance": (
-            "PE(p)·PE(p − d) by distance d",
-            f"All pairs of positions lie on one line, to within {spread:.1g}: the distance alone decides.",
-        ),
+        "distance": ("PE(p)·PE(p − d) by distance d", apart),
         "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays."),
-        "shift": ("From p to p + k", turn),
+        "shift": ("From p to p + k", _turned_by(found, k, pair)),
         "residual": ("max |R PE(p) − PE(p + k)|", f"At each p, over all dimensions: at most {worst:.1g}, {_exact(worst)}."),
     }
 
@@ -110,9 +131,9 @@ def _exact(worst: float) -> str:
 def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, bool]]:
     """What lies beyond the training and beyond the table; a sentence each, and whether it warns."""
     count = view.pe_count
-    if view.scheme == "learned":
+    if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
-        side = "target" if view.kind == "decoder" else "source"
+        side = site_kind(view.kind).keys
         moved = (
             f"{name}, {side}: rows of {width} numbers; width and base are the table's own. Training moved rows 0 to "
             f"{found.seen - 1}; the others look as random as at its first step: a row that no sentence reaches stays so."

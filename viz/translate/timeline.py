@@ -40,7 +40,7 @@ def payload(
     """
     trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
     ids = trace.outputs.ids
-    layer = min(layer, max(site.layer for site in trace.patterns if site.kind == "cross"))
+    layer = min(layer, trace.sites("cross")[-1].layer)
     rare = set(analysis.rare)
     identity = f"{analysis.request!r} {ids}"
     same = analysis.comparable if baseline is not None else 0

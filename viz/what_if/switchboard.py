@@ -10,6 +10,7 @@ import numpy as np
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Block, Place
 from model.edits.place import number
+from model.trace import SITE_KINDS
 from viz import theme
 from viz.shared import mount
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 WIDTH = 312  # px that the matrix may take
-NAMES = {"encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention"}
+NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 
 
 def payload(

@@ -1,0 +1,112 @@
+"""A strategy and a scheme of positions that are made up here, each declared once, are found wherever they belong.
+
+Metrics, kinds of edits, fields of the link, pages and kept computations have such tests beside their own.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from viz_helpers import POSITIONS, Lab
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.config import SCHEMES, Scheme
+from model.decoding import search
+from model.decoding.hypotheses import Tree
+from model.decoding.strategy import STRATEGIES, Decoding, Strategy, strategy
+from model.evaluation import scoring
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network import positions
+from model.readings.blueprint import blueprint
+from model.readings.position_numbers import scheme_numbers
+from viz.links import link, parse
+
+TEXT = "The red fox sees a lamp."
+
+
+@pytest.fixture
+def shy(monkeypatch) -> Strategy:
+    """Greedy decoding that stops after two tokens."""
+
+    def two(model, source, decoding, edits, prefix) -> list[Tree]:
+        return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, 2 + len(prefix))]
+
+    made = Strategy("shy", "Shy", "Shy: two tokens, and no more.", ("seed",), two, lambda d: f"shy, seed {d.seed}")
+    monkeypatch.setitem(STRATEGIES, made.name, made)
+    return made
+
+
+def test_a_strategy_that_is_made_up_decodes_scores_and_is_an_option(shy, tiny_checkpoint, saved, capsys):
+    asked = Decoding("shy", seed=7)
+    found = analyse(tiny_checkpoint, Request(TEXT, decoding=asked))
+    assert (len(found.trace.outputs), found.how) == (2, "shy, seed 7")
+    (best,) = scoring.translate(tiny_checkpoint.model, tiny_checkpoint.source_tokenizer, [TEXT], decoding=asked)
+    assert best.ids == found.hypothesis.ids
+    words = ["translate", TEXT, "--checkpoint", str(saved), "--strategy", "shy", "--seed", "7", "--json"]
+    assert main(words) == 0
+    assert len(json.loads(capsys.readouterr().out)["tokens"]) == 2
+    assert main([*words[:-3], "--top-k", "3"]) == 2
+    assert "--top-k says nothing to the strategy shy; give --strategy sample" in capsys.readouterr().err
+
+
+def test_a_strategy_that_is_not_declared_is_refused_everywhere(capsys):
+    for ask in (strategy, Decoding):
+        with pytest.raises(ValueError, match=r"^The decoding strategy is 'shy'; expected 'greedy', 'beam' or 'sample'\.$"):
+            ask("shy")
+    assert parse({"decode": "shy"})[0].strategy == "greedy"
+    with pytest.raises(SystemExit):
+        main(["translate", TEXT, "--strategy", "shy"])
+    assert "invalid choice: 'shy'" in capsys.readouterr().err
+
+
+@pytest.fixture
+def ramp(monkeypatch) -> str:
+    """Positions that add p / base in every dimension."""
+    for known in (SCHEMES, positions.FORMULAS):
+        monkeypatch.setitem(known, "ramp", None)  # what was there before comes back
+    scheme = Scheme("ramp", "PE(p) = p / base", adds="Adds a ramp to each vector.")
+    table = lambda places, width, base: (places[..., None] / base).float().expand(*places.shape, width)  # noqa: E731
+    positions.register(scheme, positions.Formulas(table=table))
+    return "ramp"
+
+
+def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, tokenizer, tmp_path, capsys):
+    made = tiny.checkpoint(tokenizer, positions=ramp)
+    plain = tiny.checkpoint(tokenizer, positions="learned", max_positions=64)
+    assert not any("positional" in key for key in made.model.state_dict())
+    ids, places = torch.tensor([[5, 6, 7]]), torch.arange(3)
+    added = made.model.source_embedding(ids, places) - made.model.source_embedding(ids, places, torch.zeros(1, 1, 1))
+    np.testing.assert_allclose(added[0, :, 0].numpy(), np.arange(3) / 10_000, atol=1e-6)
+    checkpoints.save(made, tmp_path / "ramp")
+    assert checkpoints.load(str(tmp_path / "ramp"), "cpu").config.positions == ramp
+    (block, *_) = (b for b in blueprint(made, 4, 3) if b.kind == "positions")
+    assert (block.name, block.sentence) == ("Ramp positions", "Adds a ramp to each vector.")
+    assert plain.config.scheme.trained and not made.config.scheme.trained
+    found = scheme_numbers(ramp, 8, 4, 10.0, 1)
+    assert found.values[:, 0].tolist() == pytest.approx([n / 10 for n in range(8)])
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert "{sinusoidal,learned,rotary,ramp}" in "".join(capsys.readouterr().out.split())
+    view, faults = parse({"scheme": ramp})
+    assert (view.scheme, faults, link(view)) == (ramp, (), {"scheme": ramp})
+    page = Lab(POSITIONS, scheme=ramp, text=TEXT)
+    assert not page.faults and any("PE(p) = p / base" in piece for piece in page.html)
+    assert len(page.charts) == 9
+
+
+def test_a_scheme_that_is_not_declared_is_refused_everywhere():
+    assert set(SCHEMES) == set(positions.FORMULAS)
+    with pytest.raises(ValueError, match=r"^positions is 'ramp'; expected one of sinusoidal, learned, rotary$"):
+        tiny.config(positions="ramp")
+    for ask in (positions.formulas_of, lambda name: scheme_numbers(name, 8, 4, 10.0, 1)):
+        with pytest.raises(
+            ValueError, match=r"^the scheme of positions is 'ramp'; expected one of sinusoidal, learned, rot"
+        ):
+            ask("ramp")
+    assert parse({"scheme": "ramp"})[0].scheme == "sinusoidal"
