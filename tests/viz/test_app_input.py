@@ -44,8 +44,8 @@ def test_an_odd_sentence_gets_one_answer_and_stays_in_the_box(visitor, text):
 
 def test_no_markup_is_made_of_what_is_typed():
     text, tags = "<script>alert(1)</script><img src=x onerror=alert(1)></p><b>owls</b>", ("<script", "<img", "<b>owls")
-    links = [{"text": text}, {"text": text, "target": text, "causal": "off", "padmask": "off", "mode": "again"}]
-    links += [{"checkpoint": text}, {"text": f"{text} " * 8}, {"step": text}]
+    links = [{"text": text}, {"text": text, "target": text, "causal": "off", "padmask": "off"}]
+    links += [{"checkpoint": text}, {"text": f"{text} " * 60}, {"step": text}]
     for link in links:
         pieces = Lab(**link).html
         assert pieces
