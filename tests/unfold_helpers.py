@@ -129,8 +129,8 @@ def tables(u: Unfolded, stage: str) -> list[np.ndarray]:
 def follow(checkpoint: Checkpoint, u: Unfolded, scaling: bool = True, turn: Callable[[int], int] = int) -> None:
     """Every stage from the one before. What an edit replaces is not computed, but what follows from it is; `turn` makes the
     edited position of a source token of its own."""
-    config, t, heads = checkpoint.config, u.query, checkpoint.config.heads
-    attention, residual, network, last = modules(checkpoint, u.site)
+    config, t = checkpoint.config, u.query
+    attention, residual, *_ = modules(checkpoint, u.site)
     part = slice(u.head * config.head_dim, (u.head + 1) * config.head_dim)
     names = {stage.name for stage in u.stages}
 
@@ -175,7 +175,14 @@ def follow(checkpoint: Checkpoint, u: Unfolded, scaling: bool = True, turn: Call
         powers = np.where(allowed, np.exp(scores[:, 0] - scores[:, 0].max()), 0)
         np.testing.assert_allclose(weights, powers / max(powers.sum(), 1e-300), **CLOSE)
     assert (weights[~allowed] == 0).all() and (np.isclose(weights.sum(), 1) or not allowed.any())
+    _follow_output(checkpoint, u, x, weights, v)
 
+
+def _follow_output(checkpoint: Checkpoint, u: Unfolded, x: np.ndarray, weights: np.ndarray, v: np.ndarray) -> None:
+    """From the weights [S] and values [S,K] on: what the head hands on, what all heads write, the feed-forward network."""
+    config, heads = checkpoint.config, checkpoint.config.heads
+    attention, residual, network, last = modules(checkpoint, u.site)
+    names = {stage.name for stage in u.stages}
     (parts,), mixed = tables(u, "mix"), u["mix"].tables[0]
     np.testing.assert_allclose(parts, weights[:, None] * v, **CLOSE)
     np.testing.assert_allclose(mixed.totals, weights, **CLOSE)

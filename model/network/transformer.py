@@ -83,7 +83,7 @@ class Transformer(nn.Module, ABC):
         return sum(p.numel() for p in self.parameters())
 
 
-class _Encodes:
+class Encodes:
     """The encoder's half of a forward pass."""
 
     def encode(self, source: Tensor, mask: Tensor, at: Pass = PLAIN) -> Tensor:
@@ -98,7 +98,7 @@ class _Encodes:
         return memory
 
 
-class EncoderDecoder(_Encodes, Transformer):
+class EncoderDecoder(Encodes, Transformer):
     """Reads a source sentence, predicts a target sentence token by token (Vaswani et al. 2017)."""
 
     family = "encoder-decoder"
@@ -133,7 +133,7 @@ class EncoderDecoder(_Encodes, Transformer):
         return self.decoder_norm(x)
 
 
-class EncoderOnly(_Encodes, Transformer):
+class EncoderOnly(Encodes, Transformer):
     """Reads a sentence and says of each position which token stands there (the encoder of Devlin et al. 2019)."""
 
     family = "encoder-only"

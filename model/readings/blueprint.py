@@ -7,16 +7,19 @@ counted where it comes first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from torch import nn
 
 from model.checkpoint import Checkpoint
+from model.inference.analyse import teacher_force
 from model.network.attention import MultiHeadAttention
+from model.network.context import shifted
 from model.network.layers import FeedForward, Residual
 from model.network.transformer import Embedding
+from model.text.tokenizer import Tokenizer
 
 Column = Literal["encoder", "decoder"]
 
@@ -71,6 +74,12 @@ def blueprint(checkpoint: Checkpoint, source_length: int, target_length: int) ->
     return tuple(_Plan(checkpoint, source_length, target_length).blocks())
 
 
+def _code(made: type | Callable) -> tuple[str, str]:
+    """Name of a class or function, and the file that it stands in."""
+    home = made.__module__
+    return made.__qualname__, home.replace(".", "/") + ".py" if home.startswith("model.") else "torch.nn"
+
+
 class _Plan:
     """Walks through one model and remembers which parameters have been counted."""
 
@@ -100,8 +109,6 @@ class _Plan:
     def block(self, kind: str, column: Column, path: str, name: str, sentence: str, shapes: list[Shape], **more) -> Block:
         """A block that is a module: its class, its parameters."""
         module = self.model.get_submodule(path)
-        home = type(module).__module__
-        file = home.replace(".", "/") + ".py" if home.startswith("model.") else "torch.nn"
         terms, shared = [], ""
         for part, owner in module.named_modules():
             own = list(owner.parameters(recurse=False)) if kind != "add" or not part else []  # its norm is a block too
@@ -111,7 +118,7 @@ class _Plan:
             if fresh:
                 terms.append(Term(part, tuple(tuple(p.shape) for p in fresh), sum(p.numel() for p in fresh)))
                 self.owners |= {id(p): name for p in fresh}
-        code, count = (type(module).__name__, file), sum(term.count for term in terms)
+        code, count = _code(type(module)), sum(term.count for term in terms)
         found = {"path": path, "parameters": count, "terms": tuple(terms), "shared": shared}
         return Block(path, kind, column, name, sentence, tuple(shapes), code, **found, **more)
 
@@ -122,12 +129,12 @@ class _Plan:
         entrance: Embedding = self.model.get_submodule(f"{side}_embedding")
         vocabulary = config.source_vocab if source else config.target_vocab
         if source:
-            name, code = "Inputs", ("Tokenizer", "model/text/tokenizer.py")
+            name, code = "Inputs", _code(Tokenizer)
             said = (
                 f"The sentence as tokens: pieces of words out of {vocabulary:,} that the tokenizer knows, </s> at the end."
             )
         else:
-            name, code = "Outputs (shifted right)", ("teacher_force", "model/inference/analyse.py")
+            name, code = "Outputs (shifted right)", _code(shifted)
             said = "At step t the decoder reads what is left of y(t) and predicts y(t). " + (
                 "Training does all steps at once, which is why the causal mask is needed."
                 if config.causal
@@ -217,7 +224,7 @@ class _Plan:
         layers = len(self.model.decoder)
         readers = "the decoder layer reads it through its" if layers == 1 else f"all {layers} decoder layers read it through"
         said = f"What the encoder made of the sentence, one vector a token: {readers} cross-attention."
-        code = ("EncoderDecoder.encode", "model/network/transformer.py")
+        code = _code(type(self.model).encode)
         return Block("memory", "memory", "encoder", "Memory", said, (self.shape("memory", "BSD"),), code)
 
     def _exit(self) -> Iterator[Block]:
@@ -228,7 +235,7 @@ class _Plan:
         yield self.block("projection", "decoder", "projection", "Linear", said, [hidden, logits])
         said = "Turns the logits of each step into probabilities that sum to 1; the most probable tokens are the candidates."
         probabilities = self.shape("probabilities", "BTV")
-        code = ("teacher_force", "model/inference/analyse.py")
+        code = _code(teacher_force)
         yield Block("softmax", "softmax", "decoder", "Softmax", said, (logits, probabilities), code)
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.config import MAX_TOKENS, SCHEMES, ModelConfig
+import torch
+from torch import nn
+
+from model.config import MAX_TOKENS, SCHEMES, ModelConfig, TrainConfig
+from model.device import has_bfloat16
 from model.text.tokenizer import Tokenizer
 from model.training.run_folder import TrainingError
 
@@ -30,3 +34,14 @@ def vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[
         both = Tokenizer.train((text for pair in pairs for text in pair), size)
         return both, both
     return Tokenizer.train((s for s, _ in pairs), size), Tokenizer.train((t for _, t in pairs), size)
+
+
+def adam(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
+    """The optimiser of Vaswani et al. 2017, section 5.3; the rate is set at every step."""
+    return torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True)
+
+
+def products(config: TrainConfig, device: torch.device) -> torch.autocast:
+    """The precision of a step's products: bfloat16 where it is asked for, or fast and not refused."""
+    half = config.precision == "bfloat16" or (config.precision == "auto" and has_bfloat16(device))
+    return torch.autocast(device.type, torch.bfloat16, enabled=half)

@@ -15,7 +15,7 @@ from torch import nn
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import ModelConfig, TrainConfig
-from model.device import has_bfloat16, keep_freed_memory, random_state, set_random_state
+from model.device import keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
@@ -23,7 +23,7 @@ from model.training import snapshots
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.meter import Meter
-from model.training.prepare import check_options, vocabularies
+from model.training.prepare import adam, check_options, products, vocabularies
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
 from model.training.validation import Validator, Weights, averaged
 
@@ -80,15 +80,12 @@ class Run:
         self.objective = self.group.wrap(Objective(self.model, config.label_smoothing))
         if self.group.size > 1:
             torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True
-        )
+        self.optimizer = adam(self.model, config)
         self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
         self.progress = Progress()
         self.stop = False  # set from outside: the run saves after the step that is under way, and ends
         self.total = sum(len(self._batches(epoch)) for epoch in range(config.epochs))
-        half = config.precision == "bfloat16" or (config.precision == "auto" and has_bfloat16(self.device))
-        self.autocast = torch.autocast(self.device.type, torch.bfloat16, enabled=half)
+        self.autocast = products(config, self.device)
         self._restore()
         if self.group.first:
             self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import tiny
+from command_line_helpers import fails, python_m_model
 
 import model
 from model.__main__ import build_parser, main
@@ -20,29 +19,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
 from model.inference.request import Request
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCE, TARGET = tiny.HELD_OUT[1]
-
-
-def python_m_model(*args: str) -> subprocess.CompletedProcess[str]:
-    one_core = {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-m", "model", *args]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | one_core, capture_output=True, text=True, timeout=300)
-
-
-def fails(capsys, *args: str) -> str:
-    """Runs a command that must fail; returns its one line."""
-    try:
-        status = main(list(args))
-    except SystemExit as left:  # what argparse refuses
-        status = left.code
-    out, err = capsys.readouterr()
-    assert status == 2
-    assert out == ""
-    assert err.endswith("\n")
-    assert err.count("\n") == 1
-    assert err.startswith("python -m model")
-    return err
 
 
 @pytest.fixture
