@@ -61,7 +61,7 @@ class Intervention:
         return replace(self, edits=tuple(edit for edit in self.edits if edit.code != code))
 
     def covering(self, code: str) -> str | None:
-        """The text of an edit that does what the one of a code would do, and more; None where there is none."""
+        """The text of an edit that does what the one of a code would do, and more, or None."""
         if switch_of(code):
             return None
         new = parse(code)

@@ -24,11 +24,11 @@ class Switch:
     default: ClassVar[bool] = True
 
     def read(self, code: str) -> bool | None:
-        """What a code makes of the field, None where it is another's."""
+        """What a code makes of the field, or None for another's code."""
         return False if code == self.code else None
 
     def part(self, value: bool) -> tuple[str, str] | None:
-        """Code and text, None where the field is at its default."""
+        """Code and text, or None for a field at its default."""
         return None if value else (self.code, self.text)
 
 

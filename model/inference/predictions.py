@@ -64,7 +64,7 @@ def moves(before: np.ndarray, after: np.ndarray, count: int = 3) -> tuple[tuple[
 
 
 def first_difference(one: Sequence[int], two: Sequence[int]) -> int | None:
-    """The first position where two token sequences differ, None where they are equal."""
+    """The first position where two token sequences differ, or None for equal ones."""
     for i, (a, b) in enumerate(zip(one, two, strict=False)):
         if a != b:
             return i

@@ -84,7 +84,7 @@ def decoder_mask(
 
 
 def _near(queries: int, keys: int, window: int | None, edits: Sequence[Intervention], ids: Tensor) -> Tensor | None:
-    """The model's own window and those of the edits together, the narrower one: [1|B,1,T,S]; None where there is none."""
+    """The model's own window and those of the edits together, the narrower one, [1|B,1,T,S], or None."""
     if window is None and all(e.window is None for e in edits):
         return None
     widths = [min(w for w in (window, e.window, keys + queries) if w is not None) for e in edits]

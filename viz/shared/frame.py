@@ -38,7 +38,7 @@ class Shown:
 
     view: View  # fitted to its checkpoint, at a step that there is
     page_data: cache.PageData
-    found: Any  # what the page computes beside it, None where it computes nothing
+    found: Any  # what the page computes beside it, or None
     faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
     mode: theme.Mode
     places: Places
