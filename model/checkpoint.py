@@ -163,7 +163,8 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     model.eval().requires_grad_(False).to(device)
     metrics = _read_metrics(folder / "metrics.json")
     counts = _read_counts(folder / "counts.json", config)
-    label = name if name in names(home) else folder.name
+    whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
+    label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
     means = {site: mean.to(device) for site, mean in _read_means(folder / "means.safetensors", config).items()}
     return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer)
 

@@ -86,7 +86,7 @@ def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ..
     for field in dataclasses.fields(record):
         if field.name in skip:
             continue
-        default = {None: "none", True: "yes", False: "no"}.get(field.default, field.default)
+        default = {"None": "none", "True": "yes", "False": "no"}.get(str(field.default), field.default)
         hint = f"{HELP[field.name]} (default: {default})"
         if field.type == "bool":
             group.add_argument(_option(field.name), action=argparse.BooleanOptionalAction, default=None, help=hint)

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 HELP = "translate a sentence"
+EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+    "checkpoint": "",
+    "source": "",
+    "translation": "",
+    "log_prob": 0.0,
+    "finished": True,
+    "source_tokens": [],
+    "tokens": [],
+    "notes": [],
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +47,7 @@ def run(args: argparse.Namespace) -> None:
     loaded, written = checkpoints.load(args.checkpoint, device), 0
     for number, text in _lines():
         if not text.strip():  # so that line n of what is written belongs to line n of what is read
-            print(json.dumps({"source": "", "translation": ""}) if args.json else "", flush=True)
+            print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
             continue
         try:
             _answer(loaded, Request(text, args.checkpoint, decoding=asked), args.json, f"line {number}: ")

@@ -79,6 +79,7 @@ def test_standard_input_is_read_line_by_line(learned, capsys, typed):
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["source"] for each in told] == [SOURCE, "", "The red fox.", SOURCE]
     assert [each["translation"] for each in told] == lines[:-1]
+    assert len({tuple(each) for each in told}) == 1  # the fields of an empty line are those of all
 
 
 def test_a_line_that_cannot_be_translated_is_named(learned, capsys, typed):

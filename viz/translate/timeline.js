@@ -1,6 +1,6 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
-import { element, focusOf, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../shared/mount.js";
+import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../shared/mount.js";
 import { copyLink } from "../shared/copy_link_parts.js";
 import { icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
@@ -8,9 +8,9 @@ import { drawLines, WRITTEN } from "./timeline_lines.js";
 const PLAY_MS = 700;
 
 export default function ({ data, parentElement, setStateValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, told: data.step, timers: {} });
-  if (state.trace !== data.trace) { state.step = data.step; state.told = data.step; stop(); }
-  else if (data.step !== state.told) { state.step = data.step; state.told = data.step; } // the link, or the back button
+  const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, heard: { said: data.step, told: [] }, timers: {} });
+  if (state.trace !== data.trace) { state.step = data.step; state.heard = { said: data.step, told: [] }; stop(); }
+  else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
   if (state.rowsTold !== data.rows) { state.rows = data.rows; state.rowsTold = data.rows; }
   Object.assign(state, { trace: data.trace, data, setStateValue, root, go, toggle, reveal });
   build();
@@ -27,8 +27,9 @@ export default function ({ data, parentElement, setStateValue }) {
   }
 
   function tell() {
-    if (state.timers.play || state.step === state.told) return;
-    state.told = state.step;
+    const { said, told } = state.heard;
+    if (state.timers.play || state.step === (told.at(-1) ?? said)) return;
+    told.push(state.step);
     state.setStateValue("step", state.step);
   }
 

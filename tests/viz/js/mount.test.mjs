@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ARROWS, cut, free, minus, nth, onKeys, percent, signed, walked } from "../../../viz/shared/mount.js";
+import { ARROWS, cut, free, isNews, minus, nth, onKeys, percent, signed, walked } from "../../../viz/shared/mount.js";
 
 test("a probability that is nearly none or nearly all says so", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.5, 0.99949, 0.9996, 1].map(percent), ["0.000", "< 0.001", "0.001", "0.500", "0.999", "> 0.999", "1.000"]);
@@ -46,4 +46,12 @@ test("keys are left to who types", () => {
   assert.equal(free(event(), at("TEXTAREA", { type: "textarea" })), false);
   assert.equal(free(event(), at("DIV", { isContentEditable: true })), false);
   for (const key of ["altKey", "ctrlKey", "metaKey", "shiftKey", "defaultPrevented"]) assert.equal(free(event({ [key]: true }), at("DIV")), false);
+});
+
+test("an answer that comes late is no news, and a step that nobody told is", () => {
+  const memory = { said: 2, told: [3, 4, 5] };
+  assert.deepEqual([2, 3, 3, 5, 5].map((said) => isNews(memory, said)), [false, false, false, false, false]);
+  assert.deepEqual(memory, { said: 5, told: [] });
+  memory.told.push(6, 7);
+  assert.deepEqual([6, 1, 7].map((said) => isNews(memory, said)), [false, true, true]);
 });
