@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def python_m_model(*args: str) -> subprocess.CompletedProcess[str]:
     one_core = {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "model", *args]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | one_core, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=ROOT, env=os.environ | one_core, capture_output=True, text=True)
 
 
 def fails(capsys, *args: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import idle, query
 
@@ -18,9 +19,14 @@ def plot(page) -> dict[str, float]:
 
 
 def point(page, across: float, down: float) -> tuple[float, float]:
-    """At a share of the chart's area: the pointer moves there, as a hand does, until the chart tells what it points at."""
+    """At a share of the chart's area: the pointer moves there, as a hand does, until the chart tells what it points at.
+
+    It leaves the chart first: a click goes where the chart's words are, and those of the place before stay a while.
+    """
     box = plot(page)
     x, y = box["x"] + across * box["width"], box["y"] + down * box["height"]
+    page.mouse.move(0, 0)
+    expect(page.locator(".hoverlayer .hovertext")).to_have_count(0)
     page.mouse.move(x - 3, y)
     page.mouse.move(x, y)
     page.locator(".hoverlayer .hovertext").first.wait_for()

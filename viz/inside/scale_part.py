@@ -11,7 +11,7 @@ import streamlit as st
 
 from model import format
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import Site
 from viz import cache, state, theme
 from viz.inside.scaling_figure import scaling_chart
 from viz.keep import cached_figure
@@ -79,14 +79,7 @@ def _random(own: Scaling, width: int) -> Scaling:
 
 def _picks(view: View, layers: int, heads: int) -> None:
     with st.container(key="scale_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Attention",
-            KINDS,
-            required=True,
-            format_func=theme.SITE_NAMES.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("kind", "kind", view.kind),
-        )
+        controls.kind_pick(view)
         controls.layer_pick(view, layers)
         controls.head_pick(view, heads)
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from model.inference.request import Request
-from model.trace import KINDS, Site, site_kind
+from model.trace import Site, site_kind
 from viz import cache, state, theme
 from viz.inside.stages import payload, stages
 from viz.keep import cached_figure
@@ -52,14 +52,7 @@ def unfolded(request: Request, device: str, site: Site, head: int, query: int, m
 
 def _picks(view: View, layers: int, heads: int) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        st.segmented_control(
-            "Attention",
-            KINDS,
-            required=True,
-            format_func=theme.SITE_NAMES.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("kind", "kind", view.kind),
-        )
+        controls.kind_pick(view)
         controls.layer_pick(view, layers)
         texts.label("head")
         st.segmented_control(

@@ -14,7 +14,8 @@ from model import format
 from model.config import MAX_TOKENS
 from model.folders import SHIPPED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
-from viz import cache, state
+from model.trace import KINDS
+from viz import cache, state, theme
 from viz.shared import texts
 from viz.shared.copy_link import copy_link
 from viz.view import View
@@ -133,6 +134,17 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
             st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
         if view.show != "mask":
             texts.legend(state.theme_mode())
+
+
+def kind_pick(view: View) -> None:
+    st.segmented_control(
+        "Attention",
+        KINDS,
+        required=True,
+        format_func=theme.SITE_NAMES.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("kind", "kind", view.kind),
+    )
 
 
 def layer_pick(view: View, layers: int) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
 
 from model.config import END, PAD, START
 from model.decoding.strategy import Decoding
@@ -9,27 +10,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.experiments.effects import mask_effects
 from model.inference.analyse import analyse
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
-from model.trace import KINDS, Site
-
-TEXT = "The red fox takes a lamp."
-TARGET = "Lo varun roji prenda una lumel."
-SHORT = Decoding(limit=8)
-UNCAUSAL, UNPADDED = Intervention(causal_mask=False), Intervention(padding_mask=False)
-ALL_SITES = {Site(kind, layer) for kind in KINDS for layer in range(2)}
-LONG = "zq " * 300  # never seen in training: more tokens than the limit
-
-
-def arrays(trace) -> dict:
-    groups = {name: getattr(trace, name) for name in ("patterns", "scores", "masks")}
-    return {(n, site): a for n, group in groups.items() for site, a in group.items()} | {"log_probs": trace.log_probs}
-
-
-def assert_same_bits(one, two):
-    assert (one.source, one.inputs, one.outputs) == (two.source, two.inputs, two.outputs)
-    first, second = arrays(one), arrays(two)
-    assert first.keys() == second.keys()
-    for key, array in first.items():
-        assert array.tobytes() == second[key].tobytes(), key
+from model.trace import Site
 
 
 @pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"prefix": "Lo"}, {"pad": 3}], ids=str)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 import tiny
 import torch
 from torch.nn import functional as F
+from training_helpers import BRIEF, SMALL, entries, make
 
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
@@ -18,20 +18,6 @@ from model.training import loss
 from model.training.loss import learning_rate
 from model.training.run import Run
 from model.training.run_folder import Files
-
-SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
-BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
-
-
-def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
-    options = SMALL if model is None else model
-    config = TrainConfig(**(BRIEF | changes))
-    return Run(folder, Files(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
-
-
-def entries(folder: Path) -> list[dict]:
-    return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-
 
 # -- a run -------------------------------------------------------------------------------------------------------------
 

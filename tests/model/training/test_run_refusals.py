@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
+from training_helpers import SMALL, entries, make
 
 from model import checkpoint as checkpoints
-from model.config import TrainConfig
 from model.network.transformer import EncoderDecoder
 from model.text.corpus import DataError
 from model.training import loss
 from model.training.run import Run
-from model.training.run_folder import Files, TrainingError
-
-SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
-
-
-BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
-
-
-def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
-    options = SMALL if model is None else model
-    config = TrainConfig(**(BRIEF | changes))
-    return Run(folder, Files(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
-
-
-def entries(folder: Path) -> list[dict]:
-    return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+from model.training.run_folder import TrainingError
 
 
 def weights(folder: Path) -> bytes:
