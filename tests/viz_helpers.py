@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from viz import pages
 
@@ -20,6 +22,7 @@ TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has t
 TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF = (
     pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if")
 )
+manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 
@@ -28,14 +31,12 @@ class Lab:
 
     def __init__(self, page: str | None = None, **link: str) -> None:
         self.at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
-        if page:  # pages have names after the first run
-            self.run()
         for name, value in link.items():
             self.at.query_params[name] = value
-        if page:
-            self.go(page)
-        else:
-            self.run()
+        if page:  # its address is all that the first run is told of it, as in the browser
+            names = {each.file: each.name for each in pages.PAGES[1:]}
+            self.at._page_hash = calc_hash(names.get(page, ""))
+        self.run()
 
     def run(self) -> Lab:
         self.at.run()

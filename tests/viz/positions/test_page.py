@@ -171,10 +171,8 @@ def test_a_sentence_with_a_repeated_word_is_offered():
     assert "Repeated: " in notes(lab)
 
 
-@pytest.mark.parametrize(
-    ("text", "scheme"), [("🦉", "sinusoidal"), ("<script>alert(1)</script>", "learned"), ("word " * 9, "rotary")]
-)
-def test_short_long_and_odd_sentences(text, scheme):
+@pytest.mark.parametrize(("text", "scheme"), [("🦉", "rotary"), ("<script>alert(1)</script>", "learned")])
+def test_short_and_odd_sentences(text, scheme):
     lab = page(text=text, split="off", scheme=scheme)
     assert not lab.faults
     assert len(lab.charts) == SIX + 3
