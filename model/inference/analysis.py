@@ -28,6 +28,8 @@ class Analysis:
     rare_words: tuple[str, ...]  # the words that they belong to, each once
     checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
+    other_lengths: tuple[int, ...] = ()  # tokens of each of them
+    batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
@@ -64,6 +66,11 @@ class Analysis:
         """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
         ids = (self.baseline or self).trace.predicted.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
+
+    @property
+    def target_padding(self) -> int:
+        """`<pad>` tokens that make the target as long as the longest of the batch, where all are read in one pass."""
+        return max((0, *(length - len(self.trace.predicted) for length in self.other_lengths)))
 
     @property
     def how(self) -> str:

@@ -73,8 +73,10 @@ def sentences(view: View, analysis: Analysis) -> str:
     """How many sentences the text is read as, and what that means for this one."""
     if not view.split:
         return "The text is read as one sentence."
-    pads = sum(label == "<pad>" for label in analysis.trace.source.labels) - analysis.request.padding
-    this = f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
+    pads = analysis.batch_padding
+    count = "1 pad fills" if pads == 1 else f"{pads} pads fill"
+    own = f"{count} this one up to the length of the longest."
+    this = own if pads else "none is longer than this one, so it has no padding."
     return f"{len(view.sentences)} sentences, decoded as one batch: {this}"
 
 
@@ -104,12 +106,22 @@ def change_heading(analysis: Analysis) -> None:
     texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.")
 
 
-def map_caption(analysis: Analysis, show: str) -> None:
-    """How the maps are read."""
+def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
+    """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
     if show == "mask":
-        sentence = "Filled cells may attend, blank ones may not; the mask is the same in every layer and head."
+        same = (
+            "some layers or heads have masks of their own"
+            if analysis.whole.head_masks
+            else "the mask is the same in every head"
+        )
+        filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
+        sentence = f"A row asks, a column answers. {filled}; {same}."
     else:
-        sentence = "A row asks, a column answers: each row shares out a weight of 1. Blank cells are forbidden by the mask."
+        sentence = "A row asks, a column answers: each row shares out a weight of 1."
+        sentence += " The mask forbids the blank cells." if blank else ""
+    if padded:
+        rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
+        sentence += f" {rows} padding of the batch: what is computed there is thrown away."
     if analysis.steps:
         sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
     texts.note(sentence)
