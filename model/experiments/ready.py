@@ -16,6 +16,7 @@ from model.experiments.effects import effects, head_effects, layer_skips
 from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
+from model.inference.decisions import turns
 from model.inference.request import Request
 from model.trace import Trace, site_kind
 
@@ -78,11 +79,13 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
     return dataclasses.replace(request, **(plain | changes))
 
 
-def _outcome(analysis: Analysis) -> str:
+def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
+    """What became of the translation; that it only tipped a near-tie, where it did."""
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
         return _sentence(f"The translation stays: “{after}”")
-    return _sentence(f"“{before}” becomes “{after}”")
+    tied = [each.told(checkpoint.target_tokenizer.piece) for each in turns(analysis) if each.is_tie]
+    return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {told}." for told in tied)])
 
 
 def _alone(text: str) -> str:
@@ -133,7 +136,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     encoder, cross = (_share_on_padding(found.whole, kind) for kind in ("encoder", "cross"))
     text = (
         f"With {PADS} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
-        f"decoder's cross-attention. {_outcome(found)}"
+        f"decoder's cross-attention. {_outcome(found, checkpoint)}"
     )
     return Answer(text, asked)
 
@@ -168,7 +171,7 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}: "
-        f"softmax saturates. {_outcome(found)}"
+        f"softmax saturates. {_outcome(found, checkpoint)}"
     )
     return Answer(text, asked)
 
@@ -194,7 +197,8 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
         f"{signed(first.change)} nats when it is off"
         + (f", the next {signed(ranked[1].change)}" if len(ranked) > 1 else "")
         + ". "
-        f"With it alone its layer costs {signed(alone.change)}, without any head {signed(none.change)}. {_outcome(found)}"
+        f"With it alone its layer costs {signed(alone.change)}, without any head {signed(none.change)}. "
+        + _outcome(found, checkpoint)
     )
     return Answer(text, asked)
 
@@ -210,7 +214,7 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     least, most = (signed(found[name].change) for name in (best, worst))
     gains = found[best].change > 0
     text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
-    return Answer(text + _outcome(analyse(checkpoint, asked)), asked)
+    return Answer(text + _outcome(analyse(checkpoint, asked), checkpoint), asked)
 
 
 EXPERIMENTS = (

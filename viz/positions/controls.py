@@ -191,6 +191,7 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
         base = cache.analyse(plain, view.device)
+        texts.ties(base, page_data.loaded.target_tokenizer)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
         for edit in variants(view.pe_shift):
             request = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
@@ -203,7 +204,7 @@ def _variant(edit: Positions, request: Request, view: View, code: str) -> None:
     except ValueError as fault:
         _row(edit.text(Labels()), None, position_texts.refused(str(fault)), edit, view)
         return
-    markup = position_texts.said(found.words, found.changed, code)
+    markup = position_texts.said(found.words, found.changed, code, found.tipped)
     _row(edit.text(Labels()), found.change, markup, edit, view)
 
 

@@ -188,14 +188,15 @@ def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
     return f"{title}: {len(labels)} tokens with one another; {most}."
 
 
-def said(words: Sequence[str], changed: Sequence[bool], code: str) -> str:
-    """A translation as markup, the changed words boxed; `code` is the language's."""
+def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str = "") -> str:
+    """A translation as markup, the changed words boxed; `code` is the language's, `tipped` a near-tie that was turned."""
     marks = changed or (False,) * len(words)
     text = " ".join(
         f'<mark class="is">{html.escape(word)}</mark>' if mark else html.escape(word)
         for word, mark in zip(words, marks, strict=True)
     )
-    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>'
+    tie = f'<p class="lab-note">{html.escape(tipped)}</p>' if tipped else ""
+    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>{tie}'
 
 
 def refused(fault: str) -> str:

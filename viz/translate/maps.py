@@ -76,6 +76,7 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
     translate_texts.change_heading(analysis)
+    texts.turned(analysis, loaded.target_tokenizer)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)

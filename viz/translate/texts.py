@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from model import format
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
+from model.inference.decisions import turns
 from viz.shared import texts
 from viz.view import YOURS, View
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from model.inference.analysis import Analysis
+    from model.inference.decisions import Turn
 
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),
@@ -87,20 +89,28 @@ def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
     texts.write(f'<p class="{name}">{html.escape(sentence)} → <span lang="{code}">{html.escape(said)}</span></p>')
 
 
+def _likeliest(found: Sequence[Turn], steps: int) -> str:
+    """At how many steps another token is the likeliest now, and how many of them were near-ties."""
+    if not found:
+        return "at every step the same token stays the likeliest"
+    ties = sum(each.is_tie for each in found)
+    were = "" if not ties else ", a near-tie before" if len(found) == 1 else f", {ties} of them near-ties before"
+    return f"at {len(found)} of {steps} steps another token becomes the likeliest{were}"
+
+
 def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after = base.trace, analysis.trace
     if analysis.request.mode == "given":
-        change = format.signed(after.token_log_probs.sum() - before.token_log_probs.sum())
-        turned = int((before.log_probs.argmax(1) != after.log_probs.argmax(1)).sum())
-        steps = len(before.outputs)
-        what = f"log-probability changes by {change}; another token becomes likeliest at {turned} of {steps} steps"
+        change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
+        what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.outputs))}"
         how = "One pass over the same target: what the model would have thought at each step."
     elif before.outputs.ids == after.outputs.ids:
         what, how = "the translation does not change", "Every token was chosen anew under the edits."
     else:
-        what = f"the translations part at step {analysis.comparable}"
+        tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
+        what = f"the translations part at step {analysis.comparable}{tie}"
         how = "Every token was chosen anew under the edits; where the translations part, nothing can be compared any more."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
     texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.")

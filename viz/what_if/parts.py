@@ -56,6 +56,7 @@ def draw(shown: Shown) -> None:
         with right:
             _what_happens(shown)
             what_if_controls.largest_changes(shown.found, view)
+            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
     _leaks(view, page_data.request)
 
 
@@ -84,6 +85,7 @@ def _what_happens(shown: Shown) -> None:
     what_if_controls.mode_picks(view)
     base = analysis.baseline or analysis
     texts.verdict(analysis)
+    texts.turned(analysis, loaded.target_tokenizer)
     texts.sentence_notes(analysis.notes, shown.faults)
     if analysis.baseline is None:
         what_if_texts.translation(base.translation, loaded.languages[1])

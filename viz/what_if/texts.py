@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from model.inference.decisions import turned
 from model.inference.predictions import kl_divergence, moves
 from viz.shared import texts
 
@@ -58,6 +59,8 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
         f'<div class="lab-moves">{"".join(columns)}</div>'
     )
+    for each in turned(before[None], after[None]):
+        texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")
 
 
 def leak_report(report: LeakReport) -> None:

@@ -17,6 +17,7 @@ from model.experiments import ready
 from model.experiments.effects import effects, head_effects, layer_skips
 from model.experiments.ready import DOG, EXPERIMENTS, MAN, PADS
 from model.inference.analyse import analyse
+from model.inference.decisions import turns
 from model.inference.request import Request
 
 SHORT = Decoding(limit=8)
@@ -46,7 +47,8 @@ def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, c
         assert answer.request.source == ASKED.source
         before, after = found.baseline.translation, found.translation
         told = f"The translation stays: “{after}”" if before == after else f"“{before}” becomes “{after}”"
-        assert answer.text.endswith(f"{told}.")
+        tied = [each.told(tiny_checkpoint.target_tokenizer.piece) for each in turns(found) if each.is_tie]
+        assert answer.text.endswith(" ".join([f"{told}.", *(f"They part at {each}." for each in tied)]))
 
 
 def test_without_positions_the_dog_and_the_man_are_one_on_the_shipped_checkpoint(shipped):

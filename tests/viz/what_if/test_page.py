@@ -9,6 +9,7 @@ from edit_helpers import ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
 from model.experiments.ready import EXPERIMENTS
+from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
@@ -132,7 +133,13 @@ def test_decoded_again_the_translation_itself_answers():
     gone, new = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
     assert new > gone > 0
     more = f", {new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
-    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}"]
+    (turn,) = turns(found)
+    tie = ", by tipping a near-tie" if turn.is_tie else ""
+    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}{tie}"]
+    told = [text for text in lab.sentences("lab-note") if text.startswith(f"Step {found.comparable}: ")]
+    assert told[0].startswith(
+        f"Step {found.comparable}: {turn.told(cache.checkpoint('en-fr', 'auto').target_tokenizer.piece)}."
+    )
     assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
     (both,) = lab.sentences("lab-both")
     assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
