@@ -121,12 +121,18 @@ def step_back(name: str) -> None:
     if history:
         now, then = current(), history[-1]
         session["stepping"] = True
-        names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
-        if then.checkpoint != now.checkpoint:
-            names += named(type(now), undo="with the checkpoint")
-        change(**{name: getattr(then, name) for name in names})
+        change(**restored(then))
         session["stepping"] = False
         session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
+
+
+def restored(then: View) -> dict[str, Any]:
+    """The fields that make the view what it was: those that can be undone, and what is set back along with them."""
+    now = current()
+    names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
+    if then.checkpoint != now.checkpoint:
+        names += named(type(now), undo="with the checkpoint")
+    return {name: getattr(then, name) for name in names}
 
 
 def toggle_edit(code: str) -> None:
@@ -170,13 +176,15 @@ def clear_edits() -> None:
     change(**with_intervention(BASELINE), pad=0)
 
 
-def show_request(request: Request, experiment: str) -> None:
-    """Makes the view that of a ready experiment; called from callbacks. The text stays where it asks about its sentence."""
-    now = current()
-    own = now.sentences[min(now.sentence, len(now.sentences)) - 1 :][:1] == (request.source,)
+def show_request(request: Request, experiment: str, whose: View | None = None) -> None:
+    """Makes the view that of a ready experiment; called from callbacks. `whose`: the view whose text it was asked of, where
+    it was not asked of a sentence alone."""
+    text = {"source": request.source}
+    if whose is not None and request.source in whose.sentences:
+        text = {name: getattr(whose, name) for name in ("source", "sentence", "split")}
     change(
         **with_intervention(request.intervention),
-        **({} if own else {"source": request.source}),
+        **text,
         checkpoint=request.checkpoint,
         target=request.target,
         pad=request.pad,

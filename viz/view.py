@@ -20,7 +20,7 @@ from model.trace import KINDS
 from viz import values
 from viz.fields import declared, named
 
-FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
+FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999

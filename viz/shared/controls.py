@@ -9,25 +9,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
-from model.folders import SHIPPED
 from model.inference.request import MAX_SENTENCES
 from model.trace import KINDS
 from viz import cache, state, theme
 from viz.shared import texts
 from viz.shared.copy_link import copy_link
+from viz.shared.examples import Example, examples, lesson
 from viz.view import View
 
-PROBES = SHIPPED / "probes.txt"
 SHOWN_EXAMPLES = 4
 MEAN = "mean"
 BOX = "Sentence to translate"
-
-
-def examples() -> list[tuple[str, str]]:
-    """Name and sentence of every probe."""
-    lines = PROBES.read_text(encoding="utf-8").splitlines()
-    fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    return [(f[0], f[1]) for f in fields]
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -41,12 +33,15 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         with heading:
             texts.language(language)
         st.space("stretch")
-        for name, sentence in ready[:SHOWN_EXAMPLES]:
-            _example(name, sentence)
+        for each in ready[:SHOWN_EXAMPLES]:
+            _example(each, each.name)
         with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
-            for _, sentence in ready[SHOWN_EXAMPLES:]:
-                _example(sentence, sentence)
+            for each in ready[SHOWN_EXAMPLES:]:
+                _example(each, each.sentence)
+                texts.note(each.lesson)
     plain_box(view)
+    if taught := lesson(view.source):
+        texts.write(f'<p class="lab-note lab-lesson">{html.escape(taught[:1].upper() + taught[1:])}.</p>')
     return heading, count
 
 
@@ -105,8 +100,15 @@ def given_target(view: View) -> None:
             )
 
 
-def _example(label: str, sentence: str) -> None:
-    st.button(label, key=f"example {sentence}", type="tertiary", on_click=state.change, kwargs={"source": sentence})
+def _example(each: Example, label: str) -> None:
+    st.button(
+        label,
+        key=f"example {each.sentence}",
+        type="tertiary",
+        help=each.lesson,
+        on_click=state.change,
+        kwargs={"source": each.sentence},
+    )
 
 
 def layer_and_head(view: View, layers: int, heads: int) -> None:

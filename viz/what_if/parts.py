@@ -16,7 +16,7 @@ from viz.shared.change_figure import change_chart
 from viz.shared.frame import Shown
 from viz.view import View, unedited
 from viz.what_if import controls as what_if_controls
-from viz.what_if import editor, maps, switchboard
+from viz.what_if import editor, maps, questions, switchboard
 from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def draw(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     with shown.places.body:
         editor.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
-        editor.questions(view)
+        questions.questions(view, page_data.loaded.languages[0])
         controls.given_target(view)
         try:
-            editor.answer(view)
+            questions.answer(view)
         except ValueError as fault:
             texts.fault(str(fault))
     with st.container(key="whatif"):

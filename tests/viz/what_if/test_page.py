@@ -8,7 +8,7 @@ import tiny
 from edit_helpers import ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
-from model.experiments.ready import EXPERIMENTS
+from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
@@ -270,16 +270,38 @@ def test_the_leak_test_tells_what_padding_moves():
 
 
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
-    lab = what_if().click("try scaling")
-    (known,) = [e for e in EXPERIMENTS if e.name == "scaling"]
-    expected = cache.experiment("scaling", Request(SENTENCE), "auto").text
+    lab = what_if().click("try padding")
+    (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
+    expected = cache.experiment("padding", Request(known.sentence), "auto").text
     assert lab.sentences("lab-answer") == [f"{known.question} {expected}"]
-    assert lab.link == {"text": SENTENCE, "edits": "scaling-off", "mode": "again", "try": "scaling"}
-    assert what_if(**lab.link).sentences("lab-answer") == lab.sentences("lab-answer")
-    lab.click("edit scaling-off")
+    shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
+    assert lab.link == {"text": known.sentence, "try": "padding", **shown}
+    there = what_if(**lab.link)
+    assert there.sentences("lab-answer") == lab.sentences("lab-answer")
+    assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
+    lab.click("edit padding-off")
     assert lab.sentences("lab-answer") == []
-    assert lab.link == {"text": SENTENCE, "mode": "again"}
+    assert lab.link == {"text": known.sentence, "pad": str(PADS), "mode": "again"}
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
+
+
+def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
+    lab = what_if(edits="off_cross.3.5", pad="2")
+    made = lab.link
+    for name in ("padding", "scaling"):  # the second is not asked of what the first has left
+        (known,) = [e for e in EXPERIMENTS if e.name == name]
+        lab.click(f"try {name}")
+        assert lab.box == known.sentence
+        assert cache.experiment(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
+    asked = lab.link
+    assert lab.click("back to own").link == made
+    assert "back to own" not in lab.buttons
+    assert lab.click("undo").link == asked
+    lab.click("ask own")
+    (said,) = lab.sentences("lab-answer")
+    assert cache.experiment("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
+    assert lab.click("try align").click("back to own").link == made
 
 
 def test_edits_hold_on_the_other_page_and_come_back_from_it():
