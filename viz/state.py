@@ -82,11 +82,6 @@ def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     renewed = {other for name in wanted if wanted[name] != getattr(old, name) for other in known[name].renews}
     dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
-    controls, draws = named(type(old), sampling="control"), named(type(old), sampling="draw")
-    if {*controls, *draws} & set(wanted):  # what was drawn stays until it is drawn again
-        before = old.drawn or tuple(getattr(old, name) for name in controls)
-        after = tuple(wanted.get(name, getattr(old, name)) for name in controls)
-        follow["drawn"] = None if set(draws) & {*wanted, *renewed} or before == after else before
     return follow | wanted
 
 

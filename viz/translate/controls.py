@@ -92,15 +92,12 @@ def _reader(name: str) -> Callable[[str], Any]:
 
 
 def _sampling(view: View) -> None:
-    seed = "The next seed, with the controls as they are"
-    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help=seed)
+    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help="Draws with the next seed")
     st.slider(
         "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
     )
     st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
     _fields("top_k", "seed", view=view)
-    if view.drawn is not None:
-        texts.note(translate_texts.drawn(*view.drawn))
 
 
 def _draw() -> None:

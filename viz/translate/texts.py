@@ -44,11 +44,6 @@ def unusable(control: str, typed: str, expected: str) -> str:
     return f"The {FIELDS[control][0]} is {shown}; expected {expected}."
 
 
-def drawn(temperature: float, top_k: int, top_p: float) -> str:
-    """Under which controls the text was drawn, where they have moved since."""
-    return f"The text was drawn at temperature {temperature:g}, top-k {top_k}, top-p {top_p:g}; draw again for the new ones."
-
-
 def surprise(
     bits: np.ndarray, labels: Sequence[str], rather: Sequence[tuple[str, float] | None], sums: tuple[float, float]
 ) -> None:
