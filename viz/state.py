@@ -139,7 +139,7 @@ def toggle_edit(code: str) -> None:
     has = any(code == each for each, _ in now.parts())
     try:
         if not has and (larger := now.covering(code)):
-            tell(f"This is off already, by a larger edit ({larger}): take that back to set it free.")
+            tell(f"A larger edit ({larger}) has switched this off already: take that back first.")
             return
         after = now.without(code) if has else now.with_edit(code)
         change(**with_intervention(after), **({} if has else _where(code)))

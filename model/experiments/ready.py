@@ -212,10 +212,10 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     text = (
         f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
         f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
-        f"{signed(first.change)} nats when it is off"
-        + (f", the next {signed(ranked[1].change)}" if len(ranked) > 1 else "")
+        f"off, it changes the log-probability by {signed(first.change)} nats"
+        + (f", the next by {signed(ranked[1].change)}" if len(ranked) > 1 else "")
         + ". "
-        f"With it alone its layer costs {signed(alone.change)}, without any head {signed(none.change)}. "
+        f"With this head alone in its layer the change is {signed(alone.change)}, with none {signed(none.change)}. "
         + _outcome(found, checkpoint)
     )
     return Answer(text, asked)
@@ -231,7 +231,10 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     asked = _again(request, skips[best])
     least, most = (signed(found[name].change) for name in (best, worst))
     gains = found[best].change > 0
-    text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
+    text = (
+        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the log-probability changes by {least} nats; "
+        f"{worst} costs the most, a change by {most}. "
+    )
     return Answer(text + _outcome(analyse(checkpoint, asked), checkpoint), asked)
 
 

@@ -103,10 +103,10 @@ class Analysis:
             notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
-            notes.append(f"Waiting for a step that is not reached: {told}.")
+            notes.append(f"Waiting for a step that is not reached yet: {told}.")
         if self.no_op_blocks:
             told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
-            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
+            notes.append(f"The mask forbids this already, so it changes nothing: {told}.")
         if self.trace.fully_masked_rows and self.baseline is not None:
             rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"

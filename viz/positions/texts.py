@@ -142,8 +142,8 @@ def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, boo
         return [(moved, False), *ends]
     if count > MAX_TOKENS:
         beyond = (
-            f"The formula goes on for ever; training keeps sentences of at most {MAX_TOKENS} tokens, so a network has never "
-            f"seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
+            f"The formula goes on for ever, but training keeps sentences of at most {MAX_TOKENS} tokens, so a network has "
+            f"never seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
         )
         return [(beyond, False)]
     far = (

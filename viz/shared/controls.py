@@ -126,7 +126,7 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
         head_pick(view, heads)
         st.space("stretch")
         with st.popover("Save", type="tertiary"):
-            saves = "The camera in each map's toolbar saves"
+            saves = "The camera in each map's toolbar saves as"
             st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
         if view.show != "mask":
             texts.legend(state.theme_mode())

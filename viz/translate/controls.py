@@ -106,7 +106,7 @@ def _draw() -> None:
 
 def guessing(view: View) -> None:
     """Why what would give the next tokens away is not there."""
-    texts.note("Maps, tree and masks would give the next tokens away: they are back when guessing is off.")
+    texts.note("Maps, tree and masks would give the next tokens away. They come back when you stop guessing.")
     st.button("Stop guessing", key="stop_guessing", on_click=state.change, kwargs={"guess": False})
 
 
@@ -135,7 +135,7 @@ def _yours(view: View) -> None:
     if complaint:
         texts.note(complaint[1], warn=True)
     elif view.target is None:
-        texts.note("Until there is one, the page shows the model's own.")
+        texts.note("Until you give one, the page shows the model's own.")
 
 
 def _target(typed: str) -> str:

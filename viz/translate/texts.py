@@ -34,7 +34,7 @@ def strategy_title(name: str) -> str:
 def strategy_note(name: str) -> str:
     """How a strategy chooses."""
     if name == YOURS:
-        return "Yours: a translation that you give. It is read, not written: how surprised is the model?"
+        return "Yours: a translation that you give. The model only reads it: how surprised is it?"
     return strategy(name).sentence
 
 
@@ -57,7 +57,7 @@ def surprise(
         f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own translation has <b>{own}</b>. '
         f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
-        "Dark bars: another token was likelier, written above.</p>"
+        "Dark bars: another token was likelier; it is written above.</p>"
     )
 
 
@@ -100,15 +100,15 @@ def change_heading(analysis: Analysis) -> None:
     if analysis.request.mode == "given":
         change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
         what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.outputs))}"
-        how = "One pass over the same target: what the model would have thought at each step."
+        how = "One pass over the same translation: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = "the translation does not change", "Every token was chosen anew under the edits."
     else:
         tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
         what = f"the translations part at step {analysis.comparable}{tie}"
-        how = "Every token was chosen anew under the edits; where the translations part, nothing can be compared any more."
+        how = "Every token was chosen anew under the edits; once the translations part, there is nothing to compare."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
-    texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.")
+    texts.note(f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.")
 
 
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:

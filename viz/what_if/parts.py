@@ -110,8 +110,8 @@ def _leaks(view: View, request: Request) -> None:
     with st.container(key="leaks"):
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
         texts.note(
-            "Changes each token that the decoder reads, and then what stands in the padding, and looks at every residual "
-            "stream: what lies before a changed token, and every real token beside padding, must not move."
+            "Changes each token that the decoder reads, then what stands in the padding, and watches every residual stream: "
+            "nothing before a changed token may move, and padding may move no real token."
         )
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return

@@ -129,7 +129,7 @@ def test_the_layer_that_costs_the_least_is_skipped(tiny_checkpoint):
     best, worst = max(changes, key=changes.get), min(changes, key=changes.get)
     assert answer.request.intervention == skips[best]
     assert {type(edit) for edit in answer.request.intervention.edits} == {Skip}
-    assert answer.text.startswith(f"Skipping {best} {'even gains' if changes[best] > 0 else 'costs the least,'} ")
+    assert answer.text.startswith(f"Skipping {best} {'even helps' if changes[best] > 0 else 'costs the least'}: ")
     assert f"; {worst} costs the most, " in answer.text
 
 

@@ -114,7 +114,7 @@ def test_a_given_target_is_believed_less_or_more():
     found = analysed("off_cross.1", "causal-off")
     before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
     assert lab.sentences("lab-verdict") == [f"Summed log-probability {before} → {after}"]
-    fed = "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+    fed = "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     assert fed in lab.sentences("lab-note")
     (both,) = lab.sentences("lab-both")
     assert both == f"Baseline{found.baseline.translation}Editedthe same tokens, given: their probabilities are below"
@@ -147,7 +147,7 @@ def test_decoded_again_the_translation_itself_answers():
     for kind, maps in (("encoder", 4), ("cross", 3)):
         lab.pick("kind", kind)
         assert len(lab.charts) == maps
-        assert ("The tokens differ: nothing to subtract." in lab.sentences("lab-note")) is (maps == 3)
+        assert ("The tokens differ, so there is no difference to show." in lab.sentences("lab-note")) is (maps == 3)
 
 
 def test_the_chart_holds_the_same_token_before_and_after():
@@ -184,7 +184,7 @@ def test_a_step_tells_what_gains_and_what_loses():
         assert name + told in title
     bold = [text.startswith("<b>") for text in lab.charts[-1]["layout"]["xaxis"]["ticktext"]]
     assert [i for i, on in enumerate(bold) if on] == [2]
-    assert lab.click("clear").sentences("lab-note").count("Without an edit nothing gains and nothing loses.") == 1
+    assert lab.click("clear").sentences("lab-note").count("Nothing is edited, so nothing gains or loses.") == 1
 
 
 # -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
