@@ -239,7 +239,7 @@ def test_a_request_can_be_made_without_torch():
         f"import model, {named}\n"
         f"from model import Decoding, Intervention, ModelConfig, Request\n"
         f"from model.inference.request import Request\n"
-        f"assert Request('The fox.', intervention=Intervention(causal_mask=False)).padding == 0\n"
+        f"assert Request('The fox.', intervention=Intervention(causal_mask=False)).pad == 0\n"
     )
 
 

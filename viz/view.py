@@ -18,9 +18,9 @@ from model.readings.head_metrics import orders
 from model.text.sentences import split
 from model.trace import KINDS
 from viz import values
-from viz.fields import declared, named
+from viz.fields import declared
 
-FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
+FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
@@ -32,13 +32,10 @@ PARTS = ("stages", "map", "scale", "lens", "embeddings")  # of the page Inside
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
-_TOP_K = values.number(0, MAX_TOP_K)
-_TOP_P = values.decimal(0, 1, above=True)
-_DRAWN = values.together("temperature, top-k and top-p", _TEMPERATURE, _TOP_K, _TOP_P)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters")
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "drawn")
+_OF_A_SENTENCE = ("step", "target", "branches", "path")
 
 
 def strategies() -> tuple[str, ...]:
@@ -91,15 +88,13 @@ class _Sentence:
 class _Decoding:
     """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
 
-    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",), sampling="draw")
+    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",))
     width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
     alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
-    temperature: float = declared(1.0, "temperature", _TEMPERATURE, sampling="control")
-    top_k: int = declared(0, "top_k", _TOP_K, sampling="control")
-    top_p: float = declared(1.0, "top_p", _TOP_P, sampling="control")
-    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",), sampling="draw")
-    drawn: tuple[float, int, float] | None = declared(None, "drawn", _DRAWN, drops=("path",), sampling="draw")
-    # drawn: the three controls of the text, where they have moved since
+    temperature: float = declared(0.8, "temperature", _TEMPERATURE, drops=("path",))
+    top_k: int = declared(0, "top_k", values.number(0, MAX_TOP_K), drops=("path",))
+    top_p: float = declared(0.9, "top_p", values.decimal(0, 1, above=True), drops=("path",))
+    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",))
     branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
     path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
@@ -160,13 +155,11 @@ class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
         translation that the visitor gives stands the greedy one."""
         if self.strategy == YOURS:
             return Decoding()
-        used = {name: getattr(self, name) for name in strategy(self.strategy).controls}
-        drawn = dict(zip(named(View, sampling="control"), self.drawn or (), strict=False))
-        return Decoding(self.strategy, **used | {name: value for name, value in drawn.items() if name in used})
+        return Decoding(self.strategy, **{name: getattr(self, name) for name in strategy(self.strategy).controls})
 
     @property
     def controls(self) -> Decoding | None:
-        """What sampling would draw by now, or None."""
+        """What sampling draws by, or None."""
         if self.strategy != "sample" or self.target is not None:
             return None
         return Decoding("sample", temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)

@@ -28,6 +28,8 @@ class Analysis:
     rare_words: tuple[str, ...]  # the words that they belong to, each once
     checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
+    other_lengths: tuple[int, ...] = ()  # tokens of each of them
+    batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
@@ -66,6 +68,11 @@ class Analysis:
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
 
     @property
+    def target_padding(self) -> int:
+        """`<pad>` tokens that make the target as long as the longest of the batch, where all are read in one pass."""
+        return max((0, *(length - len(self.trace.predicted) for length in self.other_lengths)))
+
+    @property
     def how(self) -> str:
         """How the target came about, in a few words."""
         if self.tree is None or self.hypothesis is None:
@@ -96,10 +103,10 @@ class Analysis:
             notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
-            notes.append(f"Waiting for a step that is not reached: {told}.")
+            notes.append(f"Waiting for a step that is not reached yet: {told}.")
         if self.no_op_blocks:
             told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
-            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
+            notes.append(f"The mask forbids this already, so it changes nothing: {told}.")
         if self.trace.fully_masked_rows and self.baseline is not None:
             rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"

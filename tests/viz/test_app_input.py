@@ -57,12 +57,14 @@ def texts_with_markup() -> None:
 
     from model.edits.intervention import BASELINE
     from model.experiments.effects import Effect
-    from viz.shared import controls, texts
+    from viz.shared import texts
+    from viz.translate import masks
     from viz.view import View
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    controls.mask_switches(View(), {"causal_mask": effect, "padding_mask": effect})
+    for markup in (masks.causal_text(effect, View(), True), masks.padding_text(effect, View())):
+        texts.write(f"<p>{markup}</p>")
     texts.fault(f"There is no {typed}.")
     texts.note(f"The link's step is {typed}.", warn=True)
     texts.label(typed)

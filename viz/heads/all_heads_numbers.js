@@ -24,7 +24,7 @@ export function numbers(metrics, grid, at, settings, agreement) {
   box.append(settings);
   if (agreement) {
     const agree = element("p", "agree"), told = (value) => (value === null ? "–" : minus(value.toFixed(2)));
-    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(agreement.contribution)), ", with the rollout ", element("b", "", told(agreement.rollout)), ": where they differ, none of them alone is what matters.");
+    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(agreement.contribution)), ", with the rollout ", element("b", "", told(agreement.rollout)), ": where they disagree, no one of them is the whole story.");
     box.append(agree);
   }
   return box;

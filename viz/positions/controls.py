@@ -169,7 +169,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label("No token stands twice here.")
+            texts.label("No token occurs twice in this sentence.")
             st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
     for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
         with column:
@@ -184,13 +184,14 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
 
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
-        "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
-        "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
+        "Decoded again under each edit alone. Boxed: words that the baseline does not have. The number: by how many nats "
+        "the log-probability of the baseline’s translation changes. A click makes the edit, on every page."
     )
     plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
         base = cache.analyse(plain, view.device)
+        texts.ties(base, page_data.loaded.target_tokenizer)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
         for edit in variants(view.pe_shift):
             request = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
@@ -203,7 +204,7 @@ def _variant(edit: Positions, request: Request, view: View, code: str) -> None:
     except ValueError as fault:
         _row(edit.text(Labels()), None, position_texts.refused(str(fault)), edit, view)
         return
-    markup = position_texts.said(found.words, found.changed, code)
+    markup = position_texts.said(found.words, found.changed, code, found.tipped)
     _row(edit.text(Labels()), found.change, markup, edit, view)
 
 

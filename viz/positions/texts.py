@@ -142,8 +142,8 @@ def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, boo
         return [(moved, False), *ends]
     if count > MAX_TOKENS:
         beyond = (
-            f"The formula goes on for ever; training keeps sentences of at most {MAX_TOKENS} tokens, so a network has never "
-            f"seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
+            f"The formula goes on for ever, but training keeps sentences of at most {MAX_TOKENS} tokens, so a network has "
+            f"never seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
         )
         return [(beyond, False)]
     far = (
@@ -188,14 +188,15 @@ def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
     return f"{title}: {len(labels)} tokens with one another; {most}."
 
 
-def said(words: Sequence[str], changed: Sequence[bool], code: str) -> str:
-    """A translation as markup, the changed words boxed; `code` is the language's."""
+def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str = "") -> str:
+    """A translation as markup, the changed words boxed; `code` is the language's, `tipped` a near-tie that was turned."""
     marks = changed or (False,) * len(words)
     text = " ".join(
         f'<mark class="is">{html.escape(word)}</mark>' if mark else html.escape(word)
         for word, mark in zip(words, marks, strict=True)
     )
-    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>'
+    tie = f'<p class="lab-note">{html.escape(tipped)}</p>' if tipped else ""
+    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>{tie}'
 
 
 def refused(fault: str) -> str:

@@ -11,7 +11,7 @@ from viz import cache, pages
 from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
-from viz.translate import maps, steps
+from viz.translate import maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -95,4 +95,5 @@ def _lower(shown: Shown) -> None:
         if view.show == "decoding":
             decoding_controls.strategy(view)
         else:
-            controls.mask_switches(view, shown.found)
+            target = cache.target_padding(page_data.request, view.device)
+            masks.switches(view, shown.found, target, shown.analysis, page_data.loaded.config.causal)

@@ -41,6 +41,7 @@ def payload(
     trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
     ids = trace.outputs.ids
     layer = min(layer, trace.sites("cross")[-1].layer)
+    cross, decoder = (trace.view(Site(kind, layer), head) for kind in ("cross", "decoder"))
     rare = set(analysis.rare)
     identity = f"{analysis.request!r} {ids}"
     same = analysis.comparable if baseline is not None else 0
@@ -57,9 +58,10 @@ def payload(
         "target": [{"t": label, "w": w} for label, w in zip(trace.outputs.labels, trace.outputs.words, strict=True)],
         "start": trace.inputs.labels[0],
         "segments": tokenizer.segments(ids),
-        "cross": _rows(trace.view(Site("cross", layer), head).values),
-        "decoder": _rows(trace.view(Site("decoder", layer), head).values),
-        "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
+        "cross": _rows(cross.values),
+        "crossAllowed": cross.allowed.astype(int).tolist(),
+        "decoder": _rows(decoder.values),
+        "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
         "score": format.decimal(trace.token_log_probs.sum()),

@@ -36,7 +36,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
         with column:
             texts.write(f'<p class="lab-note">{what_if_texts.MAP_NAMES[name]}</p>')
             if name == "difference" and not same:
-                texts.note("The tokens differ: nothing to subtract.")
+                texts.note("The tokens differ, so there is no difference to show.")
                 continue
             figure = one_map(analysis.request, view.device, site, head, name, mode)
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")

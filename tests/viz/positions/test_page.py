@@ -164,7 +164,7 @@ def test_the_sentence_alone_by_position_and_both(side):
 
 def test_a_sentence_with_a_repeated_word_is_offered():
     lab = page(text="Nine owls sleep.")
-    assert "No token stands twice here." in notes(lab)
+    assert "No token occurs twice in this sentence." in notes(lab)
     (button,) = [b for b in lab.at.button if b.label.startswith("Try")]
     button.click()
     assert lab.run().box == SENTENCE
