@@ -46,7 +46,25 @@ def test_the_merges_lead_to_the_tokenizers_ids(shipped, text):
 
 def test_random_text_too(shipped, tokenizer):
     draw = random.Random(4)
-    parts = ["L'", "qu’", "'", "’t", " ", "\n", "owl", "étoile", "e\u0301", "unbe", "s", "1", "2024", ".", "🦊", "世", "</s>"]
+    parts = [
+        "L'",
+        "qu’",
+        "'",
+        "’t",
+        " ",
+        "\n",
+        "owl",
+        "étoile",
+        "e\u0301",
+        "unbe",
+        "s",
+        "1",
+        "2024",
+        ".",
+        "🦊",
+        "世",
+        "</s>",
+    ]
     for each in (shipped, tokenizer):
         for _ in range(150):
             text = "".join(draw.choice([*parts, chr(draw.randrange(0xD800))]) for _ in range(draw.randrange(12)))
