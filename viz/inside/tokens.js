@@ -130,7 +130,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.at = [of, number, done];
     [...list.children].forEach(({ firstChild }, n) => { if (n === done) firstChild.setAttribute("aria-current", "step"); else firstChild.removeAttribute("aria-current"); });
     const item = list.children[done];
-    list.scrollTo(item.offsetLeft - list.offsetLeft - (list.clientWidth - item.offsetWidth) / 2, item.offsetTop - list.offsetTop - (list.clientHeight - item.offsetHeight) / 2);
+    list.scrollTo(item.offsetLeft - (list.clientWidth - item.offsetWidth) / 2, item.offsetTop - (list.clientHeight - item.offsetHeight) / 2);
     range.value = done;
     range.setAttribute("aria-valuetext", `${done} of ${last} merges made`);
     count.textContent = last ? `${done} of ${last} merges` : "no merges";
@@ -140,7 +140,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     sentence.textContent = told(word, done, table);
     drawn.replaceChildren(row(word, done, table));
     const next = drawn.querySelector(".next");
-    if (next) drawn.scrollTop = next.offsetTop - drawn.offsetTop - drawn.clientHeight / 2;
+    if (next) drawn.scrollTop = next.offsetTop - (drawn.clientHeight - next.offsetHeight) / 2;
     if (!tell) return;
     clearTimeout(state.rest);
     state.rest = setTimeout(() => {
@@ -163,7 +163,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     scroll.setAttribute("aria-label", "Its tokens");
     scroll.append(made);
     const values = { name: `Row${ids.length > 1 ? "s" : ""} of the embedding table`, rows: ids.map(label), columns: table.width, values: word.values, unit: "dimension", marked: null };
-    const where = `The id is the number of a row in the embedding table of ${table.rows.toLocaleString("en")} rows, ${table.width} numbers each: all that the model knows of a token when it comes in.`;
+    const where = `The id is the token’s row in the embedding table (${table.rows.toLocaleString("en")} rows of ${table.width} numbers): at first, that row is all the model knows about it.`;
     end.replaceChildren(element("h2", "small", ids.length > 1 ? `Its ${ids.length} tokens` : "Its token"), scroll, element("p", "how", where), cells(values, data, repaint));
     requestAnimationFrame(() => repaint.forEach((paint) => paint()));
   }

@@ -28,7 +28,7 @@ export function told(word, done, table) {
   }
   if (found.length === 1) said.push(done ? "The whole word is one token." : "That byte is its token: there is nothing to join.");
   else said.push(`No two neighbours are in the list${done ? " any more" : ""}: the word stays in ${found.length} tokens.`);
-  if (found.some((id) => IN_BYTES.test(table.labels[id]))) said.push("What stands in ⟨ ⟩ is a byte of a character that was too rare in the training text to get a token.");
+  if (found.some((id) => IN_BYTES.test(table.labels[id]))) said.push("Each ⟨ ⟩ holds one byte of a character that was too rare in the training text to get a token of its own.");
   return said.join(" ");
 }
 
@@ -58,7 +58,7 @@ export function row(word, done, table) {
 export function results(word, table, open) {
   const node = element("table", "results"), head = element("tr"), body = element("tbody"), made = {}, found = [...word.start];
   for (const [at, token] of word.merges) { made[token] = table.ranks[`${found[at]},${found[at + 1]}`]; found.splice(at, 2, token); }
-  for (const name of ["token", "id", "learned as", "seen in training", ""]) { const th = element("th", "", name); th.scope = "col"; head.append(th); }
+  for (const name of ["token", "id", "learned as", "seen in training", "embedding"]) { const th = element("th", "", name); th.scope = "col"; head.append(th); }
   found.forEach((id, n) => {
     const line = element("tr"), name = element("th", "mono", table.labels[id]), link = element("td");
     name.scope = "row";

@@ -150,3 +150,8 @@ def test_a_tokenizer_without_merges_is_one_sentence(home, tokenizer):
         page.faults == ["The tokenizer is a WordLevel model; expected byte-pair encoding, which has merges."]
         and page.tokens is None
     )
+
+
+def test_translate_leads_here_from_its_number_of_tokens():
+    page = Lab(text=SENTENCE).click("token count")
+    assert page.link == {"text": SENTENCE, "part": "tokens"} and page.tokens

@@ -55,7 +55,7 @@ test("a word's pieces after each merge, and what is said of them", () => {
   assert.deepEqual(ranks(pieces(word, 0), table), [2, 1, null]);
   assert.equal(told(word, 0, table), "The word starts as 4 bytes. Next: “·” and “a”, by merge 2 of 7,741, learned after 1 other.");
   assert.equal(told(word, 1, table), "Joined: “·a”. Next: “·a” and “a”, by merge 1,204 of 7,741, learned after 1,203 others.");
-  assert.equal(told(word, 2, table), "Joined: “·aa”. No two neighbours are in the list any more: the word stays in 2 tokens. What stands in ⟨ ⟩ is a byte of a character that was too rare in the training text to get a token.");
+  assert.equal(told(word, 2, table), "Joined: “·aa”. No two neighbours are in the list any more: the word stays in 2 tokens. Each ⟨ ⟩ holds one byte of a character that was too rare in the training text to get a token of its own.");
   const first = { start: [2, 2], merges: [[0, 1]] };
   assert.match(told(first, 0, table), /by merge 1 of 7,741, the very first that was learned\.$/);
   assert.match(told(first, 1, table), /The whole word is one token\.$/);
