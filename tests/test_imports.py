@@ -53,6 +53,7 @@ WITHOUT_TORCH = (
     "model.inference.predictions",
     "model.readings.head_metrics",
     "model.readings.head_maps",
+    "model.readings.merges",
     "model.readings.source_lines",
 )
 

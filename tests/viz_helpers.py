@@ -117,6 +117,11 @@ class Lab:
         """What the view of one head unfolded was given; None where there is none."""
         return self._mounted(".stages")
 
+    @property
+    def tokens(self) -> dict[str, Any] | None:
+        """What the view of words and their tokens was given; None where there is none."""
+        return self._mounted(".tokens")
+
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
         assert len(mounted) <= 1

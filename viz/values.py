@@ -16,6 +16,7 @@ SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
 MAX_WORD = 60  # characters
+MAX_TRIED = 300  # characters of a text that is cut into tokens
 
 
 @dataclass(frozen=True)

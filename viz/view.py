@@ -28,14 +28,16 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "map", "scale", "lens", "embeddings")  # of the page Inside
+PARTS = ("stages", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters")
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
+_TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
-_OF_A_SENTENCE = ("step", "target", "branches", "path")
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "cut", "cut_word", "cut_merges")
 
 
 def strategies() -> tuple[str, ...]:
@@ -123,6 +125,10 @@ class _Inside:
     stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
     token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
     near: str = declared("", "near", _WORD)  # whose neighbours are looked up; empty: of the token predicted at the step
+    cut: str = declared("source", "cut", values.choice(*CUTS))
+    cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
+    cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
+    cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class _Positions:
     """What the page Positions draws."""
 
     scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
-    pe_width: int = declared(256, "pe_d", values.even(2, MAX_PE_WIDTH))  # d_model of the positions
+    pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
     pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
     pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)

@@ -16,6 +16,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
@@ -36,6 +37,16 @@ PRE_TOKENS = (
 )
 
 _SPACE = "Ġ"  # what byte-level BPE writes for a space
+# Options of the library's BPE that would join pieces by other rules than the list of merges alone.
+_OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
+
+
+class Piece(NamedTuple):
+    """A part of a text that merges stay within: a word with the space before it, digits, signs."""
+
+    read: str  # in the printable stand-ins of its bytes, with the space that it was lent
+    lent: bool  # True for the word after an elision, read with a space that the text has not
+    ids: list[int]
 
 
 @functools.cache
@@ -102,14 +113,43 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of the text alone, without `<s>` and `</s>`."""
-        ids: list[int] = []
-        for piece, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
-            plain = self._model_ids(piece)
-            if ids and ids[-1] in self._elided:
-                spaced = self._model_ids(_SPACE + piece)
-                plain = spaced if len(spaced) <= len(plain) or piece.startswith(_SPACE) else plain
-            ids += plain
-        return ids
+        return [token for piece in self.cut(text) for token in piece.ids]
+
+    def cut(self, text: str) -> list[Piece]:
+        """The parts of a text, normalised to NFC, that no token reaches across, each with its ids."""
+        found, elided = [], False
+        for read, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
+            piece = Piece(read, False, self._model_ids(read))
+            if elided:
+                spaced = self._model_ids(_SPACE + read)
+                if len(spaced) <= len(piece.ids) or read.startswith(_SPACE):
+                    piece = Piece(_SPACE + read, True, spaced)
+            found.append(piece)
+            elided = piece.ids[-1] in self._elided if piece.ids else elided
+        return found
+
+    def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """The learned merges: for the ids of two neighbours the merge's rank, from 1 in the order of learning, and the id
+        of the token that they become.
+
+        Raises ValueError where the tokenizer is no byte-level BPE, or joins pieces by other rules than these merges.
+        """
+        model = json.loads(self._backend.to_str())["model"]
+        if model["type"] != "BPE":
+            raise ValueError(f"The tokenizer is a {model['type']} model; expected byte-pair encoding, which has merges.")
+        if others := [name for name in _OTHER_RULES if model[name]]:
+            raise ValueError(f"The tokenizer's BPE has {others[0]} = {model[others[0]]!r}; expected merges alone.")
+        vocabulary = model["vocab"]
+        if missing := [code for char, code in _byte_of().items() if char not in vocabulary]:
+            raise ValueError(f"The tokenizer has no token for the byte {missing[0]:02X}; expected one for each of 256.")
+        return {
+            (vocabulary[one], vocabulary[other]): (rank, vocabulary[one + other])
+            for rank, (one, other) in enumerate(model["merges"], 1)
+        }
+
+    def byte_ids(self, read: str) -> tuple[int, ...]:
+        """The tokens of single bytes that a piece begins with, before any merge."""
+        return tuple(self._backend.token_to_id(char) for char in read)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]

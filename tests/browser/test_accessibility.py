@@ -31,6 +31,7 @@ LINKS = {
     "inside, map": "inside?part=map",
     "inside, scale": "inside?part=scale",
     "inside, lens": "inside?part=lens",
+    "inside, tokens": "inside?part=tokens&cut=target&cut_word=2&cut_merges=4&cut_text=unconstitutionally",
     "inside, embeddings": "inside?part=embeddings",
     "positions, learned": "positions?scheme=learned",
     "positions, rotary": "positions?scheme=rotary",

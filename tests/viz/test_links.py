@@ -18,8 +18,9 @@ from model.readings.head_metrics import orders
 from model.trace import KINDS
 from viz.fields import fields
 from viz.links import link, parse
-from viz.values import MAX_BRANCHES, MAX_WORD, SEPARATOR
+from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD, SEPARATOR
 from viz.view import (
+    CUTS,
     MAX_PE_BASE,
     MAX_PE_COUNT,
     MAX_PE_SHIFT,
@@ -85,6 +86,10 @@ FIELDS = {
     "part": ("part", PARTS),
     "stage": ("stage", (1, 4, 99)),
     "token": ("token", (1, 128)),
+    "cut": ("cut", CUTS),
+    "cut_word": ("cut_word", (0, 3, 999)),
+    "cut_merges": ("cut_merges", (0, 7, 9999)),
+    "cut_text": ("cut_text", ("", " owl", "<script>", "🦉", "x" * MAX_TRIED)),
     "near": ("near", ("", "owl", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
     "scheme": ("scheme", tuple(SCHEMES)),
     "pe_d": ("pe_width", (2, 64, MAX_PE_WIDTH)),
@@ -135,6 +140,10 @@ GOOD = {
     "stage": "4",
     "token": "3",
     "near": "owl",
+    "cut": "target",
+    "cut_word": "2",
+    "cut_merges": "3",
+    "cut_text": "owls",
     "scheme": "learned",
     "pe_d": "64",
     "pe_base": "500",
@@ -172,6 +181,10 @@ NONSENSE = [
     *(("stage", text) for text in ("0", "100", "-1", "q", "")),
     *(("token", text) for text in ("0", "1000", "-1", "le", "")),
     ("near", "x" * (MAX_WORD + 1)),
+    *(("cut", text) for text in ("yours", "", "Source")),
+    *(("cut_word", text) for text in ("1000", "-1", "le", "")),
+    *(("cut_merges", text) for text in ("10000", "-1", "x", "")),
+    ("cut_text", "x" * (MAX_TRIED + 1)),
     *(("scheme", text) for text in ("alibi", "", "Rotary")),
     *(("pe_d", text) for text in ("0", "1", "7", "1026", "-2", "64.0", "")),
     *(("pe_base", text) for text in ("1", "0", "-1", "1000001", "nan", "inf", "e", "")),

@@ -26,6 +26,7 @@ NAMES: dict[str, dict[str, str]] = {
     "all_heads": {"chosen": "chosen", "agreement": "chosen.agreement", "together": "together", "metric": "metrics.*"},
     "thumbnails": {"grid": "grids.*"},
     "stages": {"each": "stages.*", "table": "stages.*.tables.*", "lines": "stages.*.code.*", "s": "stages.*.shapes.*"},
+    "tokens": {"line": "lines.*", "word": "lines.*.words.*"},
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
 }
@@ -35,6 +36,7 @@ OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
+    (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz import cache, pages
+from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
@@ -60,7 +60,8 @@ def draw(shown: Shown) -> None:
     with places.language:
         texts.language(languages[0])
     with places.count:
-        translate_texts.token_count(analysis)
+        count, how = translate_texts.token_count(analysis), "How does text become tokens?"
+        st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
         texts.sentence_notes(analysis.notes, shown.faults)
         if view.show != "decoding":
@@ -77,6 +78,12 @@ def draw(shown: Shown) -> None:
         _lower(shown)
     if analysis.baseline is not None:
         maps.draw_changes(analysis, page_data.loaded, shown.mode)
+
+
+def _to_tokens() -> None:
+    """To the words of the sentence and their merges."""
+    state.change(part="tokens")
+    state.go_to("inside")
 
 
 def _lower(shown: Shown) -> None:

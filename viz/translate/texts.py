@@ -132,7 +132,7 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     texts.note(sentence)
 
 
-def token_count(analysis: Analysis) -> None:
+def token_count(analysis: Analysis) -> str:
     """How long the sentence is, of how long it may be."""
     real = sum(label != "<pad>" for label in analysis.trace.source.labels)
-    texts.label(f"{real} of {MAX_TOKENS} tokens")
+    return f"{real} of {MAX_TOKENS} tokens"
