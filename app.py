@@ -8,13 +8,14 @@ import streamlit as st
 
 from viz import state, theme
 from viz.shared import controls, frame
+from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
 from viz.shared.theme_watch import theme_watch
 
 HERE = Path(__file__).parent
 MARK = str(HERE / "viz" / "mark.svg")
 
-st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide")
+st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = state.theme_mode()
 st.html(theme.stylesheet(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
@@ -26,3 +27,4 @@ with below:
     controls.sidebar()
     theme_watch(mode)
     popovers()
+    chart_labels()

@@ -21,7 +21,7 @@ ROWS = (
     ("app", "viz.server"),
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if"),
     ("viz.shared",),
-    ("viz.state", "viz.cache"),
+    ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
     ("viz.view",),
     ("viz.fields",),

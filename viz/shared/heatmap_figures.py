@@ -28,7 +28,8 @@ def attention_map(
     """A heatmap of one pattern [T,S] on a scale from 0 to 1; forbidden cells are blank and the rest is outlined.
 
     `former` is the mask before an edit, where there was one: its border is drawn as a dashed line. Without `labelled` the
-    tokens are read on hover alone.
+    tokens are read on hover alone, or over the full screen. The labels fit `width` and `height`; `chart_labels.js` fits them
+    to the size that the map really has.
     Axes are numeric with the tokens as tick labels, for categories would merge repeated words.
     Raises ValueError where the labels do not fit the values.
     """
@@ -125,6 +126,7 @@ def _map(
     figure.update_layout(
         theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
         modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
+        meta={"height": height, "bare": not labelled},
     )
     return figure
 

@@ -43,7 +43,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
-            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
+            st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     padded = cache.target_padding(analysis.request, view.device)
     translate_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
 
