@@ -42,12 +42,18 @@ def drawn(page) -> tuple[str, str, str]:
     )
 
 
+def outlined(page) -> list[str | None]:
+    """The row that is outlined in each map."""
+    return page.evaluate("() => [...document.querySelectorAll('.js-plotly-plot')].map((plot) => plot.dataset.row ?? null)")
+
+
 def test_stepping_makes_no_frame_and_one_event_when_it_rests(visit):
     page = visit()
     first, before = drawn(page), sent(page)
     made, pauses = walk(page, *["ArrowRight"] * 5)
     there = drawn(page)
     assert there[0] != first[0] and there[1] != first[1]
+    assert outlined(page) == [None, "6", "6"]
     again, more = walk(page, "ArrowLeft", "ArrowRight")
     assert drawn(page) == there
     walk(page, "ArrowLeft")
