@@ -37,7 +37,8 @@ _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} 
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "cut", "cut_word", "cut_merges")
+_PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges")
 
 
 def strategies() -> tuple[str, ...]:
@@ -80,7 +81,7 @@ class _Sentence:
         "checkpoint",
         values.name(),
         undo="step",
-        renews=("branches", "path"),  # another checkpoint's tokens have other numbers
+        renews=("branches", "path", "find"),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
@@ -114,6 +115,7 @@ class _Heads:
     mass: int = declared(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = declared(False, "sites", values.switch("all", "one"))  # all sites in one picture
     average: bool = declared(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    find: tuple[str, int, int] | None = declared(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = declared(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
 
 

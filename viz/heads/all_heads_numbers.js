@@ -8,7 +8,7 @@ export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (
 export function numbers(metrics, grid, at, settings, agreement) {
   const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers"), own = meant(grid, at);
   title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
-  for (const { name, label, unit, meaning, digits } of metrics) {
+  for (const { name, label, unit, meaning, digits } of metrics.filter((metric) => grid.numbers[metric.name])) {
     const values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track");
     values.forEach((value, n) => {
       const tick = element("i", own[n] && (at.index !== null || at.layer !== null) ? "on" : "");

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 
+STEP_ROW = "step row"  # the name of the frame that `step_rows` moves
 LABEL_CELL = 8  # px: below this a cell's label is left out, and read on hover
 
 
@@ -73,6 +74,15 @@ def mask_map(
     hover = "<b>%{y}</b> may look at <b>%{x}</b><extra></extra>"
     heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=[[0, colour], [1, colour]], hovertemplate=hover)
     return _map(heat, allowed, queries, keys, mode, width, height, former)
+
+
+def with_step_row(figure: go.Figure, mode: theme.Mode) -> go.Figure:
+    """A map with a frame around its first row, not to be seen: the browser moves it to the step, where it is shown. So the
+    spec is the same at every step."""
+    columns = len(figure.data[0].z[0])
+    edges = {"x0": -0.5, "x1": columns - 0.5, "y0": -0.5, "y1": 0.5}
+    line = {"color": theme.PALETTES[mode].ink, "width": 1.5}
+    return figure.add_shape(type="rect", name=STEP_ROW, **edges, line=line, opacity=0, layer="above")
 
 
 def _map(

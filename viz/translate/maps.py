@@ -13,7 +13,8 @@ from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.change_figure import change_chart
-from viz.shared.heatmap_figures import attention_map, mask_map
+from viz.shared.heatmap_figures import attention_map, mask_map, with_step_row
+from viz.shared.step_rows import step_rows
 from viz.translate import texts as translate_texts
 from viz.view import View
 
@@ -44,6 +45,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
+    step_rows(view.step, follow=True)
     padded = cache.target_padding(analysis.request, view.device)
     translate_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
 
@@ -61,6 +63,8 @@ def one_map(
         figure = mask_map(seen.allowed, **labels, **sizes)
     else:
         figure = attention_map(seen.values, seen.allowed, **labels, kind=site.kind, **sizes)
+    if site.of.queries == "target":
+        with_step_row(figure, mode)
     return figure, texts.map_alt(seen, site, head, show)
 
 

@@ -4,6 +4,7 @@ import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep,
 import { copyLink } from "../shared/copy_link_parts.js";
 import { icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
+import { pointing } from "./timeline_pointing.js";
 
 const PLAY_MS = 700;
 
@@ -143,6 +144,7 @@ export default function ({ data, parentElement, setStateValue }) {
       });
     }
     rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
+    pointing(state, rows, above);
     scroll.append(rows);
     frame.append(above, middle, below, scroll);
     main.append(bar, element("p", "unseen"), frame);
@@ -201,11 +203,11 @@ export default function ({ data, parentElement, setStateValue }) {
     if (inputs.length) {
       inputs.forEach((chip, n) => { mark(chip, n); chip.classList.toggle("now", n === step); chip.classList.toggle("todo", n > step && state.rows !== "training"); });
       outputs.forEach((chip, n) => { mark(chip, n + 1); chip.classList.toggle("now", n === step); });
-      drawLines(root, data, state.rows !== "steps", { source, inputs: [...inputs], reading: inputs[step], saying: outputs[step] }, step);
-    } else {
-      target.forEach(mark);
-      drawLines(root, data, state.rows !== "steps", { source, inputs: target, reading: target[step], saying: target[step + 1] }, step);
-    }
+    } else target.forEach(mark);
+    state.tokens = inputs.length ? { source, inputs: [...inputs], outputs } : { source, inputs: target, outputs: target.slice(1) };
+    state.known = () => (data.guess ? known : data.target.length);
+    state.lines = (row, still) => drawLines(root, data, state.rows !== "steps", { ...state.tokens, reading: state.tokens.inputs[row], saying: state.tokens.outputs[row] }, row, still);
+    state.lines(step);
   }
 
   return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); unmounted(root); };

@@ -4,7 +4,7 @@ import { drawing } from "../shared/mount.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
 
-export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step) {
+export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step, still = false) { // still: nothing scrolls
   const rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
   svg.replaceChildren();
   const box = rows.getBoundingClientRect();
@@ -39,5 +39,5 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
   svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const scroll = root.querySelector(".scroll");
-  if (scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+  if (!still && scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
 }
