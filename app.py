@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz import state, theme
+from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
 from viz.shared.popovers import popovers
 from viz.shared.theme_watch import theme_watch
@@ -22,6 +23,7 @@ page = frame.navigation(HERE)
 with st.sidebar:
     below = st.container()
 page.run()
+lesson_strip()
 with below:
     controls.sidebar()
     theme_watch(mode)
