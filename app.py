@@ -11,6 +11,7 @@ from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
 from viz.shared.popovers import popovers
 from viz.shared.theme_watch import theme_watch
+from viz.shared.tour import tour
 
 HERE = Path(__file__).parent
 MARK = str(HERE / "viz" / "mark.svg")
@@ -26,5 +27,6 @@ page.run()
 lesson_strip()
 with below:
     controls.sidebar()
+    tour()
     theme_watch(mode)
     popovers()

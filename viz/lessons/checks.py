@@ -211,10 +211,11 @@ def _words(text: str) -> list[str]:
 
 def _probabilities(seen: Seen, step: int, words: Sequence[str]) -> str:
     """What each of some words would have got at a step: `il 0.61, elle 0.22`."""
-    row, piece = seen.analysis.trace.log_probs[step], seen.data.loaded.target_tokenizer.piece
+    row = seen.analysis.trace.log_probs[step]
+    likely = np.argsort(-row)[:LIKELY].tolist()
     found: dict[str, float] = {}
-    for token in np.argsort(-row)[:LIKELY].tolist():
-        found.setdefault(piece(token).strip().lower(), float(np.exp(row[token])))
+    for token, label in zip(likely, seen.data.loaded.target_tokenizer.pieces(likely), strict=True):
+        found.setdefault(label.lower(), float(np.exp(row[token])))
     return ", ".join(f"{word} {found.get(word, 0.0):.2f}" for word in words)
 
 

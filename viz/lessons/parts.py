@@ -17,8 +17,8 @@ def head(view: View, page: pages.Page) -> Places:
     """The title, and what is to be expected."""
     texts.heading(page.title, page.question)
     texts.note(
-        f"{len(LESSONS)} questions of a minute or two. Each opens where it is answered, says what to do, and is checked by "
-        "the numbers of what you did. What you have solved is remembered in this browser alone."
+        f"{len(LESSONS)} questions of a minute or two. Each opens where it is answered and is checked by the numbers of "
+        "what you did. Only this browser remembers which you have solved."
     )
     notes = st.container()
     return Places(notes, notes)

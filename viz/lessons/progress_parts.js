@@ -1,25 +1,22 @@
-// Which lessons this browser has seen solved. It is kept here alone; where the browser keeps nothing, until the page is left.
+// Which lessons this browser has seen solved, and links that are followed without leaving the page.
 
-const KEY = "attention-lab-lessons";
-const forNow = new Set();
+import { remember, remembered } from "../shared/remember.js";
 
 export function solvedLessons() {
   try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    if (Array.isArray(kept)) for (const name of kept) if (typeof name === "string") forNow.add(name);
-  } catch { /* nothing is kept, or something else is */ }
-  return forNow;
+    const kept = JSON.parse(remembered("lessons") ?? "[]");
+    return new Set(Array.isArray(kept) ? kept.filter((name) => typeof name === "string") : []);
+  } catch {
+    return new Set(); // something else is kept under this name
+  }
 }
 
 export function keepSolved(name) {
-  if (solvedLessons().has(name)) return;
-  forNow.add(name);
-  try {
-    localStorage.setItem(KEY, JSON.stringify([...forNow]));
-  } catch { /* it holds until the page is left */ }
+  const solved = solvedLessons();
+  if (!solved.has(name)) remember("lessons", JSON.stringify([...solved, name]));
 }
 
-// A link that is followed without leaving the page, unless it is to be opened elsewhere.
+// A link that opens elsewhere where the visitor asks for that, and here by `go`.
 export function followed(link, go) {
   link.onclick = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
