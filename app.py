@@ -7,10 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from viz import state, theme
+from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
 from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
 from viz.shared.theme_watch import theme_watch
+from viz.shared.tour import tour
 
 HERE = Path(__file__).parent
 MARK = str(HERE / "viz" / "mark.svg")
@@ -23,8 +25,10 @@ page = frame.navigation(HERE)
 with st.sidebar:
     below = st.container()
 page.run()
+lesson_strip()
 with below:
     controls.sidebar()
+    tour()
     theme_watch(mode)
     popovers()
     chart_labels()

@@ -207,6 +207,11 @@ def go_to(page: str) -> None:
     change()
 
 
+def page() -> str:
+    """The name of the page of this run."""
+    return st.session_state.get("page", pages.PAGES[0].name)
+
+
 def leave() -> None:
     """Ends the run and begins that of the page which a callback has asked for; nothing where none has."""
     if page := st.session_state.pop("next page", None):

@@ -140,12 +140,12 @@ def text(longest: int, expected: str) -> Value:
     return Value(read)
 
 
-def name() -> Value:
-    """The name of a folder or of an experiment, which leads nowhere else."""
+def name(expected: str = "the name of a checkpoint") -> Value:
+    """The name of a folder or of an experiment or a lesson, which leads nowhere else."""
 
     def read(found: str) -> str:
         if not found.replace("-", "").replace("_", "").replace(".", "").isalnum() or found.startswith("."):
-            raise ValueError("the name of a checkpoint")
+            raise ValueError(expected)
         return found
 
     return Value(read)

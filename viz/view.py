@@ -85,6 +85,7 @@ class _Sentence:
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
+    lesson: str | None = declared(None, "lesson", values.name("the name of a lesson"))  # the one that is on
 
 
 @dataclass(frozen=True)

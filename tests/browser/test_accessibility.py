@@ -37,12 +37,14 @@ LINKS = {
     "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
     "what if, experiment": "what-if?try=order",
+    "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, and the ways.
 DONE: dict[str, list[Callable]] = {
     "translate": [
         lambda page: page.get_by_role("button", name="16 more").click(),
         lambda page: page.get_by_role("button", name="Save").click(),
+        lambda page: page.get_by_role("button", name="Tour", exact=True).click(),
     ],
     "heads": [
         lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import playwright
 import pytest
-from viz_helpers import HEADS, INSIDE, ROOT, WHAT_IF, Lab
+from viz_helpers import HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, Lab
 
 from viz.shared import mount
 
@@ -39,6 +39,7 @@ OPENED = [
     (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
+    (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 
 

@@ -11,7 +11,7 @@ from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
-from viz.translate import maps, masks, steps
+from viz.translate import intro, maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -29,17 +29,18 @@ class Stage(Places):
 
     language: DeltaGenerator
     count: DeltaGenerator
+    line: DeltaGenerator
 
 
 def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
-    texts.heading(page.title, page.question)
+    line = intro.head(page)
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")
         with left:
             language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
             notes = st.container(gap=None)
-        return Stage(notes, st.container(), language, count)
+        return Stage(notes, st.container(), language, count, line)
 
 
 def mask_effects(page_data: cache.PageData) -> dict[str, Effect]:
@@ -57,6 +58,7 @@ def draw(shown: Shown) -> None:
     """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
+    intro.line(places.line, page_data.loaded)
     with places.language:
         texts.language(languages[0])
     with places.count:
