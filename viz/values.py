@@ -151,6 +151,18 @@ def name(expected: str = "the name of a checkpoint") -> Value:
     return Value(read)
 
 
+def together(expected: str, *parts: Value) -> Value:
+    """Several values with `_` between, each read as it would be alone."""
+
+    def read(found: str) -> tuple:
+        texts = found.split("_")
+        if len(texts) != len(parts):
+            raise ValueError(f"{expected} with _ between")
+        return tuple(part.read(each) for part, each in zip(parts, texts, strict=True))
+
+    return Value(read, lambda values: "_".join(part.write(each) for part, each in zip(parts, values, strict=True)))
+
+
 def edits() -> Value:
     """The codes of edits; PartlyRead names those that cannot be made, and keeps the others."""
 
