@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.request import Request
+    from model.text.seen import Lengths
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
@@ -60,11 +61,24 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
         name = scheme.checkpoint
     else:
         _sliders(view, view.pe_width)
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base)
+        known = {"longest": seen.longest} if (seen := _seen(view)) else {}
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base, **known)
         name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
-    for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
+    for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
         texts.note(sentence, warn)
     _six(view, scheme, mode)
+
+
+def _seen(view: View, learned: str = "") -> Lengths | None:
+    """How long the training sentences were: of the side of the checkpoint whose table is shown, else of the longer side of
+    the one that answers; None where it does not say so, or cannot be loaded."""
+    try:
+        seen = cache.checkpoint(learned or view.checkpoint, view.device).seen
+    except ValueError:
+        return None
+    if seen is None:
+        return None
+    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.longest)
 
 
 def _learned(view: View) -> Scheme | None:

@@ -116,6 +116,12 @@ def map_caption(analysis: Analysis, show: str) -> None:
 
 
 def token_count(analysis: Analysis) -> None:
-    """How long the sentence is, of how long it may be."""
-    real = sum(label != "<pad>" for label in analysis.trace.source.labels)
-    texts.label(f"{real} of {MAX_TOKENS} tokens")
+    """How long the sentence is, beside what training saw; of how long it may be, where that is not known."""
+    size, seen = analysis.source_length, analysis.seen
+    if seen is None:
+        texts.label(f"{size} of {MAX_TOKENS} tokens")
+        return
+    known = seen.lengths["source"]
+    texts.label(
+        f"{size} tokens; 99% ≤ {known.most}", warn=size > known.most, title=f"Of {known.sentences:,}: {known.told()}."
+    )
