@@ -12,18 +12,19 @@ import torch
 from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
-from model.config import PAD
+from model.config import END, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
 from model.inference.analysis import Analysis
-from model.inference.predictions import rare_positions
+from model.inference.cautions import rare_words
 from model.inference.request import Request
 from model.inference.targets import decode, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
+from model.text.worth import read as read_worth
 from model.trace import Axis, Probe, Site, Trace
 
 
@@ -78,15 +79,14 @@ class _Analyses:
 
     def __init__(self, checkpoint: Checkpoint, request: Request, source: list[int] | None, added: int) -> None:
         self.checkpoint, self.request, self.source, self.added = checkpoint, request, source, added
-        real = [i for i in source or () if i != PAD]
-        rare = rare_positions(real, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
-        words = _words_at(checkpoint.source_tokenizer, real, rare)
-        own = source.count(PAD) - added if source is not None else 0
+        real = [i for i in source or () if i not in (PAD, END)]
+        words = checkpoint.seen.words if checkpoint.seen else {}
         self.known: dict[str, Any] = {
             "checkpoint": checkpoint.name,
-            "rare": rare,
-            "rare_words": words,
-            "batch_padding": own,
+            "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
+            "seen": checkpoint.seen,
+            "worth": read_worth(checkpoint.metrics),
+            "batch_padding": source.count(PAD) - added if source is not None else 0,
         }
 
     def of(self, path: Hypothesis, tree: Tree, trace: Trace, **more: Any) -> Analysis:
@@ -173,17 +173,6 @@ def _trace(axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.n
 def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
     """Ids with what is shown for them."""
     return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.words(ids))
-
-
-def _words_at(tokenizer: Tokenizer, ids: Sequence[int], positions: Sequence[int]) -> tuple[str, ...]:
-    """The words at some positions as text, each once; what cannot be seen, as its label."""
-    numbers = tokenizer.words(ids)
-    found = []
-    for word in dict.fromkeys(numbers[i] for i in positions):
-        pieces = [i for i, number in zip(ids, numbers, strict=True) if number == word]
-        text = tokenizer.decode(pieces).strip()
-        found.append(text if text.isprintable() and text else "".join(tokenizer.pieces(pieces)))
-    return tuple(dict.fromkeys(found))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -68,6 +68,7 @@ class Tokenizer:
             raise ValueError("it has no pre_tokenizer; expected byte-level byte-pair encoding")
         backend.encode_special_tokens = True  # not stored in the file: typed text must never become a control token
         self._backend = backend
+        self._raw = functools.cache(self._bytes_of_token)
         self._elided = frozenset(i for i in range(len(CONTROL_TOKENS), self.size) if _is_elided(self._raw(i)))
         self._model_ids = functools.lru_cache(1 << 16)(lambda piece: [t.id for t in backend.model.tokenize(piece)])
 
@@ -156,7 +157,7 @@ class Tokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
-        return b"".join(self.bytes_of(ids)).decode("utf-8", errors="replace")
+        return _text(self.bytes_of(ids))
 
     def segments(self, ids: Iterable[int]) -> list[str]:
         """What each token adds to the text; a token that ends inside a character adds nothing, the next one all of it."""
@@ -176,7 +177,7 @@ class Tokenizer:
             elided = token in self._elided
         return found
 
-    def _raw(self, token: int) -> bytes:
+    def _bytes_of_token(self, token: int) -> bytes:
         if 0 <= token < len(CONTROL_TOKENS):
             return b""
         piece = self._backend.id_to_token(token) if token >= 0 else None
@@ -202,14 +203,30 @@ class Tokenizer:
 
     def words(self, ids: Iterable[int]) -> tuple[int, ...]:
         """For each token the number of the word that it belongs to; punctuation and control tokens stand alone."""
-        numbers: list[int] = []
-        joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
-        for raw in self.bytes_of(ids):
-            text = raw.decode("utf-8", errors="replace")
-            new = not text or not (space or (joins and _in_word(text[0])))
-            numbers.append(numbers[-1] + new if numbers else 0)
-            joins, space = bool(text) and _in_word(text[-1]), text == " "
-        return tuple(numbers)
+        return _numbered(self.bytes_of(ids))
+
+    def spelled(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
+        """Each word as it is written, without the space before it, and the positions of its tokens."""
+        raw, places = self.bytes_of(ids), {}
+        for position, number in enumerate(_numbered(raw)):
+            places.setdefault(number, []).append(position)
+        return [(_text(raw[i] for i in own).strip(), tuple(own)) for own in places.values()]
+
+
+def _text(raw: Iterable[bytes]) -> str:
+    return b"".join(raw).decode("utf-8", errors="replace")
+
+
+def _numbered(tokens: Iterable[bytes]) -> tuple[int, ...]:
+    """For the bytes of each token the number of its word."""
+    numbers: list[int] = []
+    joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
+    for raw in tokens:
+        text = raw.decode("utf-8", errors="replace")
+        new = not text or not (space or (joins and _in_word(text[0])))
+        numbers.append(numbers[-1] + new if numbers else 0)
+        joins, space = bool(text) and _in_word(text[-1]), text == " "
+    return tuple(numbers)
 
 
 def _is_elided(raw: bytes) -> bool:

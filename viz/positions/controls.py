@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.request import Request
+    from model.text.seen import Lengths
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
@@ -58,10 +59,12 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             return
         name = scheme.checkpoint
     else:
-        width, name = view.pe_width or own_width(view), view.scheme
+        width = view.pe_width or own_width(view)
         _sliders(view, width)
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base)
-    for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
+        known = {"longest": seen.longest} if (seen := _seen(view)) else {}
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base, **known)
+        name = view.scheme
+    for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
         texts.note(sentence, warn)
     _six(view, scheme, mode)
 
@@ -76,6 +79,18 @@ def own_width(view: View) -> int:
         return 64 if turns else 512
     width = config.head_dim if turns else config.d_model
     return max(2, min(MAX_PE_WIDTH, width - width % 2))
+
+
+def _seen(view: View, learned: str = "") -> Lengths | None:
+    """How long the training sentences were: of the side of the checkpoint whose table is shown, else of the longer side of
+    the one that answers; None where it does not say so, or cannot be loaded."""
+    try:
+        seen = cache.checkpoint(learned or view.checkpoint, view.device).seen
+    except ValueError:
+        return None
+    if seen is None:
+        return None
+    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.longest)
 
 
 def _learned(view: View) -> Scheme | None:

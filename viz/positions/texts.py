@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from model.readings.position_numbers import PositionNumbers
     from model.readings.sentence_positions import SentencePositions
+    from model.text.seen import Lengths
 
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
 _SHOWN = 4  # repeated words that are told
@@ -141,8 +142,11 @@ def _exact(worst: float) -> str:
     return "exact but for rounding" if worst < EXACT else "no exact map"
 
 
-def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, bool]]:
-    """What lies beyond the training and beyond the table; a sentence each, and whether it warns."""
+def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) -> list[tuple[str, bool]]:
+    """What lies beyond the training and beyond the table; a sentence each, and whether it warns.
+
+    `seen`: how long the training sentences were; None where that is not known.
+    """
     count = view.pe_count
     if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
@@ -153,19 +157,20 @@ def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, boo
         moved = (
             f"{name}, {side}: rows of {width} numbers. {which} look as random as at its first step, for a row that no "
             "sentence reaches is never trained."
+            + (f" The longest of its {seen.sentences:,} sentences has {seen.longest} tokens." if seen else "")
         )
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
-    if count > MAX_TOKENS:
-        beyond = (
-            f"The formula goes on for ever, but training keeps sentences of at most {MAX_TOKENS} tokens, so a network has "
-            f"never seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
-        )
-        return [(beyond, False)]
+    end = seen.longest if seen else MAX_TOKENS
+    if count > end:
+        whose = f"{view.checkpoint}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
+        known = whose if seen else f"training keeps sentences of at most {end} tokens"
+        beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
+        return [(f"The formula goes on for ever; {known}, {beyond}", False)]
     far = (
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
-    return [(f"The formula has a value for every position; training has none from {MAX_TOKENS} on.{far}", False)]
+    return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]
 
 
 def likeness(found: SentencePositions, scheme: str) -> list[str]:

@@ -39,9 +39,10 @@ def write(markup: str, inline: bool = False) -> None:
     st.html(markup, width="content" if inline else "stretch")
 
 
-def label(text: str) -> None:
-    """A short text in a row of controls."""
-    write(f'<span class="lab-note">{html.escape(text)}</span>', inline=True)
+def label(text: str, warn: bool = False, title: str = "") -> None:
+    """A short text in a row of controls; `title` says more on hover."""
+    more = f' title="{html.escape(title)}"' if title else ""
+    write(f'<span class="lab-note{" warn" if warn else ""}"{more}>{html.escape(text)}</span>', inline=True)
 
 
 def heading(title: str, question: str) -> None:

@@ -62,7 +62,8 @@ def draw(shown: Shown) -> None:
     with places.language:
         texts.language(languages[0])
     with places.count:
-        count, how = translate_texts.token_count(analysis), "How does text become tokens?"
+        count, known = translate_texts.token_count(analysis)
+        how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
         texts.sentence_notes(analysis.notes, shown.faults)

@@ -132,7 +132,11 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     texts.note(sentence)
 
 
-def token_count(analysis: Analysis) -> str:
-    """How long the sentence is, of how long it may be."""
-    real = sum(label != "<pad>" for label in analysis.trace.source.labels)
-    return f"{real} of {MAX_TOKENS} tokens"
+def token_count(analysis: Analysis) -> tuple[str, str]:
+    """How long the sentence is, beside what training saw, or of how long it may be where that is unknown; and more of it."""
+    size, seen = analysis.source_length, analysis.seen
+    if seen is None:
+        return f"{size} of {MAX_TOKENS} tokens", ""
+    known = seen.lengths["source"]
+    mark = "⚠ " if size > known.most else ""
+    return f"{mark}{size} tokens; training: 99% ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "

@@ -82,6 +82,8 @@ def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     assert f"Training moved rows 0 to {found.seen - 1};" in notes(lab)
+    longest = checkpoints.load("en-fr-learned").seen.lengths[side].longest
+    assert f"The longest of its 160,860 sentences has {longest} tokens." in notes(lab)
     assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
     sliders = {slider.key: slider for slider in lab.at.select_slider}
     assert "pe count" in sliders and not {"pe width", "pe base"} & set(sliders)  # the table has its own width, and no base
@@ -95,9 +97,11 @@ def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
     assert len(numbers(lab.charts[0]["data"][0]["z"])) == 160
     assert "not moved by training" in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
     lab = page(scheme="sinusoidal", pe_n="256")
-    assert "never seen position 128" in notes(lab)
+    longest = max(known.longest for known in checkpoints.load("en-fr").seen.lengths.values())
+    assert f"the longest {longest}, so the network has never seen position {longest}" in notes(lab)
     line = lab.charts[0]["layout"]["shapes"][1]
-    assert (line["y0"], line["line"]["dash"]) == (127.5, "dash")
+    assert (line["y0"], line["line"]["dash"]) == (longest - 0.5, "dash")
+    assert f"training has none from {longest} on" in notes(page(scheme="rotary", pe_n="8"))
 
 
 def test_a_shift_larger_than_what_is_drawn_is_told():
