@@ -4,6 +4,7 @@ import test from "node:test";
 import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
 import { judged } from "../../../viz/translate/candidates_parts.js";
 import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
+import { seenOf } from "../../../viz/translate/timeline_lines.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
 const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];
@@ -37,4 +38,9 @@ test("space and arrows keep their meaning where they have one", () => {
   const inside = (...selectors) => ({ closest: (asked) => selectors.find((each) => asked.split(",").includes(each)) });
   assert.deepEqual([presses(inside("button")), presses(inside("button", ".chip")), presses(inside())], [true, false, false]);
   assert.deepEqual([moves(inside("[role=tree]")), moves({ type: "range", className: "" }), moves({ type: "range", className: "range" })], [true, true, false]);
+});
+
+test("no line leads to a token that the mask forbids", () => {
+  assert.deepEqual(seenOf([0.2, 0, 0.8, 0], [1, 0, 1, 1]), [[0, 3], [0.2, 0], [0.8, 2]]);
+  assert.deepEqual(seenOf([0, 0], [0, 0]), []);
 });
