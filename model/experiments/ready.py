@@ -173,12 +173,14 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
 
 
 def turned_round(sentence: str) -> str:
-    """Another sentence of the same words: who bites whom the other way round; of any other sentence its words backwards."""
+    """Another sentence of the same tokens: who bites whom the other way round; of any other sentence the words after the
+    first backwards."""
     if sentence in (DOG, GIRL):
         return GIRL if sentence == DOG else DOG
     words = sentence.split()
     end = words[-1][len(words[-1].rstrip(".!?…")) :]
-    return " ".join([*words[:-1], words[-1].removesuffix(end)][::-1]) + end
+    words[-1] = words[-1].removesuffix(end)
+    return " ".join([words[0], *words[:0:-1]]) + end
 
 
 def scaling(checkpoint: Checkpoint, request: Request) -> Answer:

@@ -72,9 +72,9 @@ def test_the_keys_tell_every_cell_and_every_token_and_choose_a_head(opened):
     page.keyboard.press("ArrowRight")
     lines, cell = page.locator(".detail .told"), page.locator(".detail .said")
     chosen = lines.inner_text()
-    assert re.search(r"^L' → animal looks at \S+ [01]\.\d\d", chosen)
+    assert re.search(r"^Le → chien looks at \S+ [01]\.\d\d", chosen)
     page.keyboard.press("ArrowDown")
-    assert re.search(r"^animal → n' looks at ", lines.inner_text())
+    assert re.search(r"^chien → n' looks at ", lines.inner_text())
     page.keyboard.press("ArrowLeft")
     assert re.search(r"^didn is looked at by ", lines.inner_text())
     assert page.locator(".detail .lines text.on").text_content().startswith("didn")
@@ -83,8 +83,8 @@ def test_the_keys_tell_every_cell_and_every_token_and_choose_a_head(opened):
     for key in ["ArrowUp"] * 16 + ["ArrowLeft"] * 16 + ["ArrowDown"] + ["ArrowRight"]:
         page.keyboard.press(key)
     row, weight = cell.inner_text().split(": ")
-    assert row == "L' → animal on animal"
-    assert f"animal {float(weight):.2f}" in chosen
+    assert row == "Le → chien on dog"
+    assert f"dog {float(weight):.2f}" in chosen
     page.locator("canvas[data-focus=cross]").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)

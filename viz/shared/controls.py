@@ -40,7 +40,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
                 _example(each, each.sentence)
                 texts.note(each.lesson)
     plain_box(view)
-    if taught := lesson(view.source):
+    if not view.guess and (taught := lesson(view.source)):  # it would give words away
         texts.write(f'<p class="lab-note lab-lesson">{html.escape(taught[:1].upper() + taught[1:])}.</p>')
     return heading, count
 

@@ -4,6 +4,9 @@ import { drawing } from "../shared/mount.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
 
+// Weight and number of each token that may be seen, the lightest first: no line leads to what the mask forbids, not even one of weight 0.
+export const seenOf = (weights, allowed) => weights.map((weight, j) => [weight, j]).filter(([, j]) => allowed[j]).sort((a, b) => a[0] - b[0]);
+
 export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step, still = false) { // still: nothing scrolls
   const rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
   svg.replaceChildren();
@@ -14,8 +17,6 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
   const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
   const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
-  // No line leads to what the mask forbids, not even one of weight 0.
-  const seenOf = (weights, allowed) => weights.map((weight, j) => [weight, j]).filter(([, j]) => allowed[j]).sort((a, b) => a[0] - b[0]);
   for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step])) {
     const chip = place(source[j]);
     svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${chip.x} ${chip.bottom + 48} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));

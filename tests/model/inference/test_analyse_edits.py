@@ -126,7 +126,7 @@ def test_rows_that_see_nothing_are_told(checkpoint, mode):
     assert found.trace.fully_masked_rows == ((Site("decoder", 1), 1),)
 
 
-FORBIDDEN = "The mask forbids it already, so nothing changes: "
+FORBIDDEN = "The mask forbids this already, so it changes nothing: "
 
 
 @MODES

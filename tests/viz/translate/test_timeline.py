@@ -59,6 +59,8 @@ def test_rows_are_the_traces_rows_to_five_decimals(ask, layer, head, more):
     trace = analysis.trace
     close(data["cross"], trace.view(Site("cross", layer), head).values)
     close(data["decoder"], trace.view(Site("decoder", layer), head).values)
+    for name, kind in (("crossAllowed", "cross"), ("allowed", "decoder")):
+        assert data[name] == trace.view(Site(kind, layer), head).allowed.astype(int).tolist()
     close(data["probability"], trace.probabilities)
     np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[Site("decoder", layer)])
     assert [token["t"] for token in data["source"]] == list(trace.source.labels)
