@@ -74,7 +74,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
