@@ -112,7 +112,10 @@ function draw(data, { parentElement, setTriggerValue }) {
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
       const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : minus(agreed.toFixed(2))}`;
-      figure.append(canvas, element("figcaption", "", name + told));
+      const framed = element("div", "framed"), mark = element("i");
+      Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
+      framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
+      figure.append(framed, element("figcaption", "", name + told));
       row.append(figure);
     }
     return row;
