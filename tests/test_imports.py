@@ -52,6 +52,8 @@ WITHOUT_TORCH = (
     "model.inference.request",
     "model.inference.predictions",
     "model.readings.head_metrics",
+    "model.readings.head_pairs",
+    "model.readings.head_roles",
     "model.readings.head_maps",
     "model.readings.merges",
     "model.readings.source_lines",

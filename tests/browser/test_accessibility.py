@@ -26,7 +26,7 @@ LINKS = {
     "translate, empty": "?text=",
     "translate, no such checkpoint": "?checkpoint=nothere",
     "heads": "heads?kind=cross&step=11&layer=4&head=1",
-    "heads, other order": "heads?kind=encoder&order=similarity&measure=rollout&words=merged",
+    "heads, other order": "heads?kind=encoder&order=similarity&find=cross_3_2&measure=rollout&words=merged",
     "inside, stages": "inside?part=stages",
     "inside, map": "inside?part=map",
     "inside, scale": "inside?part=scale",

@@ -74,7 +74,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
@@ -112,7 +112,10 @@ function draw(data, { parentElement, setTriggerValue }) {
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
       const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : minus(agreed.toFixed(2))}`;
-      figure.append(canvas, element("figcaption", "", name + told));
+      const framed = element("div", "framed"), mark = element("i");
+      Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
+      framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
+      figure.append(framed, element("figcaption", "", name + told));
       row.append(figure);
     }
     return row;

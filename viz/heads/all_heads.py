@@ -17,6 +17,7 @@ import numpy as np
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
 from model.readings.head_metrics import METRICS, head_metrics, order, orders, telling
 from model.readings.head_pairs import Pair, linking, pair_of_words
+from model.readings.head_roles import head_roles
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.shared import mount
@@ -37,7 +38,8 @@ MANY = 300_000  # bytes
 def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, layer by layer, the weights of the cells that `allowed`
     (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their
-    numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does."""
+    numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does;
+    `roles`: names and sentences of those that each head has."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
@@ -50,6 +52,7 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
         keys = trace.keys(sites[0])
         told = telling(allowed, keys, site_kind(kind).is_self, real)
         numbers = head_metrics(patterns, keys, real)
+        roles = head_roles(patterns, keys, real) if site_kind(kind).is_self else [[] for _ in patterns]
         made.append(
             {
                 "kind": kind,
@@ -63,6 +66,7 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
                 "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
                 "numbers": {name: np.round(numbers[name], 5).tolist() for name in told},
                 "orders": {by: order(patterns, by, keys, real) for by in orders() if by not in METRICS or by in told},
+                "roles": [[[role.name, role.told] for role in each] for each in roles],
                 "queries": list(trace.queries(sites[0])),
                 "keys": list(keys),
                 "scale": list(theme.scale(kind, mode)),

@@ -31,7 +31,7 @@ function group(name, tokens, value) {
 }
 
 // `pick` looks for the heads of two tokens, `forget` ends it, `choose` and `show` a head that was found.
-export function findBar({ grids, find }, { state, pick, forget, choose, show }) {
+export function findBar({ grids, find, chosen }, { state, pick, forget, choose, show }) {
   const bar = element("section", "find"), asks = element("select"), answers = element("select"), sides = askable(grids);
   const set = find && !find.fault ? find : null, grid = set && grids.find((each) => each.kind === set.kind);
   bar.setAttribute("aria-label", "Find a head");
@@ -62,7 +62,7 @@ export function findBar({ grids, find }, { state, pick, forget, choose, show }) 
   if (set) answers.value = `${set.kind} ${set.key}`;
   bar.append(element("h2", "small", "Find a head"), "that links ", asks, " to ", answers);
   if (find?.fault) bar.append(element("span", "fault", find.fault));
-  if (set) bar.append(best(grid, set, choose, show));
+  if (set) bar.append(best(grid, set, chosen, choose, show));
   if (find) {
     const clear = button("mean", "Clear", () => { state.asks = ""; forget(); });
     clear.dataset.focus = "find clear";
@@ -72,12 +72,17 @@ export function findBar({ grids, find }, { state, pick, forget, choose, show }) 
   return bar;
 }
 
-function best(grid, { weights }, choose, show) {
+function best(grid, { weights }, chosen, choose, show) {
   const line = element("span", "best"), order = weights.map((_, n) => n).sort((a, b) => weights[b] - weights[a]);
   order.slice(0, BEST).forEach((index, n) => {
     const [layer, head] = grid.places[index], one = button("mean", `L${layer} H${head}`, () => choose(grid, index));
-    one.onmouseenter = one.onfocus = () => show({ grid, index });
-    one.onmouseleave = one.onblur = () => show(null);
+    const own = grid.kind === chosen.kind && layer === chosen.layer && head === chosen.head; // shown already, and exactly
+    let shown = false;
+    const look = (on) => { if (on !== shown && !own) { shown = on; show(on ? { grid, index } : null); } };
+    one.onmouseenter = () => look(true);
+    one.onfocus = () => look(one.matches(":focus-visible"));
+    one.onmouseleave = () => look(false);
+    one.onblur = (event) => { if (!event.relatedTarget?.closest(".detail")) look(false); }; // what is drawn anew loses the focus
     one.dataset.focus = `find best ${n}`;
     one.setAttribute("aria-label", `Layer ${layer}, head ${head}: ${weights[index].toFixed(3)}`);
     line.append(one, element("b", "", weights[index].toFixed(3)));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { inside } from "../../../viz/heads/all_heads_maps.js";
-import { meant } from "../../../viz/heads/all_heads_numbers.js";
+import { meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
 import { askable, mayAsk } from "../../../viz/heads/all_heads_find.js";
 import { arranged, sized } from "../../../viz/heads/all_heads_thumbnails.js";
 import { previewed, rgb } from "../../../viz/heads/all_heads_parts.js";
@@ -51,4 +51,8 @@ test("a name has room below its thumbnail, however many heads stand beside each 
 test("a token may look where the mask lets it", () => {
   assert.deepEqual(askable([grid, { ...grid, kind: "cross" }, { ...grid, kind: "decoder" }]).map(({ side, grids }) => [side, grids.length]), [["source", 1], ["target", 2]]);
   assert.deepEqual([[0, 0], [1, 0], [1, 1]].map(([i, j]) => mayAsk(grid, i, j)), [true, false, true]);
+});
+
+test("a strip names the head whose tick is nearest", () => {
+  assert.deepEqual([0, 0.4, 0.8, 1].map((share) => nearest([0.1, 0.3, 0.2], 0.3, share)), [0, 0, 2, 1]);
 });
