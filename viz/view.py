@@ -141,7 +141,7 @@ class _Positions:
     """What the page Positions draws."""
 
     scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
-    pe_width: int = declared(256, "pe_d", values.even(2, MAX_PE_WIDTH))  # d_model of the positions
+    pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
     pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
     pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)

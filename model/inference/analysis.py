@@ -52,7 +52,8 @@ class Analysis:
 
     @cached_property
     def comparable(self) -> int:
-        """How many first steps may be compared with the baseline's: their inputs are equal up to there."""
+        """How many steps may be compared with the baseline's, one by one: up to the first at which another token was chosen,
+        this one included. After it the decoder reads other tokens."""
         if self.baseline is None:
             return len(self.trace.predicted)
         own, other = self.trace.predicted.ids, self.baseline.trace.predicted.ids

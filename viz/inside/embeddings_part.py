@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 HUES = {"source": "encoder", "target": "decoder", "unknown": "cross"}
+APART = 0.75  # of a language's tokens: with more of them nearest to one of their own, the languages lie apart
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
@@ -35,8 +36,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
     loaded, trace = page_data.loaded, page_data.analysis.trace
     texts.note(
-        "Bars are cosines of two rows of the embedding table, before any position or layer: what is alike to the model "
-        "from the start. Click a bar to go on from there."
+        "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
+        "are to the model from the start. Click a bar to go on from its token."
     )
     for side, ids in zip(SIDES, (trace.source.ids, trace.outputs.ids), strict=True):
         _tokens(view, loaded, side, ids)
@@ -113,7 +114,9 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:
         with st.container(key=f"near_pieces_{side}", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(f"“{view.near}” has no token of its own but {len(pieces)} pieces. The first is shown; the others:")
+            texts.label(
+                f"“{view.near}” has no token of its own; it is cut into {len(pieces)}. The first is shown; the others:"
+            )
             for n, piece in enumerate(pieces[1:9], 2):
                 name = name_of(tokenizer, piece, sentence, counts)
                 label = controls.plain_label(tokenizer.piece(piece))
@@ -131,7 +134,7 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
     )
     counts = total_counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
-        texts.note("That is too rarely for its use to have placed it: these neighbours tell little.", warn=True)
+        texts.note("That is too rare for training to have placed it by its use: these neighbours tell little.", warn=True)
     with st.container(key=f"near_lists_{side}"):
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
@@ -229,14 +232,14 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
         for found, name in zip(surveys, loaded.languages, strict=True)
         if found and found.tokens
     ]
+    far = all(found.same > APART * found.tokens for found in surveys if found and found.tokens)
     told = [
-        f"A token stands in a language’s list where the training saw it there at least {RARE} times, and at least a quarter "
-        "of all times; rarer ones are left out."
+        f"A token is listed under a language where training saw it at least {RARE} times in that language, and at least a "
+        "quarter of all its occurrences were there."
     ]
     if parts:
         told.append(
-            "One table serves both languages, yet nothing in the training puts a word beside its translation: "
-            + "; ".join(parts)
-            + ". The languages meet in cross-attention, not here."
+            f"One table serves both languages: {'; '.join(parts)}."
+            + (" So words do not lie beside their translations: the languages meet in cross-attention, not here." * far)
         )
     return told

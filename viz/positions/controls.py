@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,7 +17,7 @@ from viz import cache, state, theme
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts
-from viz.view import MAX_PE_SHIFT, View, unedited, with_intervention
+from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_intervention
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -59,12 +58,24 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             return
         name = scheme.checkpoint
     else:
-        _sliders(view, view.pe_width)
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base)
-        name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
+        width, name = view.pe_width or own_width(view), view.scheme
+        _sliders(view, width)
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base)
     for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
         texts.note(sentence, warn)
     _six(view, scheme, mode)
+
+
+def own_width(view: View) -> int:
+    """How wide the positions of a formula would be in the checkpoint: a head's width where they turn queries and keys, else
+    d_model. That of the paper's base model, 64 or 512, where the checkpoint cannot be read."""
+    turns = SCHEMES[view.scheme].turns
+    try:
+        config = cache.checkpoint(view.checkpoint, view.device).config
+    except ValueError:
+        return 64 if turns else 512
+    width = config.head_dim if turns else config.d_model
+    return max(2, min(MAX_PE_WIDTH, width - width % 2))
 
 
 def _learned(view: View) -> Scheme | None:
@@ -101,29 +112,29 @@ def _side_pick(key: str, view: View) -> None:
 
 
 def _sliders(view: View, width: int, learned: bool = False) -> None:
-    """Width, base, number of positions, shift, and the pair of dimensions that is followed."""
-    fixed = "A learned table has the width that it was trained with, and no base." if learned else None
-
-    def slider(label: str, key: str, field: str, options: tuple, value: float, text: Callable = str, why: str | None = None):
-        options = sorted({*options, value})
-        if len(options) > 1:
-            bound = state.bind(key, field, value)
-            st.select_slider(label, options=options, format_func=text, disabled=why is not None, help=why, **bound)
-
+    """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
+    pair of dimensions that is followed."""
+    name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
+    formula = (
+        (name, "pe width", "pe_width", WIDTHS, width),
+        ("Base", "pe base", "pe_base", BASES, view.pe_base),
+    )
+    sliders = (
+        *(() if learned else formula),
+        ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
+        ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
+        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), _pair(view, width)),
+    )
     with st.container(key="pe_sliders"):
-        places = st.columns(5, gap="medium")
-        with places[0]:
-            name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
-            slider(name, "pe width", "pe_width", WIDTHS, width, why=fixed)
-        with places[1]:
-            slider("Base", "pe base", "pe_base", BASES, view.pe_base, lambda base: f"{base:,g}", fixed)
-        with places[2]:
-            slider("Positions", "pe count", "pe_count", COUNTS, view.pe_count)
-        with places[3]:
-            slider("Shift k", "pe shift", "pe_shift", tuple(range(MAX_PE_SHIFT + 1)), view.pe_shift)
-        with places[4]:
-            pairs = tuple(range(width // 2))
-            slider("Pair of dimensions i", "pe pair", "pe_pair", pairs, _pair(view, width))
+        for place, (label, key, field, options, value) in zip(st.columns(5, gap="medium"), sliders, strict=False):
+            choices = sorted({*options, value})
+            if len(choices) > 1:
+                with place:
+                    st.select_slider(label, options=choices, format_func=_number, **state.bind(key, field, value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,g}"
 
 
 def _pair(view: View, width: int) -> int:
@@ -169,7 +180,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label("No token stands twice here.")
+            texts.label("No token occurs twice here.")
             st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
     for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
         with column:
@@ -184,8 +195,8 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
 
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
-        "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
-        "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
+        "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
+        "is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
     )
     plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
     code = texts.language_code(page_data.loaded.languages[1])
