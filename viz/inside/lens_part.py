@@ -68,7 +68,7 @@ def drawn(request: Request, device: str, step: int, mode: theme.Mode) -> go.Figu
 def care(final_norm: bool) -> str:
     """Why early rows are to be read with care, as a sentence."""
     what, them = ("the last norm and the projection were", "them") if final_norm else ("the projection was", "it")
-    return f"Read early rows with care: {what} trained for the last layer alone; none before it learned to use {them}."
+    return f"Read early rows with care: {what} trained for the last layer; none before it learned to speak through {them}."
 
 
 def _says(lens: Lens, tokenizer: Tokenizer) -> list[list[str]]:

@@ -210,8 +210,8 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
 
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
-        "The sentence, translated again under each edit alone; words that the baseline does not have are boxed. The number "
-        "is the change in the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
+        "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
+        "is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
     )
     plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
     code = texts.language_code(page_data.loaded.languages[1])
