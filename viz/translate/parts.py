@@ -62,7 +62,7 @@ def draw(shown: Shown) -> None:
     with places.count:
         translate_texts.token_count(analysis)
     with places.notes:
-        texts.sentence_notes(analysis.notes, shown.faults)
+        texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)

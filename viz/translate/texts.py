@@ -123,5 +123,5 @@ def token_count(analysis: Analysis) -> None:
         return
     known = seen.lengths["source"]
     texts.label(
-        f"{size} tokens; 99% ≤ {known.most}", warn=size > known.most, title=f"Of {known.sentences:,}: {known.told()}."
+        f"{size} tokens; usual ≤ {known.most}", doubt=size > known.most, title=f"Of {known.sentences:,}: {known.told()}."
     )

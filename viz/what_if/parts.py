@@ -84,7 +84,7 @@ def _what_happens(shown: Shown) -> None:
     what_if_controls.mode_picks(view)
     base = analysis.baseline or analysis
     texts.verdict(analysis)
-    texts.sentence_notes(analysis.notes, shown.faults)
+    texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if analysis.baseline is None:
         what_if_texts.translation(base.translation, loaded.languages[1])
     else:
