@@ -227,9 +227,20 @@ def devices() -> tuple[str, ...]:
 
 def languages(name: str, device: str) -> tuple[str, str]:
     """What a checkpoint translates from and to, without waiting for one that is not loaded yet."""
-    with checkpoint.cache_condition:  # a look into the cache reorders it
-        loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
+    loaded = _at_hand(name, device)
     return loaded.languages if loaded else ("Sentence", "Translation")
+
+
+def usual_length(name: str, device: str) -> int | None:
+    """How many tokens nearly all training sentences had at most; None where that is not known, or not without waiting."""
+    loaded = _at_hand(name, device)
+    return loaded.seen.lengths["source"].most if loaded and loaded.seen else None
+
+
+def _at_hand(name: str, device: str) -> Checkpoint | None:
+    """A checkpoint that is loaded already."""
+    with checkpoint.cache_condition:  # a look into the cache reorders it
+        return checkpoint.cache.get(checkpoint.cache_key(name, device))
 
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:

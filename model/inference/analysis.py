@@ -118,8 +118,8 @@ class Analysis:
         return 0 if self.trace.source is None else sum(i != PAD for i in self.trace.source.ids)
 
     @property
-    def _cautions(self) -> list[str]:
-        """What makes the translation doubtful."""
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences that say what makes the translation doubtful."""
         written = 0 if self.trace.outputs is None else len(self.trace.outputs)
         long = cautions.beyond(self.seen, self.source_length, written)
         told = [
@@ -132,7 +132,7 @@ class Analysis:
             told.append(cautions.unsure_sentence(self.unsure, self.trace) + self._worth("unsure"))
         if self.overlooked:
             told.append(cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted)) + self._worth("overlooked"))
-        return told
+        return tuple(told)
 
     def _worth(self, kind: str) -> str:
         """How often such a warning is right, where that was measured and this translation is of the kind that was."""
@@ -147,7 +147,7 @@ class Analysis:
             notes.append("This path was given up: the beam went on without it.")
         elif self.hypothesis is not None and not self.hypothesis.finished:
             notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
-        notes += self._cautions
+        notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
             notes.append(f"Waiting for a step that is not reached yet: {told}.")

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, Lab
 
 from model.config import MAX_TOKENS
+from viz import cache
 
 ODD = [
     "😀 مرحبا",
@@ -102,6 +103,20 @@ def test_a_sentence_that_is_too_long_is_counted_and_stays_in_the_box():
     lab.type("Nine owls.")
     assert lab.faults == []
     assert lab.link == {"text": "Nine owls.", "causal": "off"}
+
+
+def test_a_length_that_training_hardly_saw_is_told_before_and_after():
+    known = cache.checkpoint("en-fr", "auto").seen.lengths["source"]
+    lab = Lab(text="I have a cat.")
+    assert lab.at.text_input(key="source").placeholder.endswith(f"up to {known.most} are usual in training")
+    assert [text for text in lab.sentences("lab-note") if f"tokens; usual ≤ {known.most}" in text]
+    assert lab.sentences("lab-note doubt") == []
+    lab.type("Nine owls sleep and " * 9 + "nine owls sing. Nine owls sleep.").at.run()
+    size = len(lab.timeline["source"]) - sum(token["pad"] for token in lab.timeline["source"])
+    assert size > known.most
+    count, note = [text for text in lab.sentences("lab-note doubt") if text.startswith((f"{size} tokens", "Long for"))]
+    assert count == f"{size} tokens; usual ≤ {known.most}"
+    assert f"{size} tokens; {known.told()}" in note
 
 
 def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():

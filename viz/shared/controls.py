@@ -48,7 +48,8 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
 def plain_box(view: View) -> None:
     """The sentence, and a button for those who look for one."""
     with st.container(key="input_row", horizontal=True, gap=None):
-        hint = f"A sentence of up to {MAX_TOKENS} tokens"
+        usual = cache.usual_length(view.checkpoint, view.device)
+        hint = f"A sentence of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
         st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
         st.button("Translate", key="translate")
 

@@ -39,10 +39,10 @@ def write(markup: str, inline: bool = False) -> None:
     st.html(markup, width="content" if inline else "stretch")
 
 
-def label(text: str, warn: bool = False, title: str = "") -> None:
+def label(text: str, doubt: bool = False, title: str = "") -> None:
     """A short text in a row of controls; `title` says more on hover."""
     more = f' title="{html.escape(title)}"' if title else ""
-    write(f'<span class="lab-note{" warn" if warn else ""}"{more}>{html.escape(text)}</span>', inline=True)
+    write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{html.escape(text)}</span>', inline=True)
 
 
 def heading(title: str, question: str) -> None:
@@ -181,10 +181,12 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
     )
 
 
-def sentence_notes(notes: tuple[str, ...], faults: tuple[str, ...]) -> None:
-    """Under the sentence: what was wrong with the link, and what to know of its translation."""
+def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> None:
+    """Under the sentence: what was wrong with the link, and what to know of its translation; `cautions` are those of the
+    notes that say why it is doubtful."""
     for sentence in (*faults, *notes):
-        note(sentence, warn=True)
+        kind = "doubt" if sentence in cautions else "warn"
+        write(f'<p class="lab-note {kind}">{html.escape(sentence)}</p>')
 
 
 @contextmanager

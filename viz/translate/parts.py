@@ -66,7 +66,7 @@ def draw(shown: Shown) -> None:
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        texts.sentence_notes(analysis.notes, shown.faults)
+        texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)

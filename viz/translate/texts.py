@@ -139,4 +139,4 @@ def token_count(analysis: Analysis) -> tuple[str, str]:
         return f"{size} of {MAX_TOKENS} tokens", ""
     known = seen.lengths["source"]
     mark = "⚠ " if size > known.most else ""
-    return f"{mark}{size} tokens; training: 99% ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "
+    return f"{mark}{size} tokens; usual ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "

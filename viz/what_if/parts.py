@@ -86,7 +86,7 @@ def _what_happens(shown: Shown) -> None:
     base = analysis.baseline or analysis
     texts.verdict(analysis)
     texts.turned(analysis, loaded.target_tokenizer)
-    texts.sentence_notes(analysis.notes, shown.faults)
+    texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if analysis.baseline is None:
         what_if_texts.translation(base.translation, loaded.languages[1])
     else:
