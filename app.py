@@ -10,6 +10,7 @@ from viz import state, theme
 from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
 from viz.shared.popovers import popovers
+from viz.shared.terms_list import terms_list
 from viz.shared.theme_watch import theme_watch
 from viz.shared.tour import tour
 
@@ -28,5 +29,6 @@ lesson_strip()
 with below:
     controls.sidebar()
     tour()
+    terms_list()
     theme_watch(mode)
     popovers()

@@ -35,7 +35,9 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     loaded, trace = page_data.loaded, page_data.analysis.trace
     texts.note(
         "Bars are cosines of two rows of the embedding table, before any position or layer: what is alike to the model "
-        "from the start. Click a bar to go on from there."
+        "from the start. Click a bar to go on from there.",
+        "embedding",
+        "layer",
     )
     sentence = {"source": trace.source.ids, "target": trace.outputs.ids}
     for side in SIDES:

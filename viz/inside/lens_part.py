@@ -34,7 +34,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     layers = layer_names(len(lens.log_probs))
     texts.note(
         "A column is a step, a row what the decoder would say if it ended after that layer: the likeliest token is written, "
-        "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step."
+        "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step.",
+        "decoder",
+        "layer",
+        "token",
     )
     says = _says(lens, tokenizer)
     figure = drawn(page_data.request, view.device, step, mode)

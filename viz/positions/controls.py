@@ -63,7 +63,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
         scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base)
         name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
     for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
-        texts.note(sentence, warn)
+        texts.note(sentence, warn=warn)
     _six(view, scheme, mode)
 
 

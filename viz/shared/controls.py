@@ -16,7 +16,7 @@ from model.folders import SHIPPED
 from model.inference.request import MAX_PAD, MAX_SENTENCES
 from model.trace import KINDS
 from viz import cache, state, theme
-from viz.shared import texts
+from viz.shared import terms, texts
 from viz.shared.copy_link import copy_link
 from viz.view import View
 
@@ -148,7 +148,7 @@ def kind_pick(view: View) -> None:
 
 
 def layer_pick(view: View, layers: int) -> None:
-    texts.label("layer")
+    texts.label("layer", "layer")
     st.segmented_control(
         "Layer",
         range(1, layers + 1),
@@ -159,7 +159,7 @@ def layer_pick(view: View, layers: int) -> None:
 
 
 def head_pick(view: View, heads: int) -> None:
-    texts.label("head")
+    texts.label("head", "head")
     shown = MEAN if view.head is None else str(view.head)
     st.segmented_control(
         "Head",
@@ -173,7 +173,7 @@ def head_pick(view: View, heads: int) -> None:
 def mask_switches(view: View, effects: dict[str, Effect]) -> None:
     """The two masks, each with what switching it off does to the target's probabilities, measured."""
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
-        texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
+        texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
         st.space("stretch")
         modes(view)
     given = ", given the target" if view.mode == "again" else ""
@@ -221,7 +221,7 @@ def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
     hue = "loss" if change < 0 else "gain"
     losses = effect.losses()
     number = f'<b class="{hue}">{format.signed(change)}</b>'
-    text = f"{'If off' if on else 'Off'}{extra}: log-probability {number}. "
+    text = f"{'If off' if on else 'Off'}{extra}: {terms.term('log-probability')} {number}. "
     if losses:
         worst = losses[0]
         count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
@@ -277,8 +277,11 @@ def sidebar() -> None:
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."
+    layers = terms.marked(
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters. {score}",
+        *("layer", "head", "BLEU"),
+    )
     texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )

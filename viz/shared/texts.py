@@ -13,6 +13,7 @@ import streamlit as st
 from model import format
 from model.inference.predictions import changed_words
 from viz import cache, theme
+from viz.shared import terms
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -36,9 +37,9 @@ def write(markup: str, inline: bool = False) -> None:
     st.html(markup, width="content" if inline else "stretch")
 
 
-def label(text: str) -> None:
-    """A short text in a row of controls."""
-    write(f'<span class="lab-note">{html.escape(text)}</span>', inline=True)
+def label(text: str, *names: str) -> None:
+    """A short text in a row of controls; the terms of these names tell their meanings."""
+    write(f'<span class="lab-note">{terms.marked(text, *names)}</span>', inline=True)
 
 
 def heading(title: str, question: str) -> None:
@@ -50,8 +51,9 @@ def fault(sentence: str) -> None:
     write(f'<div class="lab-fault" role="alert">{html.escape(sentence)}</div>')
 
 
-def note(sentence: str, warn: bool = False) -> None:
-    write(f'<p class="lab-note{" warn" if warn else ""}">{html.escape(sentence)}</p>')
+def note(sentence: str, *names: str, warn: bool = False) -> None:
+    """A sentence in small type; the terms of these names tell their meanings."""
+    write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
 
 
 def legend(theme_mode: theme.Mode) -> None:

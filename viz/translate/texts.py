@@ -101,7 +101,7 @@ def change_heading(analysis: Analysis) -> None:
         what = f"the translations part at step {analysis.comparable}"
         how = "Every token was chosen anew under the edits; where the translations part, nothing can be compared any more."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
-    texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.")
+    texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.", "baseline")
 
 
 def map_caption(analysis: Analysis, show: str) -> None:
@@ -112,10 +112,10 @@ def map_caption(analysis: Analysis, show: str) -> None:
         sentence = "A row asks, a column answers: each row shares out a weight of 1. Blank cells are forbidden by the mask."
     if analysis.steps:
         sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
-    texts.note(sentence)
+    texts.note(sentence, "mask", "layer", "head")
 
 
 def token_count(analysis: Analysis) -> None:
     """How long the sentence is, of how long it may be."""
     real = sum(label != "<pad>" for label in analysis.trace.source.labels)
-    texts.label(f"{real} of {MAX_TOKENS} tokens")
+    texts.label(f"{real} of {MAX_TOKENS} tokens", "token")

@@ -61,7 +61,12 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
     """The heads that matter most for this sentence; a click switches one off or on."""
     ranked = sorted(effects, key=lambda e: -abs(e.change))
     texts.write('<h3 class="lab-label">Largest changes</h3>')
-    texts.note("Each head off in turn, without the other edits: change in the baseline’s summed log-probability (nats).")
+    texts.note(
+        "Each head off in turn, without the other edits: change in the baseline’s summed log-probability (nats).",
+        "baseline",
+        "log-probability",
+        "nats",
+    )
     with st.container(key="ranking"):
         for effect in ranked[:SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
