@@ -11,6 +11,7 @@ from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
 from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
+from viz.shared.terms_list import terms_list
 from viz.shared.theme_watch import theme_watch
 from viz.shared.tour import tour
 
@@ -29,6 +30,7 @@ lesson_strip()
 with below:
     controls.sidebar()
     tour()
+    terms_list()
     theme_watch(mode)
     popovers()
     chart_labels()

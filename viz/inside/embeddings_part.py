@@ -37,7 +37,9 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     loaded, trace = page_data.loaded, page_data.analysis.trace
     texts.note(
         "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
-        "are to the model from the start. Click a bar to go on from its token."
+        "are to the model from the start. Click a bar to go on from its token.",
+        "embedding",
+        "layer",
     )
     for side, ids in zip(SIDES, (trace.source.ids, trace.outputs.ids), strict=True):
         _tokens(view, loaded, side, ids)

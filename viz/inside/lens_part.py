@@ -35,7 +35,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     texts.note(
         "Each column is a step; each row is what the decoder would say if it ended after that layer. Written: the layer’s "
         "likeliest token, bold where it is the one that was emitted. Colour: how probable the layer finds the emitted "
-        "token, whatever is written. Click a cell to go to its step."
+        "token, whatever is written. Click a cell to go to its step.",
+        "decoder",
+        "layer",
+        "token",
     )
     says = _says(lens, tokenizer)
     figure = drawn(page_data.request, view.device, step, mode)

@@ -54,7 +54,7 @@ def _picks(view: View, layers: int, heads: int) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.kind_pick(view)
         controls.layer_pick(view, layers)
-        texts.label("head")
+        texts.label("head", "head")
         st.segmented_control(
             "Head",
             range(1, heads + 1),

@@ -65,7 +65,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
         scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base, **known)
         name = view.scheme
     for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
-        texts.note(sentence, warn)
+        texts.note(sentence, warn=warn)
     _six(view, scheme, mode)
 
 

@@ -12,7 +12,7 @@ from model.config import MAX_TOKENS
 from model.inference.request import MAX_SENTENCES
 from model.trace import KINDS
 from viz import cache, state, theme
-from viz.shared import texts
+from viz.shared import terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, lesson
 from viz.view import View
@@ -145,7 +145,7 @@ def kind_pick(view: View) -> None:
 
 
 def layer_pick(view: View, layers: int) -> None:
-    texts.label("layer")
+    texts.label("layer", "layer")
     st.segmented_control(
         "Layer",
         range(1, layers + 1),
@@ -156,7 +156,7 @@ def layer_pick(view: View, layers: int) -> None:
 
 
 def head_pick(view: View, heads: int) -> None:
-    texts.label("head")
+    texts.label("head", "head")
     shown = MEAN if view.head is None else str(view.head)
     st.segmented_control(
         "Head",
@@ -223,8 +223,11 @@ def sidebar() -> None:
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."
+    layers = terms.marked(
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters. {score}",
+        *("layer", "head", "BLEU"),
+    )
     texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )

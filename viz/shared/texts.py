@@ -14,6 +14,7 @@ from model import format
 from model.inference.decisions import NEAR_TIE, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, theme
+from viz.shared import terms
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -39,10 +40,10 @@ def write(markup: str, inline: bool = False) -> None:
     st.html(markup, width="content" if inline else "stretch")
 
 
-def label(text: str, doubt: bool = False, title: str = "") -> None:
-    """A short text in a row of controls; `title` says more on hover."""
+def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:
+    """A short text in a row of controls; the terms of these names tell their meanings, `title` says more on hover."""
     more = f' title="{html.escape(title)}"' if title else ""
-    write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{html.escape(text)}</span>', inline=True)
+    write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{terms.marked(text, *names)}</span>', inline=True)
 
 
 def heading(title: str, question: str) -> None:
@@ -54,8 +55,9 @@ def fault(sentence: str) -> None:
     write(f'<div class="lab-fault" role="alert">{html.escape(sentence)}</div>')
 
 
-def note(sentence: str, warn: bool = False) -> None:
-    write(f'<p class="lab-note{" warn" if warn else ""}">{html.escape(sentence)}</p>')
+def note(sentence: str, *names: str, warn: bool = False) -> None:
+    """A sentence in small type; the terms of these names tell their meanings."""
+    write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
 
 
 def legend(theme_mode: theme.Mode) -> None:

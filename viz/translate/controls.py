@@ -44,7 +44,7 @@ def strategy(view: View) -> None:
         draws = "seed" in names
         if draws:
             _sampling(view)
-        texts.note(translate_texts.strategy_note(chosen))
+        texts.note(translate_texts.strategy_note(chosen), "token", "beam", "log-probability")
         if names and not draws:
             _fields(*names, view=view)
 

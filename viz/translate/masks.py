@@ -11,7 +11,7 @@ import streamlit as st
 from model import format
 from model.inference.request import MAX_PAD
 from viz import state
-from viz.shared import controls, texts
+from viz.shared import controls, terms, texts
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ HOW = {
 def switches(view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, causal: bool) -> None:
     """The switches; `causal` says whether the decoder was trained with a causal mask."""
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
-        texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
+        texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
     st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
@@ -41,7 +41,7 @@ def switches(view: View, effects: dict[str, Effect], target: TargetPadding | Non
         st.number_input(
             "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
         )
-    texts.note(f"{HOW[view.mode]} A nat is a unit of natural logarithms: −0.7 halves a probability.")
+    texts.note(f"{HOW[view.mode]} A nat is a unit of natural logarithms: −0.7 halves a probability.", "token")
 
 
 def causal_text(effect: Effect, view: View, causal: bool) -> str:

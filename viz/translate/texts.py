@@ -108,7 +108,9 @@ def change_heading(analysis: Analysis) -> None:
         what = f"the translations part at step {analysis.comparable}{tie}"
         how = "Every token was chosen anew under the edits; once the translations part, there is nothing to compare."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
-    texts.note(f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.")
+    texts.note(
+        f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.", "baseline"
+    )
 
 
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
@@ -129,7 +131,7 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
         sentence += f" {rows} padding of the batch: what is computed there is thrown away."
     if analysis.steps:
         sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
-    texts.note(sentence)
+    texts.note(sentence, "mask", "layer", "head")
 
 
 def token_count(analysis: Analysis) -> tuple[str, str]:

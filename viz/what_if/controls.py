@@ -63,7 +63,13 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
     """The heads that matter most for this sentence; a click switches one off or on."""
     ranked = sorted(effects, key=lambda e: -abs(e.change))
     texts.write('<h3 class="lab-label">Largest changes</h3>')
-    texts.note("Each head switched off alone: by how many nats the log-probability of the baseline’s translation changes.")
+    texts.note(
+        "Each head switched off alone: by how many nats the log-probability of the baseline’s translation changes.",
+        "head",
+        "nats",
+        "log-probability",
+        "baseline",
+    )
     with st.container(key="ranking"):
         for effect in ranked[:SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
