@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
-import { exact, floats, short } from "../../../viz/inside/stages_parts.js";
+import { exact, floats, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
 import { pieces, ranks, told } from "../../../viz/inside/tokens_parts.js";
 import { readable } from "../../../viz/what_if/switchboard_parts.js";
 
@@ -10,6 +10,14 @@ test("numbers of a stage: short ones in cells, exact ones when asked for", () =>
   assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);
   assert.deepEqual([exact(-0.123456789), exact(3)], ["−0.1234568", "3"]);
   assert.deepEqual([...floats(btoa(String.fromCharCode(...new Uint8Array(Float32Array.from([1.5, -2]).buffer))))], [1.5, -2]);
+});
+
+test("all bars of a table have one scale, and tables that stand together one place for their rows' names", () => {
+  assert.deepEqual(reach([3, 12, -1, -4], "scores"), [-4, 12]);
+  assert.deepEqual(reach([3, 12], "scores"), [0, 12]);
+  assert.deepEqual(reach([0.2, 0.8], "weights"), [0, 1]);
+  assert.equal(rowLetters([{ rows: ["<s>", "parce"] }, { rows: ["the"], footName: "together" }]), 8);
+  assert.equal(rowLetters([{ rows: ["x".repeat(40)] }]), 17);
 });
 
 test("parameters are counted in round numbers", () => {
