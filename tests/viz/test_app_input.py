@@ -117,6 +117,7 @@ def test_a_length_that_training_hardly_saw_is_told_before_and_after():
     count, note = [text for text in lab.sentences("lab-note doubt") if text.startswith((f"{size} tokens", "Long for"))]
     assert count == f"{size} tokens; usual ≤ {known.most}"
     assert f"{size} tokens; {known.told()}" in note
+    assert Lab(text=lab.box, guess="first").sentences("lab-note doubt") == [count]  # no token is told that is to be guessed
 
 
 def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():

@@ -66,7 +66,9 @@ def draw(shown: Shown) -> None:
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
+        hidden = analysis.cautions if view.guess else ()  # they name tokens that are still to be guessed
+        notes = [sentence for sentence in analysis.notes if sentence not in hidden]
+        texts.sentence_notes(notes, shown.faults, analysis.cautions)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)
