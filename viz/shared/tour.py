@@ -49,13 +49,13 @@ _TOUR = mount.Component(__file__, '<div class="tour"></div>')
 _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
 
 
-def tour() -> None:
+def tour(key: str = "tour") -> None:
     """Mounts the button that begins the tour, on whatever page; it leads to the first one."""
     first, here = pages.PAGES[0].name, state.page()
     data = {"stops": [asdict(stop) for stop in STOPS], "here": here == first}
-    _TOUR.mount("tour", data, {"go": (mount.pressed, lambda: None if here == first else state.go_to(first))})
+    _TOUR.mount(key, data, {"go": (mount.pressed, lambda: None if here == first else state.go_to(first))})
 
 
-def invitation() -> None:
+def invitation(key: str = "tour_invitation") -> None:
     """Mounts the one line that offers the tour; who has seen it once is not asked again."""
-    _INVITATION.mount("tour_invitation", {})
+    _INVITATION.mount(key, {})
