@@ -11,7 +11,7 @@ import streamlit as st
 
 from model import format
 from model.config import CONTROL_TOKENS
-from model.inference.predictions import RARE
+from model.readings.neighbours import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure

@@ -17,7 +17,7 @@ from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, lesson
 from viz.view import View
 
-SHOWN_EXAMPLES = 4
+SHOWN_EXAMPLES = 3
 MEAN = "mean"
 BOX = "Sentence to translate"
 
@@ -39,6 +39,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
             for each in ready[SHOWN_EXAMPLES:]:
                 _example(each, each.sentence)
                 texts.note(each.lesson)
+        st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     if not view.guess and (taught := lesson(view.source)):  # it would give words away
         texts.write(f'<p class="lab-note lab-lesson">{html.escape(taught[:1].upper() + taught[1:])}.</p>')

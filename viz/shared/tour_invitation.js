@@ -1,6 +1,6 @@
 // One line for who is new here. It is shown in one visit alone, and goes when it is answered.
 
-import { button, element, mounted } from "./mount.js";
+import { button, mounted } from "./mount.js";
 import { remember, remembered } from "./remember.js";
 
 const ANSWERED = "answered";
@@ -18,7 +18,6 @@ export default function ({ data, parentElement }) {
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", "New here?");
   root.replaceChildren(
-    element("span", "new", "New here?"),
-    button("take", "Take the tour (1 minute)", () => { close(); document.dispatchEvent(new CustomEvent("attention-lab-tour")); }),
+    button("take", "Take the tour", () => { close(); document.dispatchEvent(new CustomEvent("attention-lab-tour")); }),
     button("skip", "Skip", close));
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz import pages, state
+from viz import pages
 from viz.shared import texts, tour
 
 if TYPE_CHECKING:
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 
 
 def head(page: pages.Page) -> DeltaGenerator:
-    """The title with the offer of the tour, and the line; returns the place of the line, which says more once the model is
-    known."""
-    with st.container(key="welcome"):
-        texts.heading(page.title, page.question)
-        tour.invitation()
-    with st.container(key="intro", horizontal=True, vertical_alignment="center", gap="small"):
+    """The title, the line in place of a question, and the offer of the tour; returns the place of the line, which says more
+    once the model is known."""
+    with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write(f'<header class="lab-head"><h1>{page.title}</h1></header>', inline=True)
         place = st.empty()
-        st.button("Take a lesson", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
+        tour.invitation()
     line(place, None)
     return place
 
@@ -44,4 +42,4 @@ def what_it_is(loaded: Checkpoint | None) -> str:
     if "cross" not in loaded.config.kinds:
         return f"A real {size}-parameter Transformer, trained from scratch: press → and follow it."
     source, target = loaded.languages
-    return f"A real {size}-parameter translator from {source} to {target}, trained here: press → and watch it write."
+    return f"A real {size}-parameter translator from {source} to {target}, trained from scratch: press → and watch it write."
