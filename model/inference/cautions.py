@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from model import format
 from model.config import END, PAD
 from model.text.seen import SIDES, Lengths, Seen
 from model.text.sentences import split
-from model.text.tokenizer import Tokenizer
 from model.trace import Trace
+
+if TYPE_CHECKING:
+    from model.text.tokenizer import Tokenizer
 
 RARE = 5  # a source word that occurs less often than this in the training data is rare
 UNSURE = 0.3  # an output token of a lower probability is unsure

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
+ENOUGH = 100  # warnings: of fewer the share that is right is known too badly to be told in tenths
+
+
 @dataclass(frozen=True)
 class Worth:
     """Of `sentences`, `bad` came out badly; a warning stood at `warned` of them, and `right` of these came out badly."""
@@ -32,8 +35,8 @@ class Worth:
         return self.bad / self.sentences
 
     def told(self) -> str:
-        """`Such warnings are right 5 times of 10 (by chance 2).`; empty without a warning."""
-        if not self.warned:
+        """`Such warnings are right 5 times of 10 (by chance 2).`; empty for too few warnings to say so."""
+        if self.warned < ENOUGH:
             return ""
         return f"Such warnings are right {10 * self.precision:.0f} times of 10 (by chance {10 * self.base:.0f})."
 

@@ -4,6 +4,7 @@ moves for those who asked for that, and no page scrolls sideways."""
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -42,7 +43,7 @@ LINKS = {
 # What a visitor may open or do there, one after the other: the view, and the ways.
 DONE: dict[str, list[Callable]] = {
     "translate": [
-        lambda page: page.get_by_role("button", name="16 more").click(),
+        lambda page: page.get_by_role("button", name=re.compile(r"^\d+ more$")).click(),
         lambda page: page.get_by_role("button", name="Save").click(),
         lambda page: page.get_by_role("button", name="Tour", exact=True).click(),
     ],

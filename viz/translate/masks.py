@@ -93,7 +93,8 @@ def _measured(effect: Effect, on: bool, view: View, extra: str, why: str) -> str
     """The change of the target's log-probability with its reason, and the token that loses the most."""
     hue = "loss" if effect.change < 0 else "gain"
     given = " (given the target)" if view.mode == "again" else ""
-    begins = f"If off{extra}, log-probability changes by" if on else "Log-probability changes by"
+    what = terms.term("log-probability", "log-probability" if on else "Log-probability")
+    begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> nats{given}: {why}. '
     losses = effect.losses()
     if not losses:

@@ -53,7 +53,7 @@ def payload(
         "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
         "step": min(step, len(ids)),
         "source": [
-            {"t": label, "w": word, "pad": label == "<pad>"} | doubts.get(i, {})
+            {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
             for i, (label, word) in enumerate(zip(trace.source.labels, trace.source.words, strict=True))
         ],
         "target": [
@@ -77,6 +77,9 @@ def payload(
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
     }
+
+
+SURE = {"rare": False, "overlooked": False, "note": ""}
 
 
 def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:

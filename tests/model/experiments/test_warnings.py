@@ -15,7 +15,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.worth import Worth, read
 
-NUMBERS = {"bar": 50.0, "sentences": 20, "bad": 4, "rules": {"rare": {"warned": 5, "right": 3}}}
+NUMBERS = {"bar": 50.0, "sentences": 2000, "bad": 400, "rules": {"rare": {"warned": 500, "right": 300}}}
 
 
 def test_what_is_counted_is_what_the_page_says(trained):
@@ -36,10 +36,10 @@ def test_what_is_counted_is_what_the_page_says(trained):
 
 def test_worth_in_words_and_numbers():
     worth = read({"warnings": NUMBERS})["rare"]
-    assert worth == Worth(20, 4, 5, 3)
+    assert worth == Worth(2000, 400, 500, 300)
     assert (worth.precision, worth.recall, worth.base) == (0.6, 0.75, 0.2)
     assert worth.told() == "Such warnings are right 6 times of 10 (by chance 2)."
-    assert Worth(20, 4, 0, 0).told() == "" and read({}) == {}
+    assert Worth(20, 4, 5, 3).told() == Worth(20, 4, 0, 0).told() == "" and read({}) == {}
 
 
 def test_the_worth_is_told_of_the_models_own_translation_alone(tiny_checkpoint):
@@ -55,8 +55,8 @@ def test_the_worth_is_told_of_the_models_own_translation_alone(tiny_checkpoint):
     [
         ({"rules": []}, "'warnings' has no object 'rules'"),
         ({"rules": {"rare": 3}}, "'warnings': 'rare' has sentences, bad, warned, right = .*; expected counts"),
-        ({"rules": {"rare": {"warned": 3, "right": 4}}}, "'rare' has .* = .20, 4, 3, 4.; expected counts that fit"),
-        ({"rules": {"rare": {"warned": 30, "right": 4}}}, "'rare' has"),
+        ({"rules": {"rare": {"warned": 3, "right": 4}}}, "'rare' has .* = .2000, 400, 3, 4.; expected counts that fit"),
+        ({"rules": {"rare": {"warned": 3000, "right": 4}}}, "'rare' has"),
         ({"bad": "4"}, "'rare' has"),
     ],
 )
@@ -72,8 +72,8 @@ def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
     card.write(path, NUMBERS)
     once = path.read_text(encoding="utf-8")
     assert once.startswith("# mine\n\nText.\n\n## Limits\n\nMany.\n\n" + card.HEADING)
-    assert "| 5 | 3 | 0.60 | 0.75 |" in once and "| warning always | 20 | 4 | 0.20 | 1.00 |" in once
+    assert "| 500 | 300 | 0.60 | 0.75 |" in once and "| warning always | 2,000 | 400 | 0.20 | 1.00 |" in once
     path.write_text(once + "\n## After\n\nMore.\n", encoding="utf-8")
-    card.write(path, NUMBERS | {"bad": 8})
+    card.write(path, NUMBERS | {"bad": 800})
     twice = path.read_text(encoding="utf-8")
     assert twice.count(card.HEADING) == 1 and twice.endswith("## After\n\nMore.\n") and "0.40 | 1.00" in twice

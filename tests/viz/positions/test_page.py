@@ -207,7 +207,7 @@ def test_every_variant_is_translated_and_told():
     assert said(lab)[0] == base
     for edit, text in zip(variants(5), said(lab)[1:], strict=True):
         request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
-        assert text == " ".join(cache.analyse(request, "auto").translation.split())
+        assert text.startswith(" ".join(cache.analyse(request, "auto").translation.split()))  # a near-tie is told behind it
     shown = [signed(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
     measured = [
         cache.position_variant(Request(SENTENCE, intervention=tiny.edited(e.code), mode="again"), "auto").change
