@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
 ENOUGH = 100  # warnings: of fewer the share that is right is known too badly to be told in tenths
 
 

@@ -28,7 +28,7 @@ FLAGS = [
     "--disable-sync",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-TIMEOUT = 40_000  # ms
+TIMEOUT = 180_000  # ms
 WATCH = Path(__file__).with_name("watch.js")
 
 

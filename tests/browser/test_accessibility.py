@@ -58,8 +58,17 @@ DONE: dict[str, list[Callable]] = {
     ],
 }
 # The themes differ in their colours alone: the views of these kinds are looked at in both, and some in the dark one instead.
-BOTH = ("translate, edited", "heads", "what if, edited")
-DARK = ("translate, beam", "heads, other order", "inside, scale", "inside, lens", "positions, rotary", "what if, experiment")
+BOTH = ("heads", "what if, edited")
+DARK = (
+    "translate, beam",
+    "translate, edited",
+    "translate, predict first",
+    "heads, other order",
+    "inside, scale",
+    "inside, lens",
+    "positions, rotary",
+    "what if, experiment",
+)
 VIEWS = [
     *(("light", name) for name in LINKS if name not in DARK),
     *(("dark", name) for name in (*BOTH, *DARK)),

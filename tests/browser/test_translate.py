@@ -76,16 +76,16 @@ def test_pointing_at_a_token_tells_both_ways_and_sends_nothing(visit):
     label, first, before = page.locator(".frame > .label").first, drawn(page), sent(page)
     said = label.inner_text()
     page.locator(".source .chip").nth(1).hover()
-    expect(label).to_contain_text("“animal” is looked at by L' → animal")
+    expect(label).to_contain_text("“dog” is looked at by Le → chien")
     assert page.locator(".rows path[data-row]").count() == page.locator(".target .chip").count() - 1
     page.locator(".target .chip").nth(2).hover()
-    expect(label).to_contain_text("“L' → animal” looks at ")
+    expect(label).to_contain_text("“Le → chien” looks at ")
     page.mouse.move(5, 5)
     expect(label).to_have_text(said)
     page.locator(".rows").focus()
     for key in ("ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
-    expect(label).to_contain_text("“animal” is looked at by ")
+    expect(label).to_contain_text("“dog” is looked at by ")
     page.keyboard.press("Escape")
     assert drawn(page) == first
     idle(page)

@@ -41,9 +41,13 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
                 texts.note(each.lesson)
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
-    if not view.guess and (taught := lesson(view.source)):  # it would give words away
-        texts.write(f'<p class="lab-note lab-lesson">{html.escape(taught[:1].upper() + taught[1:])}.</p>')
     return heading, count
+
+
+def taught(view: View) -> None:
+    """What a ready example teaches, under it; not while guessing, for it would give words away."""
+    if not view.guess and (told := lesson(view.source)):
+        texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
 
 
 def plain_box(view: View) -> None:

@@ -195,5 +195,5 @@ def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequen
 def waiting() -> Iterator[None]:
     """Says what is going on while something takes its time."""
     what = "Translating" if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
-    with st.spinner(what, show_time=True):
+    with st.container(key="waiting"), st.spinner(what, show_time=True):
         yield

@@ -39,7 +39,9 @@ def head(view: View, page: pages.Page) -> Stage:
         left, _ = st.columns(2, gap="medium")
         with left:
             language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
-            notes = st.container(gap=None)
+            with st.container(key="under_sentence", gap=None):
+                controls.taught(view)
+                notes = st.container(gap=None)
         return Stage(notes, st.container(), language, count, line)
 
 
