@@ -182,7 +182,7 @@ def test_a_sentence_with_a_repeated_word_is_offered():
     assert "Repeated: " in notes(lab)
 
 
-@pytest.mark.parametrize(("text", "scheme"), [("🦉", "rotary"), ("<script>alert(1)</script>", "learned")])
+@pytest.mark.parametrize(("text", "scheme"), [("🦉<b>", "rotary")])
 def test_short_and_odd_sentences(text, scheme):
     lab = page(text=text, split="off", scheme=scheme)
     assert not lab.faults
