@@ -14,7 +14,10 @@ CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
 OWN = "Le chien n'a pas traversé la route car il était fatigué."
 TWICE = "The dog sees the dog."
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
-READY = ".timeline .said, .lesson-list, .tokens .pieces, .switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+READY = (
+    ".timeline .said, .lesson-list, .tokens .pieces, "
+    ".switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+)
 VIEWS = {
     "heads-light": ("heads?kind=cross&step=11&layer=4&head=1", "light", 1280, 720),
     "heads-dark": ("heads?kind=encoder&order=similarity&layer=2&head=3&words=merged", "dark", 1280, 720),
