@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -16,13 +15,11 @@ from PIL import Image
 from tests.browser.conftest import idle, resize, sideways, switch
 
 EDITED = "mode=again&step=11&edits=off_cross.3~block_cross_2-3~block_enc_1-2"
-OWN = quote("L'animal n'a pas traversé la rue car il était fatigué.")
 # A page's view and its link. A new page, or a new part of one, is one line.
 LINKS = {
     "translate": "?step=11&layer=4&head=1",
     "translate, edited": f"?causal=off&{EDITED}",
     "translate, beam": "?step=11&show=decoding&decode=beam",
-    "translate, yours": f"?step=8&show=decoding&rows=training&target={OWN}",
     "translate, predict first": "?step=4&guess=on",
     "translate, empty": "?text=",
     "translate, no such checkpoint": "?checkpoint=nothere",
@@ -37,7 +34,6 @@ LINKS = {
     "positions, learned": "positions?scheme=learned",
     "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
-    "what if, experiment": "what-if?try=order",
     "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, and the ways.
@@ -58,16 +54,16 @@ DONE: dict[str, list[Callable]] = {
     ],
 }
 # The themes differ in their colours alone: the views of these kinds are looked at in both, and some in the dark one instead.
-BOTH = ("heads", "what if, edited")
+BOTH = ("heads",)
 DARK = (
     "translate, beam",
     "translate, edited",
     "translate, predict first",
+    "what if, edited",
     "heads, other order",
     "inside, scale",
     "inside, lens",
     "positions, rotary",
-    "what if, experiment",
 )
 VIEWS = [
     *(("light", name) for name in LINKS if name not in DARK),
