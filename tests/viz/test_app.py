@@ -80,6 +80,11 @@ def test_an_example_fills_the_box_and_is_translated(sentence):
     assert lab.sentences("lab-note lab-lesson")[0].lower() == f"{lesson(sentence)}.".lower()
 
 
+@pytest.mark.parametrize("changed", [{"causal": "off"}, {"checkpoint": "en-fr-peek"}, {"decode": "sample"}])
+def test_what_an_example_teaches_is_not_said_of_another_translation(changed):
+    assert Lab().sentences("lab-note lab-lesson") and not Lab(**changed).sentences("lab-note lab-lesson")
+
+
 def test_every_example_has_a_button():
     keys = {button.key for button in Lab().at.button}
     assert {f"example {each.sentence}" for each in examples()} <= keys

@@ -45,8 +45,11 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
 
 
 def taught(view: View) -> None:
-    """What a ready example teaches, under it; not while guessing, for it would give words away."""
-    if not view.guess and (told := lesson(view.source)):
+    """What a ready example teaches, under it, where the translation is the one that it speaks of: the shipped model's own,
+    without edits. Not while guessing, for it would give words away."""
+    changed = view.intervention or view.branches or view.path or view.target is not None or view.strategy == "sample"
+    own = view.checkpoint == View.checkpoint and not changed
+    if own and not view.guess and (told := lesson(view.source)):
         texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
 
 

@@ -11,6 +11,7 @@ from model.checkpoint import CheckpointError, load
 from model.decoding.strategy import Decoding
 from model.evaluation import card
 from model.experiments import warnings
+from model.inference import cautions
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.worth import Worth, read
@@ -64,6 +65,11 @@ def test_nonsense_in_a_checkpoint_is_refused(saved, changes, message):
     (saved / "metrics.json").write_text(json.dumps({"warnings": NUMBERS | changes}), encoding="utf-8")
     with pytest.raises(CheckpointError, match=f"metrics.json: .*{message}"):
         checkpoints.load(str(saved))
+
+
+def test_the_card_names_the_bounds_that_warn():
+    for kind, bound in (("rare", cautions.RARE), ("unsure", cautions.UNSURE), ("overlooked", cautions.LOOKED)):
+        assert f" {bound:g}" in card.KINDS[kind]
 
 
 def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
