@@ -30,6 +30,7 @@ from model.network.transformer import Transformer, build
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
 from model.text.worth import read as read_worth
+from model.text.worth import read_signs
 from model.trace import Site
 
 SCHEMA = 1
@@ -270,6 +271,7 @@ def _read_metrics(path: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
     try:
         read_worth(values)
+        read_signs(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}.") from None
     return values

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
         print(f"BLEU {scores['bleu']}  chrF {scores['chrf']}  ({scores['sentences']} sentences, {scores['seconds']} s)")
         print(scores["sacrebleu_signature"])
         if counted:
-            print(card.table(counted["warnings"]))
+            print(f"{card.table(counted['warnings'])}\n\n{card.signs_table(counted['warnings'])}")
 
 
 def _how(asked: Decoding) -> dict[str, Any]:

@@ -29,13 +29,22 @@ def table(warnings: dict[str, Any]) -> str:
     return "\n".join(["| warning | stands at | right | precision | recall |", "|---|---|---|---|---|", *lines])
 
 
+def signs_table(warnings: dict[str, Any]) -> str:
+    """The same by the number of kinds of warning that stand at a sentence."""
+    lines = [
+        f"| {number} | {row['sentences']:,} | {row['bad']:,} | {row['bad'] / max(1, row['sentences']):.2f} |"
+        for number, row in enumerate(warnings.get("signs", ()))
+    ]
+    return "\n".join(["| kinds of warning | sentences | bad | share |", "|---|---|---|---|", *lines]) if lines else ""
+
+
 def write(path: Path, warnings: dict[str, Any]) -> None:
     """Puts the section into a model card, in place of the one that was there; the rest stays as it is."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     section = (
         f"{HEADING}\n\nOf {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
-        f"{table(warnings)}\n"
+        f"{table(warnings)}\n\n{signs_table(warnings)}\n"
     )
     before, heading, after = text.partition(HEADING)
     following = re.search(r"^## ", after, re.MULTILINE) if heading else None

@@ -33,8 +33,9 @@ def measure(
 ) -> dict[str, Any]:
     """Translates the distinct sources (at most `limit`) and counts how often each kind of warning stands, and is right.
 
-    Returns `bar`, `sentences`, `bad`, and `rules`: for each kind `warned` and `right`. A kind that needs what the checkpoint
-    does not hold is left out.
+    Returns `bar`, `sentences`, `bad`; `rules`: for each kind `warned` and `right`; and `signs`: the `sentences` at which no
+    kind stands, one, two..., and how many of them came out `bad`. A kind that needs what the checkpoint does not hold is
+    left out.
     """
     groups = list(by_source(pairs).items())[:limit]
     found = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
@@ -52,4 +53,12 @@ def measure(
         }
         for name in (kinds[0] if kinds else ())
     }
-    return {"bar": BAD, "sentences": len(groups), "bad": sum(bad), "rules": rules}
+    numbers = [sum(each.values()) for each in kinds]
+    signs = [
+        {
+            "sentences": numbers.count(number),
+            "bad": sum(each == number and wrong for each, wrong in zip(numbers, bad, strict=True)),
+        }
+        for number in range(len(rules) + 1)
+    ]
+    return {"bar": BAD, "sentences": len(groups), "bad": sum(bad), "rules": rules, "signs": signs}

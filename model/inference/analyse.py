@@ -24,7 +24,7 @@ from model.inference.targets import decode, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
-from model.text.worth import read as read_worth
+from model.text.worth import read_signs
 from model.trace import Axis, Probe, Site, Trace
 
 
@@ -85,7 +85,7 @@ class _Analyses:
             "checkpoint": checkpoint.name,
             "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
             "seen": checkpoint.seen,
-            "worth": read_worth(checkpoint.metrics),
+            "worth": read_signs(checkpoint.metrics),
             "batch_padding": source.count(PAD) - added if source is not None else 0,
         }
 

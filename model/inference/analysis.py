@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +16,7 @@ from model.inference.cautions import Overlooked, RareWord
 from model.inference.predictions import first_difference
 from model.inference.request import Request
 from model.text.seen import Seen
-from model.text.worth import Worth
+from model.text.worth import Signs
 from model.trace import Site, Trace
 
 
@@ -38,7 +37,7 @@ class Analysis:
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     seen: Seen | None = None  # what the checkpoint was trained on, where it says so
-    worth: Mapping[str, Worth] = field(default_factory=dict)  # how often its warnings are right, where that was measured
+    worth: Signs | None = None  # how often translations with signs of doubt were bad, where that was measured
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
 
     @property
@@ -117,27 +116,41 @@ class Analysis:
         """Tokens of the source, `</s>` included, padding not; 0 for a model that reads none."""
         return 0 if self.trace.source is None else sum(i != PAD for i in self.trace.source.ids)
 
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Sentences that say what makes the translation doubtful."""
+    @cached_property
+    def signs(self) -> dict[str, str]:
+        """What makes the translation doubtful: a sentence for each kind of sign, by its name in `cautions.kinds`."""
         written = 0 if self.trace.outputs is None else len(self.trace.outputs)
         long = cautions.beyond(self.seen, self.source_length, written)
-        told = [
-            cautions.length_sentence(side, size, self.seen.lengths[side], self.request.source) + self._worth("long")
-            for side, size in list(long.items())[:1]
-        ]
+        told = {}
+        for side, size in list(long.items())[:1]:
+            told["long"] = cautions.length_sentence(side, size, self.seen.lengths[side], self.request.source)
         if self.rare_words:
-            told.append(cautions.rare_sentence(self.rare_words) + self._worth("rare"))
+            told["rare"] = cautions.rare_sentence(self.rare_words)
         if self.unsure:
-            told.append(cautions.unsure_sentence(self.unsure, self.trace) + self._worth("unsure"))
+            told["unsure"] = cautions.unsure_sentence(self.unsure, self.trace)
         if self.overlooked:
-            told.append(cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted)) + self._worth("overlooked"))
-        return tuple(told)
+            told["overlooked"] = cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted))
+        return told
 
-    def _worth(self, kind: str) -> str:
-        """How often such a warning is right, where that was measured and this translation is of the kind that was."""
-        own = self.baseline is None and self.request.target is None and kind in self.worth
-        return f" {self.worth[kind].told()}".rstrip() if own else ""
+    @property
+    def measured(self) -> bool:
+        """True where it was measured how often translations like this one are bad: the model's own, without edits."""
+        asked = self.request
+        chosen = asked.target is not None or asked.branches or asked.path or asked.decoding.strategy == "sample"
+        return self.worth is not None and self.baseline is None and not chosen
+
+    @property
+    def verdict(self) -> str:
+        """How many signs of doubt there are, and how often such translations were bad, where that was measured."""
+        number = len(self.signs)
+        head = f"{number or 'No'} {'signs' if number > 1 else 'sign'} of doubt"
+        told = self.worth.told(number) if self.measured else ""
+        return f"{head}: {told}." if told else f"{head}."
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The verdict and what it stands on, a sentence each; nothing where there is no sign of doubt."""
+        return (self.verdict, *self.signs.values()) if self.signs else ()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""What a warning is worth: how often it was right on sentences whose translations were compared with references."""
+"""What a warning is worth: how often it was right on sentences whose translations were compared with references; and how
+often a translation was bad, by how many signs of doubt stood at it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-ENOUGH = 100  # warnings: of fewer the share that is right is known too badly to be told in tenths
+ENOUGH = 100  # sentences: of fewer the share that came out badly is known too badly to be told in tenths
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,46 @@ class Worth:
         """The precision of warning always."""
         return self.bad / self.sentences
 
-    def told(self) -> str:
-        """`Such warnings are right 5 times of 10 (by chance 2).`; empty for too few warnings to say so."""
-        if self.warned < ENOUGH:
-            return ""
-        return f"Such warnings are right {10 * self.precision:.0f} times of 10 (by chance {10 * self.base:.0f})."
+
+@dataclass(frozen=True)
+class Signs:
+    """How test sentences came out: `counts` holds, for 0, 1, 2... signs of doubt, how many sentences had so many, and how
+    many of these came out badly. Badly: chrF under `bar`, 0 to 100; `beam` is the width that they were decoded with."""
+
+    counts: tuple[tuple[int, int], ...]
+    bar: float
+    beam: int | None = None
+
+    def told(self, number: int) -> str:
+        """`of test translations with 2 or more, 6 of 10 were bad; of all, 2`; empty where too few sentences say so.
+
+        Where too few had just this number, those that had more or fewer are taken with them, down to one sign.
+        """
+        if number < len(self.counts) and self.counts[number][0] >= ENOUGH:
+            return self._share("of such test translations", number, number + 1)
+        for low in range(min(number, len(self.counts) - 1), 0, -1):
+            if sum(sentences for sentences, _ in self.counts[low:]) >= ENOUGH:
+                return self._share(f"of test translations with {low} or more", low, len(self.counts))
+        return ""
+
+    def _share(self, which: str, low: int, high: int) -> str:
+        sentences, bad = map(sum, zip(*self.counts[low:high], strict=True))
+        every, wrong = map(sum, zip(*self.counts, strict=True))
+        tenths = _tenths(bad / sentences)
+        return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)}"
+
+    def meant(self) -> str:
+        """What was counted, and what bad means."""
+        every, wrong = map(sum, zip(*self.counts, strict=True))
+        how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
+        return (
+            f"Counted over {every:,} test sentences, decoded{how}: {wrong:,} came out badly, with chrF under {self.bar:g} "
+            "against the best of their references."
+        )
+
+
+def _tenths(share: float) -> str:
+    return "fewer than 1" if 0 < share < 0.05 else f"{10 * share:.0f}"
 
 
 def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
@@ -59,3 +95,23 @@ def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
             )
         found[str(name)] = Worth(*numbers)
     return found
+
+
+def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
+    """How often translations were bad by their signs of doubt, where a checkpoint's metrics have it; ValueError that names
+    what is wrong."""
+    values = metrics.get("warnings")
+    if not isinstance(values, Mapping) or "signs" not in values:
+        return None
+    rows, bar, beam = values["signs"], values.get("bar"), values.get("beam")
+    whole = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
+    counts = tuple((row.get("sentences"), row.get("bad")) for row in rows) if whole else ()
+    fits = counts and all(type(n) is int for row in counts for n in row) and all(0 <= bad <= n for n, bad in counts)
+    if not fits or tuple(map(sum, zip(*counts, strict=True))) != (values.get("sentences"), values.get("bad")):
+        raise ValueError(
+            f"'warnings': 'signs' is {rows!r:.200}; expected the sentences and the bad ones of each number of signs, "
+            "which add up to all"
+        )
+    if type(bar) not in (int, float) or not (beam is None or type(beam) is int):
+        raise ValueError(f"'warnings' has bar, beam = {bar!r}, {beam!r}; expected two numbers, or no beam")
+    return Signs(counts, float(bar), beam)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -9,6 +10,10 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import idle, query, resize, sent, sideways, switch, translation, type_sentence, walk
 
+DOUBTFUL = (
+    "Yesterday evening my sister and her two children walked through the old town to the station because they wanted to "
+    "meet our grandmother, who had travelled all day from the mountains with a very heavy suitcase."
+)
 LIGHT, DARK = ("rgb(253, 253, 252)", "rgb(23, 28, 32)", "#fdfdfc"), ("rgb(20, 24, 27)", "rgb(236, 239, 240)", "#14181b")
 
 
@@ -104,6 +109,48 @@ def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):
     assert len(tops) == 1
 
 
+def test_the_player_stands_still_whatever_there_is_to_say(visit):
+    page = visit()
+    player, tops = page.locator(".bar"), {}
+
+    def look(state: str) -> None:
+        idle(page)
+        tops[state] = player.bounding_box()["y"]
+
+    look("at first")
+    type_sentence(page, DOUBTFUL)
+    look("signs of doubt")
+    verdict = page.locator(".verdict.some")
+    assert re.match(r"\d signs of doubt: of .* of 10 were bad; of all, \d\.$", verdict.inner_text())
+    verdict.click()
+    panel = page.get_by_role("dialog", name="Signs of doubt")
+    assert panel.locator("li").count() == int(verdict.inner_text()[0])
+    look("its signs, open")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.locator(".cand .row:not(.on)").first.click()
+    look("a branch")
+    assert page.locator(".st-key-branches").count() == 1
+    switch(page, "Causal mask")
+    look("a branch, without the mask")
+    page.get_by_role("button", name="Predict first").click()
+    look("guessing")
+    assert page.locator(".verdict").count() == 0  # it names tokens that are to be guessed
+    assert len(set(tops.values())) == 1, tops
+
+
+def test_the_why_of_a_step_leads_to_the_heads_that_are_looked_for(visit):
+    page = visit("?step=11")
+    why = page.locator(".why")
+    word = re.match(r"Looks most at “(.*?)” \(0\.\d\d, mean of all heads\)", why.inner_text()).group(1)
+    why.get_by_role("button", name="Which heads?").click()
+    page.locator(".all-heads canvas").first.wait_for()
+    idle(page)
+    assert query(page)["find"].startswith("cross_11_") and query(page)["step"] == "11"
+    chosen = page.locator(".find select").nth(1)
+    assert chosen.evaluate("box => box.selectedOptions[0].textContent").startswith(word)
+
+
 def test_a_long_translation_scrolls_with_the_step(visit):
     page = visit("?text=Yes.&target=" + quote("Oui, je le veux bien, mais pas tout de suite. " * 6))
     page.keyboard.press("End")
@@ -118,6 +165,7 @@ def test_no_width_scrolls_sideways_or_lays_the_count_over_the_candidates(visit):
     for width in (1920, 1280, 1024, 768, 390):
         resize(page, width)
         assert sideways(page) <= 0
+        page.locator(".candidates").evaluate("box => box.scrollIntoView({ block: 'center' })")
         bar, side = page.locator(".pair").bounding_box(), page.locator(".candidates").bounding_box()
         assert bar["x"] + bar["width"] <= side["x"] or bar["y"] >= side["y"] or bar["y"] + bar["height"] <= side["y"]
         assert page.locator(".french .text").bounding_box()["width"] > 250

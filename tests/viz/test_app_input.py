@@ -110,14 +110,14 @@ def test_a_length_that_training_hardly_saw_is_told_before_and_after():
     lab = Lab(text="I have a cat.")
     assert lab.at.text_input(key="source").placeholder.endswith(f"up to {known.most} are usual in training")
     assert f"tokens; usual ≤ {known.most}" in lab.at.button(key="token count").label
-    assert lab.sentences("lab-note doubt") == []
+    assert not any(sign.startswith("Long for") for sign in lab.timeline["doubt"]["signs"])
     lab.type("Nine owls sleep and " * 9 + "nine owls sing. Nine owls sleep.").at.run()
     size = len(lab.timeline["source"]) - sum(token["pad"] for token in lab.timeline["source"])
     assert size > known.most
-    (note,) = [text for text in lab.sentences("lab-note doubt") if text.startswith("Long for")]
+    (note,) = [text for text in lab.timeline["doubt"]["signs"] if text.startswith("Long for")]
     assert lab.at.button(key="token count").label == f"⚠ {size} tokens; usual ≤ {known.most}"
     assert f"{size} tokens; {known.told()}" in note
-    assert Lab(text=lab.box, guess="first").sentences("lab-note doubt") == []  # no token is told that is to be guessed
+    assert lab.sentences("lab-note warn") == []  # it stands in one place alone
 
 
 def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():

@@ -50,6 +50,7 @@ function fit(gd) {
     const shown = axis.texts.map((_, i) => i).filter((i) => own && i % own.every === 0);
     Object.assign(changed[name], {
       tickvals: shown, ticktext: shown.map((i) => axis.texts[i]), tickangle: own?.angle ?? 0, showticklabels: Boolean(own),
+      ticklabeloverflow: "allow", // a label at the edge that is a pixel too wide is better than none
       labelalias: Object.fromEntries(axis.texts.map((text, i) => [i, text])), // by which what is left out is read at the cursor
     });
   }

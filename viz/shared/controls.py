@@ -35,10 +35,11 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         st.space("stretch")
         for each in ready[:SHOWN_EXAMPLES]:
             _example(each, each.name)
-        with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
+        with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"), st.container(key="example_list"):
             for each in ready[SHOWN_EXAMPLES:]:
-                _example(each, each.sentence)
-                texts.note(each.lesson)
+                with st.container(gap=None):
+                    _example(each, each.sentence)
+                    texts.note(each.lesson)
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     return heading, count

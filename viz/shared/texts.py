@@ -185,10 +185,13 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
 
 def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> None:
     """Under the sentence: what was wrong with the link, and what to know of its translation; `cautions` are those of the
-    notes that say why it is doubtful."""
-    for sentence in (*faults, *notes):
-        kind = "doubt" if sentence in cautions else "warn"
-        write(f'<p class="lab-note {kind}">{html.escape(sentence)}</p>')
+    notes that say how doubtful it is: the first is shown, the others open under it."""
+    for sentence in (*faults, *(note for note in notes if note not in cautions)):
+        write(f'<p class="lab-note warn">{html.escape(sentence)}</p>')
+    if cautions:
+        verdict, *signs = map(html.escape, cautions)
+        told = "".join(f"<p>{sign}</p>" for sign in signs)
+        write(f'<details class="lab-note doubt"><summary>{verdict}</summary>{told}</details>')
 
 
 @contextmanager

@@ -83,15 +83,11 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");
       tie.title = `Here is ${data.nearTie}`;
-      shown.splice(1, 0, tie);
+      shown.push(tie);
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    if (!data.sampling && !data.guess && !data.fault) {
-      const how = element("p", "how");
-      how.append("Click another token, or type a word: the translation goes on from there.");
-      shown.push(how);
-    }
+    else if (!data.sampling && !data.guess && !data.fault) shown.push(element("p", "how", "Click another token to go on with it."));
     return shown;
   }
 

@@ -36,7 +36,7 @@ def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
     line = intro.head(page)
     with st.container(key="stage"):
-        left, _ = st.columns(2, gap="medium")
+        left, _ = st.columns(2, gap="medium")  # the timeline writes into the other half
         with left:
             language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
             with st.container(key="under_sentence", gap=None):
@@ -68,9 +68,7 @@ def draw(shown: Shown) -> None:
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        hidden = analysis.cautions if view.guess else ()  # they name tokens that are still to be guessed
-        notes = [sentence for sentence in analysis.notes if sentence not in hidden]
-        texts.sentence_notes(notes, shown.faults, analysis.cautions)
+        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)

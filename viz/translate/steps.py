@@ -21,7 +21,12 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         left, right = st.columns([760, 240], gap="medium")
     with left:
         follow = {"step": view.step, "rows": view.rows, "guess": view.guess}
-        timeline.timeline(data | follow, lambda step: state.change(step=step), lambda rows: state.change(rows=rows))
+        timeline.timeline(
+            data | follow,
+            on_step=lambda step: state.change(step=step),
+            on_rows=lambda rows: state.change(rows=rows),
+            on_why=_to_heads,
+        )
     with right:
         rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
         told = state.complaint("word")
@@ -31,6 +36,12 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
         )
+
+
+def _to_heads(kind: str, query: int, key: int) -> None:
+    """To the heads, ranked by how much they link two tokens."""
+    state.change(find=(kind, query, key), kind=kind, **({"step": query} if kind == "cross" else {}))
+    state.go_to("heads")
 
 
 @cached_figure

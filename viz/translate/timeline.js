@@ -1,14 +1,16 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
 import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../shared/mount.js";
+import { doubt, tellWhy, whyOf } from "./timeline_told.js";
+import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
-import { icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
+import { fitted, icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
 
 const PLAY_MS = 700;
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, heard: { said: data.step, told: [] }, timers: {} });
   if (state.trace !== data.trace) { state.step = data.step; state.heard = { said: data.step, told: [] }; stop(); }
   else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
@@ -68,7 +70,7 @@ export default function ({ data, parentElement, setStateValue }) {
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
     text.append(paragraph);
-    french.append(line, text);
+    french.append(line, text, doubt(data.doubt, data.guess));
 
     const main = element("section", "main");
     main.setAttribute("aria-label", "Steps of decoding");
@@ -92,13 +94,14 @@ export default function ({ data, parentElement, setStateValue }) {
     const frame = element("div", "frame");
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
-    const above = element("div", "label"), middle = element("div", "label middle", shifted ? "Inputs over outputs" : "Target so far"), below = element("div", "label below");
+    const above = element("div", "label"), middle = element("div", "label middle", shifted ? "Inputs over outputs" : "Target so far"), below = element("div", "below"), foot = element("div", "foot");
     const kinds = element("span", "kinds");
     kinds.setAttribute("role", "group");
     kinds.setAttribute("aria-label", "Target rows");
     for (const name in data.arrangements) {
-      const [text, title] = data.arrangements[name], kind = button("kind", text, () => arrange(name));
-      kind.title = title;
+      const [text, , meaning] = data.arrangements[name], kind = button("kind", text, () => arrange(name));
+      kind.dataset.tip = meaning;
+      kind.setAttribute("aria-description", meaning);
       kind.dataset.focus = `rows ${name}`;
       kind.setAttribute("aria-label", `Target rows: ${text}`);
       kind.setAttribute("aria-pressed", String(state.rows === name));
@@ -108,7 +111,7 @@ export default function ({ data, parentElement, setStateValue }) {
     frame.classList.toggle("shifted", shifted);
     frame.classList.toggle("training", state.rows === "training");
     above.append(swatch("cross"), `Source, with the cross-attention of this row (${data.where})`);
-    below.append(swatch("decoder"), data.arrangements[state.rows][1] + (shifted ? "" : ` (${data.where})`));
+    below.append(swatch("decoder"), data.arrangements[state.rows][1]);
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
     words(sourceChips, source, (token) => {
       const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}${token.overlooked ? " overlooked" : ""}`, token.t);
@@ -146,14 +149,16 @@ export default function ({ data, parentElement, setStateValue }) {
     rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
     pointing(state, rows, above);
     scroll.append(rows);
-    frame.append(above, middle, below, scroll);
+    foot.append(element("div", "why"), below);
+    frame.append(above, middle, scroll, foot);
+    scrolling(frame, scroll);
     main.append(bar, element("p", "unseen"), frame);
 
     pair.setAttribute("aria-live", "polite");
     const scrolled = root.querySelector(".scroll")?.scrollLeft || 0;
     const focused = focusOf(parentElement);
     root.replaceChildren(french, main);
-    scroll.classList.toggle("tight", scroll.scrollWidth > scroll.clientWidth);
+    fitted(root);
     scroll.scrollLeft = scrolled;
     refocus(root, focused);
   }
@@ -181,6 +186,7 @@ export default function ({ data, parentElement, setStateValue }) {
     play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
+    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source), ([kind, query, key]) => setTriggerValue("why", { kind, query, key }));
     tellStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];

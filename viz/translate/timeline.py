@@ -13,7 +13,8 @@ import numpy as np
 
 from model import format
 from model.inference.cautions import UNSURE, down
-from model.trace import Site
+from model.readings.step_links import step_links
+from model.trace import KINDS, Site
 from viz import theme
 from viz.shared import mount, texts
 
@@ -21,12 +22,21 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-ROWS = {  # how the target's rows are arranged: the word on the switch, and what the rows are then
-    "steps": ("One row", "Decoder self-attention of this row"),
-    "shifted": ("Shifted", "One by one: what a column says below, the next column reads above"),
+ROWS = {  # how the target's rows are arranged: the word on the switch, what the rows are then, and what the word means
+    "steps": (
+        "One row",
+        "Decoder self-attention",
+        "The target stands in one row: each token that is written is the next one that is read.",
+    ),
+    "shifted": (
+        "Shifted",
+        "One by one: what a column says below, the next column reads above",
+        "Two rows: above what the decoder reads, below what it predicts. What it reads is what it wrote, shifted by one.",
+    ),
     "training": (
         "Training",
         "At once: the reference, shifted right by one, is read by every column; none waits for another",
+        "The same rows as in training: the right translation is given at once, and every column predicts its next token.",
     ),
 }
 
@@ -76,10 +86,21 @@ def payload(
         "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
+        "doubt": _doubt(analysis),
+        "why": [
+            link and {"source": link.source, "weight": round(link.weight, 5), "to": link.to, "linked": round(link.linked, 5)}
+            for link in step_links(trace)
+        ],
     }
 
 
 SURE = {"rare": False, "overlooked": False, "note": ""}
+
+
+def _doubt(analysis: Analysis) -> dict[str, Any]:
+    """How far the translation is to be trusted, in one line; what that stands on, a sentence each; and what was counted."""
+    meant = analysis.worth.meant() if analysis.measured and analysis.worth.told(len(analysis.signs)) else ""
+    return {"verdict": analysis.verdict, "signs": list(analysis.signs.values()), "meant": meant}
 
 
 def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:
@@ -103,12 +124,21 @@ _COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 
 def timeline(
-    data: dict[str, Any], on_step: Callable[[int], None], on_rows: Callable[[str], None], key: str = "timeline"
+    data: dict[str, Any],
+    on_step: Callable[[int], None],
+    on_rows: Callable[[str], None],
+    on_why: Callable[[str, int, int], None],
+    key: str = "timeline",
 ) -> None:
     """Mounts the component with the payload and `step` (from 1), `rows` and `guess` of the view.
 
-    Before the next run `on_step` is called with the step at which the visitor rests, and `on_rows` with how the target's
-    rows are arranged.
+    Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
+    are arranged, and `on_why` with a kind of site and two tokens (from 1) whose heads are looked for.
     """
-    events = {"step": (mount.whole(1, len(data["target"])), on_step), "rows": (mount.one_of(ROWS), on_rows)}
+    token = mount.whole(1, max(len(data["source"]), len(data["target"])))
+    events = {
+        "step": (mount.whole(1, len(data["target"])), on_step),
+        "rows": (mount.one_of(ROWS), on_rows),
+        "why": (mount.fields(kind=mount.one_of(KINDS), query=token, key=token), on_why),
+    }
     _COMPONENT.mount(key, data, events, default={"step": data["step"], "rows": data["rows"]})

@@ -1,6 +1,7 @@
 // Where the row of a step looks, as lines between the tokens. Nothing here makes markup from text: textContent only.
 
 import { drawing } from "../shared/mount.js";
+import { scrolledTo } from "./timeline_scrolling.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
 
@@ -19,7 +20,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
   for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step])) {
     const chip = place(source[j]);
-    svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${chip.x} ${chip.bottom + 48} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
+    svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 28} ${chip.x} ${chip.bottom + 34} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
     if (weight > WRITTEN) write(weight, chip.x, chip.bottom + 17, "cross");
   }
   const seen = seenOf(data.decoder[step], data.allowed[step]);
@@ -29,7 +30,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
     if (shifted) {
       svg.append(drawing("path", { d: `M${to.x} ${to.top - 3}C${to.x} ${to.top - 18} ${chip.x} ${chip.bottom + 18} ${chip.x} ${chip.bottom + 3}`, ...style(weight, "decoder") }));
     } else if (j !== step) { // the token that is read looks at itself: both ends are in the frame
-      const depth = Math.min(46, 14 + Math.abs(chip.x - x) * 0.1);
+      const depth = Math.min(38, 14 + Math.abs(chip.x - x) * 0.1);
       svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, "decoder") }));
     }
   }
@@ -40,5 +41,9 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
   svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const scroll = root.querySelector(".scroll");
-  if (!still && scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+  if (!still && scroll.scrollWidth > scroll.clientWidth) {
+    const strongest = place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);
+    scroll.scrollLeft = scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth);
+  }
+  root.querySelector(".frame").countBeyond();
 }

@@ -83,13 +83,23 @@ export function listen(state) {
   document.fonts?.ready.then(() => { state.width = null; redraw(state); }); // lines end at the chips as they are set then
 }
 
+// Smaller type for a translation, and smaller gaps for rows, that would not fit otherwise; both may scroll all the same.
+export function fitted(root) {
+  for (const [selector, name, fits] of [
+    [".scroll", "tight", (box) => box.scrollWidth <= box.clientWidth],
+    [".french .text", "long", (box) => box.scrollHeight <= box.clientHeight],
+  ]) {
+    const box = root.querySelector(selector);
+    box.classList.remove(name);
+    box.classList.toggle(name, !fits(box));
+  }
+}
+
 function redraw(state) {
   const width = state.root.getBoundingClientRect().width;
   if (width === state.width) return;
   state.width = width;
-  const scroll = state.root.querySelector(".scroll");
-  scroll.classList.remove("tight");
-  scroll.classList.toggle("tight", scroll.scrollWidth > scroll.clientWidth);
+  fitted(state.root);
   clearTimeout(state.timers.rest);
   state.go(state.step);
 }

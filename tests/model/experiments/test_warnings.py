@@ -9,14 +9,16 @@ import tiny
 from model import checkpoint as checkpoints
 from model.checkpoint import CheckpointError, load
 from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
 from model.evaluation import card
 from model.experiments import warnings
 from model.inference import cautions
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.text.worth import Worth, read
+from model.text.worth import Signs, Worth, read, read_signs
 
-NUMBERS = {"bar": 50.0, "sentences": 2000, "bad": 400, "rules": {"rare": {"warned": 500, "right": 300}}}
+SIGNS = [{"sentences": 1400, "bad": 100}, {"sentences": 400, "bad": 160}, {"sentences": 200, "bad": 140}]
+NUMBERS = {"bar": 50.0, "sentences": 2000, "bad": 400, "rules": {"rare": {"warned": 500, "right": 300}}, "signs": SIGNS}
 
 
 def test_what_is_counted_is_what_the_page_says(trained):
@@ -30,6 +32,9 @@ def test_what_is_counted_is_what_the_page_says(trained):
     for name, has in marked.items():
         stands = [bool(has(analyse(lab, Request(s)))) for s, _ in good + bad]
         assert found["rules"][name] == {"warned": sum(stands), "right": sum(stands[3:])}, name
+    numbers = [len(analyse(lab, Request(s)).signs) for s, _ in good + bad]
+    counted = [(row["sentences"], row["bad"]) for row in found["signs"]]
+    assert counted == [(numbers.count(n), numbers[3:].count(n)) for n in range(5)]
     unknown = warnings.measure(load(str(trained / "checkpoint")), good, limit=2, decoding=Decoding("beam", width=2))
     assert (unknown["sentences"], unknown["bad"]) == (2, 0)
     assert set(found["rules"]) == {*marked, "long"}
@@ -39,16 +44,47 @@ def test_worth_in_words_and_numbers():
     worth = read({"warnings": NUMBERS})["rare"]
     assert worth == Worth(2000, 400, 500, 300)
     assert (worth.precision, worth.recall, worth.base) == (0.6, 0.75, 0.2)
-    assert worth.told() == "Such warnings are right 6 times of 10 (by chance 2)."
-    assert Worth(20, 4, 5, 3).told() == Worth(20, 4, 0, 0).told() == "" and read({}) == {}
+    assert read({}) == {}
+
+
+def test_a_number_of_signs_is_told_by_enough_sentences_or_not_at_all():
+    signs = read_signs({"warnings": NUMBERS})
+    assert signs.told(0) == "of such test translations, 1 of 10 was bad; of all, 2"
+    assert signs.told(1) == "of such test translations, 4 of 10 were bad; of all, 2"
+    assert signs.told(2) == "of such test translations, 7 of 10 were bad; of all, 2"
+    assert signs.told(3) == "of test translations with 2 or more, 7 of 10 were bad; of all, 2"
+    few = Signs(((900, 9), (60, 20), (30, 20), (20, 20)), 50.0)
+    assert few.told(0) == "of such test translations, fewer than 1 of 10 were bad; of all, 1"
+    assert few.told(1) == few.told(3) == "of test translations with 1 or more, 5 of 10 were bad; of all, 1"
+    assert [Signs(((900, 9), (60, 20), (30, 20)), 50.0).told(n) for n in (1, 2, 5)] == ["", "", ""]
+    assert read_signs({}) is read_signs({"warnings": {"rules": {}}}) is None
+    assert (
+        "decoded greedily: 400 came out badly, with chrF under 50" in read_signs({"warnings": NUMBERS | {"beam": 1}}).meant()
+    )
 
 
 def test_the_worth_is_told_of_the_models_own_translation_alone(tiny_checkpoint):
     lab = dataclasses.replace(tiny.with_seen(tiny_checkpoint, {"the": 9}), metrics={"warnings": NUMBERS})
     own = analyse(lab, Request("zq", decoding=Decoding(limit=4)))
-    assert "Rare in training: zq (never). Such warnings are right 6 times of 10 (by chance 2)." in own.notes
-    given = analyse(lab, Request("zq", target="Lo."))
-    assert "Rare in training: zq (never)." in given.notes and not any("of 10" in note for note in given.notes)
+    number = len(own.signs)
+    assert own.signs["rare"] == "Rare in training: zq (never)." and set(own.signs.values()) < set(own.notes)
+    assert own.verdict.startswith(f"{number} sign") and own.verdict.endswith(f"{own.worth.told(number)}.")
+    assert sum("of 10" in note for note in own.notes) == 1
+    off = Intervention(causal_mask=False)
+    for changed in (
+        {"target": "Lo."},
+        {"branches": ((5,),)},
+        {"intervention": off},
+        {"decoding": Decoding("sample", limit=4)},
+    ):
+        other = analyse(lab, Request("zq", **({"decoding": Decoding(limit=4)} | changed)))
+        assert other.verdict.endswith("of doubt.") and not any("of 10" in note for note in other.notes), changed
+
+
+def test_no_sign_of_doubt_is_told_as_that_and_is_no_note(tiny_checkpoint):
+    quiet = analyse(tiny_checkpoint, Request("zq", target="Lo."))
+    quiet.__dict__["signs"] = {}
+    assert quiet.verdict == "No sign of doubt." and quiet.cautions == ()
 
 
 @pytest.mark.parametrize(
@@ -59,6 +95,9 @@ def test_the_worth_is_told_of_the_models_own_translation_alone(tiny_checkpoint):
         ({"rules": {"rare": {"warned": 3, "right": 4}}}, "'rare' has .* = .2000, 400, 3, 4.; expected counts that fit"),
         ({"rules": {"rare": {"warned": 3000, "right": 4}}}, "'rare' has"),
         ({"bad": "4"}, "'rare' has"),
+        ({"signs": SIGNS[:2]}, "'signs' is .*; expected the sentences and the bad ones of each number of signs"),
+        ({"signs": [{"sentences": 2000, "bad": 4000}]}, "'signs' is"),
+        ({"bar": "50"}, "'warnings' has bar, beam = '50', None; expected two numbers"),
     ],
 )
 def test_nonsense_in_a_checkpoint_is_refused(saved, changes, message):
@@ -78,6 +117,7 @@ def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
     card.write(path, NUMBERS)
     once = path.read_text(encoding="utf-8")
     assert once.startswith("# mine\n\nText.\n\n## Limits\n\nMany.\n\n" + card.HEADING)
+    assert "| 2 | 200 | 140 | 0.70 |" in once and card.table({**NUMBERS, "signs": []}) in once
     assert "| 500 | 300 | 0.60 | 0.75 |" in once and "| warning always | 2,000 | 400 | 0.20 | 1.00 |" in once
     path.write_text(once + "\n## After\n\nMore.\n", encoding="utf-8")
     card.write(path, NUMBERS | {"bad": 800})

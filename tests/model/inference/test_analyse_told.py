@@ -33,7 +33,7 @@ def test_rare_words_are_told_with_their_number(tiny_checkpoint):
 def test_many_rare_words_are_cut(tiny_checkpoint):
     found = analyse(tiny.with_seen(tiny_checkpoint, {"the": 9}), Request("q z x j k v w y", target=TARGET))
     assert [word.text for word in found.rare_words] == list("qzxjkvwy")
-    assert found.notes[0].endswith("j (never), k (never), v (never) and 2 more.")
+    assert found.signs["rare"].endswith("j (never), k (never), v (never) and 2 more.")
 
 
 @pytest.mark.parametrize("word", ["🦊", "étoile", "שלום"])

@@ -24,12 +24,12 @@ for (const count of [1, 4, 14, 17, 40, 128]) for (const [width, height] of SIZES
     const axis = { lengths: labels(count), above: true }, margin = { l: 40, r: 24, t: 40, b: 6 };
     const found = fitted({ width, height, base: 10.5, most: 21, margin, x: axis, y: axis });
     const { l, r, t, b } = found.margin, cell = (width - l - r) / count, row = (height - t - b) / count;
-    assert.ok(found.size >= 10.5 && found.size <= 21);
+    assert.ok(found.size >= 8.6 && found.size <= 21);
     assert.ok(cell > 0 && row > 0);
     assert.ok(row * found.y.every >= found.size, "rows");
     if (found.x.angle === 0) assert.ok(Math.max(...axis.lengths) * found.size < (width - l - axis.lengths.length) / count);
     else assert.ok(apart(found.x, (width - l - margin.r) / count, found.size) >= 1, "columns");
-    if (found.size > 10.5) assert.deepEqual([found.x.every, found.y.every], [1, 1]); // nothing is left out for a larger font
+    if (found.size !== 10.5) assert.deepEqual([found.x.every, found.y.every], [1, 1]); // another size is for all of them
   });
 }
 
@@ -37,6 +37,8 @@ test("labels grow with the window, as far as all of them are shown", () => {
   const axis = { lengths: labels(14), above: true }, margin = { l: 40, r: 24, t: 40, b: 6 };
   const at = (width, height) => fitted({ width, height, base: 10.5, most: 23, margin, x: axis, y: axis });
   assert.ok(at(244, 236).size < 12);
+  const narrow = { ...axis, lengths: labels(17) }, few = fitted({ width: 244, height: 236, base: 10.5, most: 10.5, margin, x: narrow, y: narrow });
+  assert.deepEqual([few.x.every, few.y.every], [1, 1]); // a little smaller rather than every second
   assert.equal(at(1700, 950).size, 23);
 });
 

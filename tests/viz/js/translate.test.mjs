@@ -6,6 +6,8 @@ import { judged } from "../../../viz/translate/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
 import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
+import { scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
+import { whyOf } from "../../../viz/translate/timeline_told.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
 const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];
@@ -53,4 +55,22 @@ test("a source token tells who looks at it, a target row where it looks; what is
 test("no line leads to a token that the mask forbids", () => {
   assert.deepEqual(seenOf([0.2, 0, 0.8, 0], [1, 0, 1, 1]), [[0, 3], [0.2, 0], [0.8, 2]]);
   assert.deepEqual(seenOf([0, 0], [0, 0]), []);
+});
+
+test("both the step and what it looks at most are brought into sight, where they fit", () => {
+  assert.equal(scrolledTo([100, 150], [200, 260], 400), 0);
+  const at = scrolledTo([900, 950], [1100, 1160], 400);
+  assert.ok(at <= 900 && at + 400 >= 1160);
+  assert.equal(scrolledTo([900, 950], [2000, 2060], 400), 900 - 24); // else the step, with as much of the way as fits
+  assert.equal(scrolledTo([900, 950], [10, 60], 400), 950 + 24 - 400);
+});
+
+test("why: the heads of the step and its word, then those of the word in the encoder, counted from 1", () => {
+  const source = ["a", "dog", "and", "a", "cat"].map((t) => ({ t }));
+  const found = whyOf({ source: 3, weight: 0.444, to: 1, linked: 0.7 }, 5, source);
+  assert.equal(found.told, "Looks most at “a (2nd)” (0.44, mean of all heads).");
+  assert.deepEqual(found.ways.map(({ pair }) => pair), [["cross", 5, 4], ["encoder", 4, 2]]);
+  assert.equal(found.ways[1].text, "Which head links “a (2nd)” to “dog”?");
+  assert.equal(whyOf({ source: 1, weight: 0.4, to: null, linked: 0 }, 1, source).ways.length, 1);
+  assert.equal(whyOf(null, 1, source), null);
 });

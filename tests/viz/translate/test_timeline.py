@@ -15,6 +15,7 @@ from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.cautions import down
 from model.inference.request import PAD_WHEN_UNMASKED, Request
+from model.readings.step_links import STRONG, step_links
 from model.trace import Site
 from viz import theme
 from viz.translate.timeline import ROWS, payload, timeline
@@ -208,10 +209,58 @@ def test_the_theme_travels_with_the_data(ask, mode):
 
 def test_what_is_taken_from_the_browser(ask, monkeypatch):
     data, browser, heard = ask(step=2)[1] | {"rows": "shifted", "guess": False}, Mounted(monkeypatch), []
-    timeline(data, lambda step: heard.append(("step", step)), lambda rows: heard.append(("rows", rows)))
+    timeline(
+        data,
+        on_step=lambda step: heard.append(("step", step)),
+        on_rows=lambda rows: heard.append(("rows", rows)),
+        on_why=lambda *pair: heard.append(("why", pair)),
+    )
     assert browser.data is data and browser.default == {"step": 2, "rows": "shifted"}
     last = len(data["target"])
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)
     browser.report("rows", "Steps")
     assert heard == [("step", 1), ("step", last), ("rows", "steps"), ("rows", "shifted"), ("rows", "training")]
+    for pair in (
+        {"kind": "cross", "query": 2, "key": 1},
+        {"kind": "no", "query": 2, "key": 1},
+        {"kind": "encoder", "query": 0},
+    ):
+        browser.report("why", pair)
+    assert heard[5:] == [("why", ("cross", 2, 1))]
+
+
+@pytest.mark.parametrize("more", [{}, {"target": "Lo roda."}, {"intervention": UNCAUSAL}], ids=str)
+def test_the_verdict_and_each_sign_travel_with_the_translation(ask, more):
+    analysis, data = ask(**more)
+    assert data["doubt"] == {"verdict": analysis.verdict, "signs": list(analysis.signs.values()), "meant": ""}
+    assert analysis.cautions[0] == data["doubt"]["verdict"] and f"{len(data['doubt']['signs'])} sign" in analysis.verdict
+
+
+@pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)
+def test_why_names_the_word_that_the_step_looks_at_most(ask, more):
+    analysis, data = ask(**more)
+    trace = analysis.trace
+    mean = np.mean([trace.patterns[site].mean(0) for site in trace.sites("cross")], axis=0)
+    most = np.max([trace.patterns[site].max(0) for site in trace.sites("encoder")], axis=0)
+    words = [i for i, token in enumerate(data["source"]) if any(map(str.isalnum, token["t"])) and token["t"] != "</s>"]
+    words = [i for i in words if not data["source"][i]["pad"]]
+    assert len(data["why"]) == len(data["target"])
+    for row, why in zip(mean, data["why"], strict=True):
+        assert why["source"] in words and why["weight"] == pytest.approx(max(row[words]), abs=1e-5)
+        far = [
+            j for j in words if abs(j - why["source"]) > 1 and data["source"][j]["w"] != data["source"][why["source"]]["w"]
+        ]
+        best = max((most[why["source"], j] for j in far), default=0.0)
+        assert (why["to"] is None) == (best < STRONG)
+        if why["to"] is not None:
+            assert why["to"] in far and why["linked"] == pytest.approx(best, abs=1e-5)
+
+
+def test_without_a_bound_that_is_met_no_head_is_said_to_link(ask, monkeypatch):
+    analysis = ask()[0]
+    monkeypatch.setattr("model.readings.step_links.STRONG", 0.01)
+    linked = step_links(analysis.trace)
+    assert any(link.to is not None for link in linked)
+    monkeypatch.setattr("model.readings.step_links.STRONG", 1.01)
+    assert all(link.to is None and link.linked == 0 for link in step_links(analysis.trace))

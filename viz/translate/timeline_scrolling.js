@@ -1,0 +1,33 @@
+// Rows wider than the window: how many tokens lie beyond each end, with a way there. Nothing here makes markup from text.
+
+import { button } from "../shared/mount.js";
+
+const AIR = 24; // px beside what shall be in sight
+
+// How far to scroll so that both of two places are in sight, where they fit; else the first, as near to the other as may be.
+export function scrolledTo([left, right], [from, to], width) {
+  const both = [Math.min(left, from) - AIR, Math.max(right, to) + AIR];
+  if (both[1] - both[0] <= width) return Math.max(0, (both[0] + both[1] - width) / 2);
+  return Math.max(0, from < left ? right + AIR - width : left - AIR);
+}
+
+export function scrolling(frame, scroll) {
+  const ends = [-1, 1].map((way) => {
+    const end = button(`more ${way < 0 ? "before" : "after"}`, "", () => scroll.scrollBy({ left: way * 0.8 * scroll.clientWidth, behavior: "smooth" }));
+    end.tabIndex = -1; // the tokens are walked with the keys
+    end.hidden = true;
+    frame.append(end);
+    return end;
+  });
+  const count = () => {
+    const box = scroll.getBoundingClientRect(), chips = [...scroll.querySelectorAll(".source .chip")].map((chip) => chip.getBoundingClientRect());
+    const beyond = [chips.filter(({ left }) => left < box.left - 1).length, chips.filter(({ right }) => right > box.right + 1).length];
+    ends.forEach((end, n) => {
+      end.hidden = !beyond[n] || !box.width; // on a phone the rows are wrapped, and no box is left to scroll
+      end.textContent = n ? `${beyond[n]} ›` : `‹ ${beyond[n]}`;
+      end.setAttribute("aria-label", `${beyond[n]} more source tokens ${n ? "to the right" : "to the left"}`);
+    });
+  };
+  scroll.onscroll = count;
+  frame.countBeyond = count;
+}
