@@ -4,7 +4,7 @@ const LINE = 1.05; // of a font's size: what a line of it takes
 const LEANING = -60, UPRIGHT = -90, SIN = Math.sin(Math.PI / 3), COS = Math.cos(Math.PI / 3);
 const MOST = 0.45; // of a chart's width or height may go to labels
 const STEP = 0.5; // from size to size
-const LEAST = 0.82; // of the size that the page gives: smaller is not legible
+const LEAST = 0.8; // of the size that the page gives: smaller is not legible
 
 // The labels above or below cells of a width: flat where the longest fits, else leaning, else upright; where even those would
 // touch, every so many. `longest` is in pixels at this font size.

@@ -18,6 +18,8 @@ GLOSSARY: dict[str, str] = {
     "decoder": "The half of the model that writes the translation, one token after the other.",
     "cross-attention": "Attention from the decoder to the source sentence: what is read while a token is written.",
     "mask": "What forbids a token to look at some others: at later ones (causal), or at mere filling (padding).",
+    "given target": "The translation stays. The model reads it in one pass, and says how likely it finds each token.",
+    "decode again": "The translation is made anew under the switches, token by token.",
     "padding": "Filling at the end of a short sentence, so that several sentences fit into one table.",
     "logit": "The score that a token gets before all scores are turned into probabilities that add up to 1.",
     "log-probability": "The logarithm of a probability: 0 is certain, and the lower the less likely. Those of all tokens "

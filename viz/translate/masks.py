@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import math
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from model import format
 from model.inference.request import MAX_PAD
 from viz import state
+from viz.links import link
 from viz.shared import controls, terms, texts
 from viz.view import View
 
 if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
 
-HOW = {
-    "given": "Given target: one pass over the same translation.",
-    "again": "Decode again: every token is chosen anew under the switches.",
-}
+HOW = {"given": "Given target: the translation stays.", "again": "Decode again: it is chosen anew."}
+QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
 
 
-def switches(view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, causal: bool) -> None:
-    """The switches; `causal` says whether the decoder was trained with a causal mask."""
+def switches(
+    view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, loaded: Checkpoint
+) -> None:
+    """The switches, each with what it does here."""
+    causal = loaded.config.causal
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
+    texts.note(HOW[view.mode], HOW[view.mode].partition(":")[0].lower())
     st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
-    _told(causal_text(effects["causal_mask"], view, causal))
+    _told(causal_text(effects["causal_mask"], view, causal) + (question(view) if loaded.peer else ""))
     reach = "Hides padding from all attention: after the sentence, and after a translation that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
     _told(padding_text(effects["padding_mask"], view), target_text(target, analysis, view, causal))
@@ -41,20 +47,24 @@ def switches(view: View, effects: dict[str, Effect], target: TargetPadding | Non
         st.number_input(
             "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
         )
-    texts.note(f"{HOW[view.mode]} A nat is a unit of natural logarithms: −0.7 halves a probability.", "token")
 
 
 def causal_text(effect: Effect, view: View, causal: bool) -> str:
-    """The causal mask: what it hides, what it changes to switch it off, and why; markup."""
+    """The causal mask: why there is one, and what it changes to switch it off; markup."""
     if not causal:
         return "This decoder was trained without a causal mask: it sees every token it is given, and nothing changes."
     if view.causal_mask:
-        seen, why = "The decoder sees no later token.", "in training it never saw what comes later"
+        seen = "Training shows the whole translation; the mask keeps it from being read off."
     else:
-        seen, why = "The decoder sees later tokens.", "it never saw any in training"
-    if view.mode == "again":
-        why += ". Decoded token by token, there is none to see yet: only tokens already written see one another"
+        seen = "The decoder sees later tokens, which training never let it."
+    why = ": token by token, it can only look back, at more than it learned to" if view.mode == "again" else ""
     return f"{seen}<br>{_measured(effect, view.causal_mask, view, '', why)}"
+
+
+def question(view: View) -> str:
+    """The way to the experiment that asks why one masks at all, with this view; markup."""
+    asked = urlencode(link(dataclasses.replace(view, experiment=QUESTION)))
+    return f'<br><a href="what-if?{html.escape(asked)}" target="_self">Does a peeking decoder cheat?</a>'
 
 
 def padding_text(effect: Effect, view: View) -> str:
@@ -65,7 +75,7 @@ def padding_text(effect: Effect, view: View) -> str:
     else:
         seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
     extra = f", with {count} added" if effect.added and view.padding_mask else ""
-    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, 'training never let it look at padding')}"
+    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, ': training never let it look at padding')}"
 
 
 def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:
@@ -95,7 +105,7 @@ def _measured(effect: Effect, on: bool, view: View, extra: str, why: str) -> str
     given = " (given the target)" if view.mode == "again" else ""
     what = terms.term("log-probability", "log-probability" if on else "Log-probability")
     begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
-    text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> nats{given}: {why}. '
+    text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()
     if not losses:
         return text + "No token loses more than 0.1."

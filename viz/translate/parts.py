@@ -29,12 +29,11 @@ class Stage(Places):
 
     language: DeltaGenerator
     count: DeltaGenerator
-    line: DeltaGenerator
 
 
 def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
-    line = intro.head(page)
+    intro.head(page)
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")  # the timeline writes into the other half
         with left:
@@ -42,7 +41,7 @@ def head(view: View, page: pages.Page) -> Stage:
             with st.container(key="under_sentence", gap=None):
                 controls.taught(view)
                 notes = st.container(gap=None)
-        return Stage(notes, st.container(), language, count, line)
+        return Stage(notes, st.container(), language, count)
 
 
 def mask_effects(page_data: cache.PageData) -> dict[str, Effect]:
@@ -60,7 +59,6 @@ def draw(shown: Shown) -> None:
     """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
-    intro.line(places.line, page_data.loaded)
     with places.language:
         texts.language(languages[0])
     with places.count:
@@ -108,4 +106,4 @@ def _lower(shown: Shown) -> None:
             decoding_controls.strategy(view)
         else:
             target = cache.target_padding(page_data.request, view.device)
-            masks.switches(view, shown.found, target, shown.analysis, page_data.loaded.config.causal)
+            masks.switches(view, shown.found, target, shown.analysis, page_data.loaded)

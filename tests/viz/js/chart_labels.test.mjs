@@ -24,7 +24,7 @@ for (const count of [1, 4, 14, 17, 40, 128]) for (const [width, height] of SIZES
     const axis = { lengths: labels(count), above: true }, margin = { l: 40, r: 24, t: 40, b: 6 };
     const found = fitted({ width, height, base: 10.5, most: 21, margin, x: axis, y: axis });
     const { l, r, t, b } = found.margin, cell = (width - l - r) / count, row = (height - t - b) / count;
-    assert.ok(found.size >= 8.6 && found.size <= 21);
+    assert.ok(found.size >= 8.4 && found.size <= 21);
     assert.ok(cell > 0 && row > 0);
     assert.ok(row * found.y.every >= found.size, "rows");
     if (found.x.angle === 0) assert.ok(Math.max(...axis.lengths) * found.size < (width - l - axis.lengths.length) / count);
