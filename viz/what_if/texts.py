@@ -24,6 +24,13 @@ def translation(text: str, language: str) -> None:
     texts.write(f'<p class="lab-translation" lang="{texts.language_code(language)}">{html.escape(text) or texts.EMPTY}</p>')
 
 
+def branched(base: Analysis, tokenizer: Tokenizer) -> str:
+    """Where the baseline goes on from another token than its own: `branched at step 11: elle`; empty where it does not."""
+    if base.branch is None:
+        return ""
+    return f"branched at step {len(base.branch)}: {tokenizer.piece(base.branch[-1]).removeprefix('·') or '·'}"
+
+
 def measured(question: str, found: str) -> None:
     """A question and the answer that was measured."""
     texts.write(f'<div class="lab-answer" role="status"><b>{html.escape(question)}</b> {html.escape(found)}</div>')
