@@ -216,7 +216,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=("attention weight",))
 _STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
 

@@ -102,6 +102,16 @@ export function button(className, text, onClick) {
   return node;
 }
 
+// A term that tells its meaning, as `viz/shared/terms.py` makes it; `terms` are those of the payload.
+export function term(terms, name, text = name) {
+  const node = element("dfn", "lab-term", text);
+  node.tabIndex = 0;
+  node.dataset.tip = terms[name];
+  node.dataset.focus = `term ${name}`;
+  node.setAttribute("aria-description", terms[name]);
+  return node;
+}
+
 export function drawing(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
   for (const name in attributes) node.setAttribute(name, attributes[name]);

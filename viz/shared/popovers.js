@@ -1,13 +1,18 @@
 // What opens over the page is at the end of the document, far from the button that opened it: the keyboard is taken there
-// and back.
+// and back. What is told of a thing that is pointed at goes with a click.
 
-let watcher = null;
+import { watchTips } from "./tips_parts.js";
+
+let watcher = null, tips = null;
 
 export default function () {
   watcher?.disconnect();
+  tips?.end();
+  tips = watchTips();
   const BODY = '[data-testid="stPopoverBody"]';
   let opener = null, open = document.querySelector(BODY);
   const look = () => {
+    tips.look();
     const now = document.querySelector(BODY);
     if (now === open) return;
     if (now) {
@@ -18,5 +23,5 @@ export default function () {
   };
   watcher = new MutationObserver(() => requestAnimationFrame(look));
   watcher.observe(document.body, { childList: true, subtree: true });
-  return () => watcher?.disconnect();
+  return () => { watcher?.disconnect(); tips?.end(); };
 }

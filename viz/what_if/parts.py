@@ -116,7 +116,8 @@ def _leaks(view: View, request: Request) -> None:
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
         texts.note(
             "Changes each token that the decoder reads, then what stands in the padding, and watches every residual stream: "
-            "nothing before a changed token may move, and padding may move no real token."
+            "nothing before a changed token may move, and padding may move no real token.",
+            "residual stream",
         )
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return

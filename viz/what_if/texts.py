@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.inference.decisions import turned
 from model.inference.predictions import kl_divergence, moves
-from viz.shared import texts
+from viz.shared import terms, texts
 
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
@@ -64,7 +64,7 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
     meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this token"
     texts.write(
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
-        f'<div class="lab-moves">{"".join(columns)}</div>'
+        + terms.first_space(f'<div class="lab-moves">{"".join(columns)}</div>')
     )
     for each in turned(before[None], after[None]):
         texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")
