@@ -20,11 +20,8 @@ def what_if(visit):
 def click_cell(page, row: int, column: int) -> None:
     """Clicks a cell of the mask matrix by its measured place: labels stand left of it and above."""
     canvas = page.locator(".switchboard canvas")
-    box, count = canvas.bounding_box(), canvas.get_attribute("aria-label")
-    rows, columns = map(int, re.search(r"(\d+) rows by (\d+) columns", count).groups())
-    size = (box["height"] - 50) / rows
-    left = box["width"] - 30 - columns * size
-    canvas.click(position={"x": left + (column + 0.5) * size, "y": 48 + (row + 0.5) * size})
+    left, top, size = (float(canvas.get_attribute(f"data-{name}")) for name in ("left", "top", "size"))
+    canvas.click(position={"x": left + (column + 0.5) * size, "y": top + (row + 0.5) * size})
     idle(page)
 
 

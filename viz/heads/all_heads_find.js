@@ -1,6 +1,6 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth } from "../shared/mount.js";
+import { button, element, nth, pointAt } from "../shared/mount.js";
 
 const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 
@@ -68,7 +68,7 @@ export function findBar({ grids, find, chosen }, { state, pick, forget, choose, 
     clear.dataset.focus = "find clear";
     bar.append(clear);
     bar.onkeydown = (event) => { if (event.key === "Escape") clear.click(); };
-  } else bar.append(element("span", "told-so", "or click a cell of the full map"));
+  } else bar.append(element("span", "told-so", `or ${pointAt() === "Tap" ? "tap" : "click"} a cell of the full map`));
   return bar;
 }
 

@@ -129,6 +129,8 @@ export function nth(texts, at) {
   return `${text} (${number}${ending})`;
 }
 
+// "Point at" where there is a pointer, "Tap" where there are fingers alone.
+export const pointAt = () => (globalThis.matchMedia?.("(hover: none)").matches ? "Tap" : "Point at");
 export const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 export const minus = (text) => text.replaceAll("-", "−");
 export const signed = (v, plus = "") => `${v < 0 ? "−" : plus}${Math.abs(v).toFixed(2)}`;

@@ -31,9 +31,10 @@ def branched(base: Analysis, tokenizer: Tokenizer) -> str:
     return f"branched at step {len(base.branch)}: {tokenizer.piece(base.branch[-1]).removeprefix('·') or '·'}"
 
 
-def measured(question: str, found: str) -> None:
-    """A question and the answer that was measured."""
-    texts.write(f'<div class="lab-answer" role="status"><b>{html.escape(question)}</b> {html.escape(found)}</div>')
+def measured(question: str, found: str, swapped: str = "") -> None:
+    """A question and the answer that was measured; first a line that says what was put in the place of the visitor's own."""
+    line = f'<p class="lab-note">{html.escape(swapped)}</p>' if swapped else ""
+    texts.write(f'<div class="lab-answer" role="status">{line}<b>{html.escape(question)}</b> {html.escape(found)}</div>')
 
 
 def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:

@@ -53,11 +53,12 @@ def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     lab = what_if().click("try padding")
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
     expected = cache.experiment("padding", Request(known.sentence), "auto").text
-    assert lab.sentences("lab-answer") == [f"{known.question} {expected}"]
+    said = f"This question uses the sentence “{known.sentence}”; yours comes back afterwards."
+    assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
     assert lab.link == {"text": known.sentence, "try": "padding", **shown}
     there = what_if(**lab.link)
-    assert there.sentences("lab-answer") == lab.sentences("lab-answer")
+    assert there.sentences("lab-answer") == [f"{known.question} {expected}"]
     assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
     lab.click("edit padding-off")
     assert lab.sentences("lab-answer") == []
@@ -102,3 +103,22 @@ def test_a_branch_is_the_baseline_and_says_so():
     assert "branch chip" not in lab.buttons and lab.click("undo").sentences("lab-verdict") == [
         f"B{said}; nothing else is edited"
     ]
+
+
+def test_what_a_question_puts_in_the_place_of_the_visitors_own_is_said_first_and_comes_back():
+    lab = what_if(edits="off_cross.3.5")
+    made, sentence = lab.link, next(e.sentence for e in EXPERIMENTS if e.name == "peek")
+    lab.click("try peek")
+    said = f"This question uses the checkpoint en-fr-peek and the sentence “{sentence}”; yours come back afterwards."
+    (answer,) = lab.sentences("lab-answer")
+    assert answer.startswith(f"{said}Does a peeking decoder cheat? Yes: told that “")
+    assert (
+        lab.link["checkpoint"] == "en-fr-peek"
+        and unescaped(lab.at.button(key="back to own").label) == "Back to your sentence"
+    )
+    lab.click("ask own")
+    said = "This question uses the checkpoint en-fr-peek; yours comes back afterwards."
+    assert lab.box == SENTENCE and lab.sentences("lab-answer")[0].startswith(said)
+    assert "ask own" not in lab.buttons
+    assert lab.click("back to own").link == made
+    assert not what_if(**{"try": "peek"}).sentences("lab-answer")[0].startswith("This")  # nothing was put anywhere
