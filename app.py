@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from viz import state, theme
-from viz.lessons.lesson_strip import lesson_strip
+from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
 from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
@@ -29,7 +29,7 @@ page.run()
 lesson_strip()
 with below:
     controls.sidebar()
-    tour()
+    tour(on_lesson=begin_first)
     terms_list()
     theme_watch(mode)
     popovers()

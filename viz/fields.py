@@ -32,6 +32,7 @@ class Field:
     renews: tuple[str, ...] = ()  # fields that return to their defaults where this one becomes another
     drops: tuple[str, ...] = ()  # fields that return to theirs whenever this one is set
     settles: tuple[str, ...] = ()  # controls, other than its own, whose complaint is settled by setting it
+    stated_with: str | None = None  # where this other field is set, the link names this one even at its default
 
     def __post_init__(self) -> None:
         if self.undo not in get_args(Undo):
@@ -58,7 +59,8 @@ def fields(view: type) -> Mapping[str, Field]:
     if twice := sorted({name for name in parameters if parameters.count(name) > 1}):
         raise ValueError(f"the link's parameter {twice[0]} has two fields; expected one")
     for name, field in found.items():
-        if unknown := sorted({*field.renews, *field.drops} - set(found)):
+        others = {*field.renews, *field.drops, *filter(None, [field.stated_with])}
+        if unknown := sorted(others - set(found)):
             raise ValueError(f"the field {name} names {unknown[0]}, which is no field of the view")
     return MappingProxyType(found)
 

@@ -33,11 +33,13 @@ def parse(params: Mapping[str, str], kind: type[View] = View) -> tuple[View, tup
 
 
 def link(view: View) -> dict[str, str]:
-    """The query parameters of a view; what is at its default is left out, and a text that is too long for a link."""
-    default = type(view)()
+    """The query parameters of a view; what is at its default is left out, unless it is stated with another field, and a text
+    that is too long for a link."""
+    default, declared = type(view)(), fields(type(view))
+    changed = {name for name in declared if getattr(view, name) != getattr(default, name)}
     written = {
         field.parameter: field.value.write(getattr(view, name))
-        for name, field in fields(type(view)).items()
-        if getattr(view, name) != getattr(default, name)
+        for name, field in declared.items()
+        if name in changed or field.stated_with in changed
     }
     return {name: text for name, text in written.items() if len(text) <= MAX_LINK_TEXT}

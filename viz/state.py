@@ -207,6 +207,14 @@ def go_to(page: str) -> None:
     change()
 
 
+def is_stated(*names: str) -> bool:
+    """Whether the link that the view came with, or was last written to, names one of some fields."""
+    known = fields(type(current()))
+    return bool(st.session_state.get("kept bare")) or any(
+        known[name].parameter in st.session_state["link"] for name in names
+    )
+
+
 def page() -> str:
     """The name of the page of this run."""
     return st.session_state.get("page", pages.PAGES[0].name)

@@ -186,4 +186,5 @@ def _variables(mode: Mode) -> str:
 
 def _rules() -> str:
     here = Path(__file__).parent
-    return "".join(path.read_text(encoding="utf-8") for path in (here / "lab.css", *sorted(here.glob("*/page.css"))))
+    files = (here / "lab.css", here / "shared" / "terms.css", *sorted(here.glob("*/page.css")))
+    return "".join(path.read_text(encoding="utf-8") for path in files)

@@ -61,8 +61,10 @@ class _Sentence:
     )
     target: str | None = declared(None, "target", _LONG_TEXT, undo="step")
     step: int = declared(1, "step", values.number(1, 999), undo="along", settles=("word",))
-    layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint")
-    head: int | None = declared(2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint")  # None: the mean
+    layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
+    head: int | None = declared(  # None: the mean
+        2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
+    )
     show: str = declared("attention", "show", values.choice(*SHOWN))
     mode: str = declared("given", "mode", values.choice(*get_args(Mode)), undo="along")
     causal_mask: bool = declared(True, "causal", values.switch("on", "off"), undo="step", drops=_MEASURED)

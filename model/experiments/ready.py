@@ -22,6 +22,7 @@ from model.inference.request import Request
 from model.trace import Trace, site_kind
 
 PADS = 8
+AS_LIKELY = 0.8  # of what a decoder believes of the right translation: who believes so much of a wrong one, reads it off
 OTHER = "She is reading a book in the garden."
 DOG, GIRL = "The dog bites the girl.", "The girl bites the dog."
 
@@ -119,18 +120,22 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     wrong = analyse(checkpoint, dataclasses.replace(request, source=other, other_sentences=(), **plain)).translation
     told = dataclasses.replace(own.request, checkpoint=peeker.name, target=wrong)
 
-    def believed(lab: Checkpoint, target: str) -> str:
+    def believed(lab: Checkpoint, target: str) -> float:
         """Mean probability of a target's tokens."""
         given = analyse(lab, dataclasses.replace(told, checkpoint=lab.name, target=target))
-        return f"{given.trace.probabilities.mean():.0%}"
+        return float(given.trace.probabilities.mean())
 
+    (wrong_peek, wrong_own), (right_peek, right_own) = (
+        [believed(lab, target) for lab in (peeker, checkpoint)] for target in (wrong, own.translation)
+    )
+    cheats = wrong_peek > wrong_own and wrong_peek > AS_LIKELY * right_peek
     alone = analyse(peeker, dataclasses.replace(told, target=None))
     text = (
-        f"Trained without its causal mask, a decoder reads the answer off its own input. Given “{wrong}”, which says "
-        f"something else, it finds the tokens {believed(peeker, wrong)} likely on average ({checkpoint.name}: "
-        f"{believed(checkpoint, wrong)}); given the right translation "
-        f"{believed(peeker, own.translation)} ({believed(checkpoint, own.translation)}). "
-        f"{_alone(alone.translation)}"
+        f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, is the translation, it "
+        f"finds these tokens {wrong_peek:.0%} likely on average, {checkpoint.name} {wrong_own:.0%}. The right translation: "
+        f"{right_peek:.0%} and {right_own:.0%}. "
+        + ("Trained without its causal mask, it reads each token off its own input. " if cheats else "")
+        + _alone(alone.translation)
     )
     return Answer(text, told)
 

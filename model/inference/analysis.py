@@ -87,10 +87,18 @@ class Analysis:
         if self.request.target is not None and (self.baseline is None or self.request.mode == "given"):
             return "given target"
         how, ids = self.request.decoding.told, self.hypothesis.ids
-        if any(ids[: len(branch)] == branch for branch in self.request.branches):
+        if self.branch:
             return f"{how}, branched off"
         rank = next((n for n, h in enumerate(self.tree, 1) if h.ids == ids), 1)
         return f"{how}, given up" if self._given_up else f"{how}, number {rank}" if rank > 1 else how
+
+    @property
+    def branch(self) -> tuple[int, ...] | None:
+        """The longest beginning from which decoding was made to go on and which the hypothesis has, as ids, or None."""
+        if self.hypothesis is None or self.request.target is not None:
+            return None
+        taken = [branch for branch in self.request.branches if self.hypothesis.ids[: len(branch)] == branch]
+        return max(taken, key=len, default=None)
 
     @property
     def _given_up(self) -> bool:

@@ -40,6 +40,14 @@ def linking(trace: Trace, pair: Pair, merge: bool = False) -> np.ndarray:
     return merged(patterns, sides[0].words, sides[1].words)[:, query, key]
 
 
+def strongest(trace: Trace, pair: Pair, merge: bool = False) -> tuple[int, int]:
+    """Layer and head, from 0, that give the most weight from the pair's query to its key; the first of equals. Raises as
+    `linking`."""
+    best = int(linking(trace, pair, merge).argmax())
+    heads = len(trace.patterns[trace.sites(pair.kind)[0]])
+    return divmod(best, heads)
+
+
 def pair_of_words(trace: Trace, pair: Pair) -> tuple[int, int]:
     """The words that a pair's tokens belong to, as row and column of a map of words."""
     of = site_kind(pair.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from tests.browser.conftest import idle, query, resize, sideways
-from viz.lessons.lessons import find
+from viz.lessons.lessons import LESSONS, find
 from viz.links import link
 
 CARD = ".lab-tour"
@@ -57,6 +57,16 @@ def test_the_tour_is_offered_once_and_walked_by_keys(visit):
     page.keyboard.press("Escape")
     card.wait_for(state="detached")
     assert again.evaluate("node => node.getRootNode().activeElement === node")
+    again.click()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")  # at its end it leads to the first lesson
+    page.locator(".lesson-strip").get_by_text(LESSONS[0].question).wait_for()
+    idle(page)
+    assert (query(page)["lesson"], card.count()) == (LESSONS[0].name, 0)
+    page.locator("[data-testid=stMain]").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    strip, above = (page.locator(f"[data-testid=stLayoutWrapper]:has({which} > .st-key-lesson)") for which in ("", "+ *"))
+    assert above.bounding_box()["y"] + above.bounding_box()["height"] <= strip.bounding_box()["y"]  # it covers nothing
 
 
 def test_a_lesson_is_solved_by_what_is_done_and_this_browser_remembers_it(visit):

@@ -109,17 +109,26 @@ def test_a_head_is_found_by_two_tokens_and_chosen_from_the_best(opened):
     assert (query(page)["find"], query(page).get("kind", "encoder")) == ("encoder_9_2", "encoder")
     best = places(page, "encoder")
     assert best[0] != "1 1" and sorted(best) == sorted(places(page, "cross")) and places(page, "cross")[0] == "1 1"
-    first = page.locator(".find .best button").first
-    assert first.inner_text() == "L{} H{}".format(*best[0].split())
-    first.click()
+    first, second = (page.locator(".find .best button").nth(n) for n in (0, 1))
+    assert first.inner_text() == "Layer {}, head {}".format(*best[0].split())
+    assert re.search(
+        r"^Layer \d, head \d puts 0\.\d\d of it on dog(, a near-tie with|; next:) L",
+        page.locator(".find .best").inner_text(),
+    )
+    assert [query(page)["layer"], query(page)["head"]] == best[0].split()  # it is open at once
+    assert title(page) == "Encoder self-attention, layer {}, head {}".format(*best[0].split())
+    second.click()
     idle(page)
-    link = {"layer": "3", "head": "2"} | query(page)
-    assert [link["layer"], link["head"]] == best[0].split()
+    assert [query(page)["layer"], query(page)["head"]] == best[1].split()
+    page.reload()
+    page.locator("canvas[data-focus=encoder]").wait_for()
+    idle(page)
+    assert title(page) == "Encoder self-attention, layer {}, head {}".format(*best[1].split())
     strip = page.locator(".track").first
     strip.focus()
     page.keyboard.press("ArrowRight")
     named = page.locator(".tip").first.inner_text()
-    assert named.startswith("L{} H{} ".format(*best[0].split()))
+    assert named.startswith("L{} H{} ".format(*best[1].split()))
     page.get_by_role("button", name="Clear").click()
     idle(page)
     assert "find" not in query(page) and places(page, "encoder")[0] == "1 1"

@@ -20,11 +20,8 @@ def what_if(visit):
 def click_cell(page, row: int, column: int) -> None:
     """Clicks a cell of the mask matrix by its measured place: labels stand left of it and above."""
     canvas = page.locator(".switchboard canvas")
-    box, count = canvas.bounding_box(), canvas.get_attribute("aria-label")
-    rows, columns = map(int, re.search(r"(\d+) rows by (\d+) columns", count).groups())
-    size = (box["height"] - 50) / rows
-    left = box["width"] - 30 - columns * size
-    canvas.click(position={"x": left + (column + 0.5) * size, "y": 48 + (row + 0.5) * size})
+    left, top, size = (float(canvas.get_attribute(f"data-{name}")) for name in ("left", "top", "size"))
+    canvas.click(position={"x": left + (column + 0.5) * size, "y": top + (row + 0.5) * size})
     idle(page)
 
 
@@ -120,3 +117,23 @@ def test_everything_blocked_says_so(what_if):
     page = what_if("?text=I%20am%20tired.&mode=again&edits=" + "~".join(f"block_cross_all-{n}" for n in range(1, 6)))
     assert "see nothing at all" in page.locator("[data-testid=stMain]").inner_text()
     assert page.locator(".lab-both p").nth(1).inner_text().strip()
+
+
+TIPS = """() => [
+  ...[...document.querySelectorAll('[role=tooltip]')].filter((tip) => tip.checkVisibility()),
+  ...[...document.querySelectorAll('.lab-term')].filter((term) => getComputedStyle(term, '::after').content !== 'none'),
+].length"""
+
+
+def test_what_is_told_while_pointing_goes_with_a_click_with_escape_and_with_the_pointer(what_if):
+    page = what_if()
+    question = page.get_by_role("button", name="Who attends to padding?")
+    term = page.locator("[data-testid=stMain] .lab-term").first
+    for thing, click in ((question, True), (term, True), (question, False), (term, False)):
+        thing.hover()
+        page.wait_for_function(f"() => ({TIPS})() === 1")
+        thing.click() if click else page.keyboard.press("Escape")
+        idle(page)
+        page.wait_for_function(f"() => ({TIPS})() === 0")  # though the button was drawn anew under the pointer
+        page.mouse.move(700, 690)
+        assert page.evaluate(TIPS) == 0

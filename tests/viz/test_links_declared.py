@@ -34,6 +34,12 @@ class Wider(View):
     made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",))
 
 
+def test_a_field_is_stated_with_another():
+    """The head that stands beside two tokens is named even at its default: a link without one leaves it open."""
+    assert link(View(find=("encoder", 3, 2))) == {"layer": "3", "head": "2", "find": "encoder_3_2"}
+    assert link(View(layer=3, head=2)) == {}
+
+
 def test_a_field_that_is_made_up_needs_its_declaration_alone():
     assert link(Wider()) == {}
     assert link(Wider(made_up=4, step=2)) == {"step": "2", "made": "4"}
@@ -51,6 +57,10 @@ def test_a_field_that_is_made_up_needs_its_declaration_alone():
         (7, "the view's field made_up declares nothing"),
         (declared(1, "step", values.number(1, 9)), "the link's parameter step has two fields"),
         (declared(1, "made", values.number(1, 9), renews=("stride",)), "the field made_up names stride, which is no field"),
+        (
+            declared(1, "made", values.number(1, 9), stated_with="stride"),
+            "the field made_up names stride, which is no field",
+        ),
         (declared(1, "made", values.number(1, 9), drops=("stride",)), "the field made_up names stride, which is no field"),
     ],
 )

@@ -1,7 +1,7 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus } from "../shared/mount.js";
+import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../shared/mount.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
 import { allThree, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
@@ -60,7 +60,9 @@ function draw(data, { parentElement, setTriggerValue }) {
     else name.append(hue, `${grid.title}, ${where}`);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
     const what = preview ? "preview: click to choose it" : chosen.readAs + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights") + small;
-    title.append(name, element("span", "say", what));
+    const say = element("span", "say", what);
+    if (what.startsWith("weights")) say.replaceChildren(term(data.terms, "attention weight", "weights"), what.slice("weights".length));
+    title.append(name, say);
     const ways = element("div", "ways");
     if (!preview) {
       if (head !== null) ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.inference.decisions import is_near
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
 from model.readings.head_metrics import METRICS, head_metrics, order, orders, telling
 from model.readings.head_pairs import Pair, linking, pair_of_words
@@ -144,8 +145,9 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:
-    """The two tokens whose heads are looked for (`query`, `key`: from 0; `cell`: theirs in the map as it is drawn) and the
-    weight that each head gives, layer by layer, to five decimals; why there is none; None where nothing is looked for."""
+    """The two tokens whose heads are looked for (`query`, `key`: from 0; `cell`: theirs in the map as it is drawn), the
+    weight that each head gives, layer by layer, to five decimals, their order, and how many are in a near-tie with the
+    first; why there is none; None where nothing is looked for."""
     if view.find is None:
         return None
     kind, query, key = view.find
@@ -154,8 +156,12 @@ def found(trace: Trace, view: View) -> dict[str, Any] | None:
         weights = linking(trace, pair, view.merge)
     except ValueError as fault:
         return {"fault": str(fault)}
+    order = np.argsort(-weights, kind="stable").tolist()
+    best = float(weights[order[0]])
     return {
         "kind": kind,
+        "order": order,
+        "near": sum(is_near(best, float(weights[n])) for n in order[1:]),
         "query": pair.query,
         "key": pair.key,
         "cell": list(pair_of_words(trace, pair)) if view.merge else [pair.query, pair.key],
@@ -210,7 +216,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=("attention weight",))
 _STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
 

@@ -1,8 +1,8 @@
 // Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
 
-import { button, element, nth } from "../shared/mount.js";
+import { button, element, nth, pointAt } from "../shared/mount.js";
 
-const BEST = 3; // heads that are named; the thumbnails stand in order for the rest
+const NEXT = 2; // heads that are named after the best; the thumbnails stand in order for the rest
 
 // What can be asked: the rows of each kind of site by the side that asks, what each may look at, as the masks have it.
 export function askable(grids) {
@@ -68,15 +68,28 @@ export function findBar({ grids, find, chosen }, { state, pick, forget, choose, 
     clear.dataset.focus = "find clear";
     bar.append(clear);
     bar.onkeydown = (event) => { if (event.key === "Escape") clear.click(); };
-  } else bar.append(element("span", "told-so", "or click a cell of the full map"));
+  } else bar.append(element("span", "told-so", `or ${pointAt() === "Tap" ? "tap" : "click"} a cell of the full map`));
   return bar;
 }
 
-function best(grid, { weights }, chosen, choose, show) {
-  const line = element("span", "best"), order = weights.map((_, n) => n).sort((a, b) => weights[b] - weights[a]);
-  order.slice(0, BEST).forEach((index, n) => {
-    const [layer, head] = grid.places[index], one = button("mean", `L${layer} H${head}`, () => choose(grid, index));
-    const own = grid.kind === chosen.kind && layer === chosen.layer && head === chosen.head; // shown already, and exactly
+// The head that links the two best, in a sentence with its number, then those that come near it or next.
+function best(grid, { weights, order, near, query, key }, chosen, choose, show) {
+  const line = element("span", "best"), told = (index) => weights[index].toFixed(weights[order[0]] < 0.1 ? 3 : 2), others = order.slice(1, 1 + NEXT);
+  const token = (texts, at) => element("q", "", nth(texts, at));
+  const [first, ...after] = [order[0], ...others].map((index, n) => head(index, n));
+  line.append(first, ` puts ${told(order[0])} of `, token(grid.queries, query), " on ", token(grid.keys, key));
+  others.forEach((index, n) => {
+    const before = near && n === 0 ? ", a near-tie with " : n === near ? "; next: " : ", ";
+    line.append(before, after[n], ` ${told(index)}`);
+    if (n + 1 === Math.min(near, others.length) && near > others.length) line.append(` and ${near - others.length} more`);
+  });
+  const mean = weights.reduce((a, b) => a + b, 0) / weights.length;
+  line.append(`; mean of ${weights.length} heads ${mean.toFixed(2)}.`);
+  return line;
+
+  function head(index, n) {
+    const [layer, number] = grid.places[index], one = button("mean", n ? `L${layer} H${number}` : `Layer ${layer}, head ${number}`, () => choose(grid, index));
+    const own = grid.kind === chosen.kind && layer === chosen.layer && number === chosen.head; // shown already, and exactly
     let shown = false;
     const look = (on) => { if (on !== shown && !own) { shown = on; show(on ? { grid, index } : null); } };
     one.onmouseenter = () => look(true);
@@ -84,10 +97,7 @@ function best(grid, { weights }, chosen, choose, show) {
     one.onmouseleave = () => look(false);
     one.onblur = (event) => { if (!event.relatedTarget?.closest(".detail")) look(false); }; // what is drawn anew loses the focus
     one.dataset.focus = `find best ${n}`;
-    one.setAttribute("aria-label", `Layer ${layer}, head ${head}: ${weights[index].toFixed(3)}`);
-    line.append(one, element("b", "", weights[index].toFixed(3)));
-  });
-  const mean = weights.reduce((a, b) => a + b, 0) / weights.length;
-  line.append(element("span", "", `mean of ${weights.length} heads ${mean.toFixed(3)}`));
-  return line;
+    one.setAttribute("aria-label", `Layer ${layer}, head ${number}: ${weights[index].toFixed(3)}`);
+    return one;
+  }
 }

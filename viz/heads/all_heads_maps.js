@@ -1,8 +1,11 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { cut, drawing, element, nth, onKeys } from "../shared/mount.js";
+import { cut, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
+import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
 import { rgb } from "./all_heads_parts.js";
+
+const FONT = 11; // px, of a map's labels
 
 export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
@@ -51,7 +54,7 @@ export function tokenLines(map, grid) {
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
-  const rest = map.rough ? "" : "Point at a token for its weights; click one on each side to find the heads that link them.";
+  const rest = map.rough ? "" : `${pointAt()} a token for its weights, ${pointAt() === "Tap" ? "one" : "click one"} on each side to find the heads that link them.`;
   const picked = [null, null]; // the key and the query that have been clicked
   let at = null; // side and number of the token that the keys have reached
   function isolate(side, n) {
@@ -123,8 +126,9 @@ export function fullMap(map, grid, colour, sans) {
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const left = Math.min(110, 12 + Math.max(...queries.map((q) => q.length)) * 6), top = 52, size = Math.max(5, Math.min(20, Math.floor((310 - left) / n))), ratio = Math.max(2, devicePixelRatio || 1);
-  const width = left + n * size + 40, height = top + m * size + 2;
+  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
+  const layout = mapLayout({ width: 328, least: 5, most: 20, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
+  const { left, top, size } = layout, ratio = Math.max(2, devicePixelRatio || 1), width = left + n * size + layout.right, height = top + m * size + 2;
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
   Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
   const cells = painted(map, grid);
@@ -138,36 +142,22 @@ export function fullMap(map, grid, colour, sans) {
     x.strokeStyle = colour("border");
     x.lineWidth = 1;
     x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
-    x.textBaseline = "middle";
-    if (size >= 8) {
-      for (let i = 0; i < m; i++) {
-        x.font = `${i === map.row || mark?.[0] === i ? "650 " : ""}11px ${sans}`;
-        x.fillStyle = colour(i === map.row || mark?.[0] === i ? "ink" : "ink2");
-        x.textAlign = "right";
-        x.fillText(cut(queries[i], 18), left - 5, top + (i + 0.5) * size, left - 6);
-      }
-      for (let j = 0; j < n; j++) {
-        x.save();
-        x.translate(left + (j + 0.5) * size, top - 5);
-        x.rotate(-Math.PI / 3);
-        x.font = `${mark?.[1] === j ? "650 " : ""}11px ${sans}`;
-        x.fillStyle = colour(mark?.[1] === j ? "ink" : "ink2");
-        x.textAlign = "left";
-        x.fillText(cut(keys[j], 9), 0, 0);
-        x.restore();
-      }
-    }
+    const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
+    for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
+    drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
     if (map.cell) { x.lineWidth = 2.5; x.strokeRect(left + map.cell[1] * size, top + map.cell[0] * size, size, size); x.lineWidth = 1.5; }
     if (mark) x.strokeRect(left + mark[1] * size, top + mark[0] * size, size, size);
   };
-  const rest = map.rough ? "" : "Point at a cell for its exact value; click it to see which heads link the two.";
+  const told = ([i, j]) => (map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`);
+  const asked = map.cell && values[map.cell[0]]?.[map.cell[1]] !== undefined ? `${told(map.cell)}. ` : "";
+  const how = pointAt() === "Tap" ? "Tap a cell for its value and the heads that link the two." : "Point at a cell for its exact value; click it to see which heads link the two.";
+  const rest = map.rough ? "" : asked + how;
   const tell = (cell) => {
     mark = cell;
-    const [i, j] = cell || [];
-    said.textContent = !cell ? rest : map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`;
+    said.textContent = cell ? told(cell) : rest;
     paint();
   };
   const hit = (event) => {

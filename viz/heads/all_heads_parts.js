@@ -1,6 +1,6 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
-import { cut, drawing, element } from "../shared/mount.js";
+import { cut, drawing, element, pointAt } from "../shared/mount.js";
 
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
@@ -73,6 +73,6 @@ export function allThree(together, names) {
   const scroll = element("div", "wide");
   scroll.tabIndex = 0;
   scroll.append(svg);
-  box.append(heads, scroll, element("p", "said", "Source on the left, target rows on the right. Point at a token: full lines are what it looks at, dashed ones what looks at it."));
+  box.append(heads, scroll, element("p", "said", `Source on the left, target rows on the right. ${pointAt()} a token: full lines are what it looks at, dashed ones what looks at it.`));
   return box;
 }

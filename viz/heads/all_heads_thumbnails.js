@@ -10,8 +10,7 @@ const LEFT = 22, TOP = 16, GAP = 2, NAMED = 37, LINE = 13; // px: beside and abo
 export function arranged(grid, { find, order, metrics }) {
   const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value.toFixed(digits));
   if (find?.kind === grid.kind) {
-    const places = [...own].sort((a, b) => find.weights[b] - find.weights[a]);
-    return { places, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+    return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
   }
   if (order === "position") return { places: own, named: false, notes: null, told: "" };
   if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” says nothing here` };

@@ -12,5 +12,6 @@ frame.show(
     "heads",
     picture.draw,
     head=partial(frame.title_row, widths=(480, 440, 96)),
+    look=picture.at_the_best,
     compute=lambda page_data: cache.value_norms(page_data.request, page_data.view.device),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import order_label, orders
+from model.readings.head_pairs import Pair, strongest
 from viz import cache, state, theme
 from viz.heads import all_heads
 from viz.keep import cached_figure
@@ -41,7 +43,7 @@ def draw(shown: Shown) -> None:
             on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
             on_set=lambda name, value: state.change(**{name: value}),
             on_unfold=_unfold,
-            on_find=_find,
+            on_find=lambda kind, query, key: _find(page_data.request, kind, query, key),
         )
 
 
@@ -61,12 +63,30 @@ def _unfold() -> None:
     state.go_to("inside")
 
 
-def _find(kind: str | None, query: int, key: int) -> None:
-    """The heads that link two tokens; their kind of site is shown large."""
+def at_the_best(view: View, page_data: cache.PageData) -> View:
+    """The view at the head that links the two tokens best, where its link names two tokens and no head."""
+    if view.find is None or state.is_stated("layer", "head"):
+        return view
+    return dataclasses.replace(view, **_best(page_data.request, view, view.find))
+
+
+def _best(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
+    """The fields of the view that show the head which links two tokens best; none where there are no such tokens."""
+    kind, query, key = find
+    try:
+        layer, head = strongest(cache.analyse(request, view.device).whole, Pair(kind, query - 1, key - 1), view.merge)
+    except ValueError:
+        return {}
+    return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}
+
+
+def _find(request: Request, kind: str | None, query: int, key: int) -> None:
+    """The heads that link two tokens; the best of them is shown large."""
     if kind is None:
         state.change(find=None)
     else:
-        state.change(find=(kind, query, key), kind=kind)
+        find = (kind, query, key)
+        state.change(find=find, **_best(request, state.current(), find))
 
 
 def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:

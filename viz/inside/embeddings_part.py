@@ -15,7 +15,7 @@ from model.readings.neighbours import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, terms, texts
 from viz.values import MAX_WORD
 from viz.view import View
 
@@ -131,8 +131,10 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
     tokenizer = tokenizer_of(loaded, side)
     found = cache.neighbours(view.checkpoint, view.device, token, side)
     texts.write(
-        f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
-        f"<small>{html.escape(seen(loaded, token, side))}</small></h2>"
+        terms.first_space(
+            f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
+            f"<small>{html.escape(seen(loaded, token, side))}</small></h2>"
+        )
     )
     counts = total_counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):

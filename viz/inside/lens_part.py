@@ -12,7 +12,7 @@ from model.inference.request import Request
 from viz import cache, state, theme
 from viz.inside.lens_figure import lens_map
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, terms, texts
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -33,12 +33,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
     layers = layer_names(len(lens.log_probs))
     texts.note(
-        "Each column is a step; each row is what the decoder would say if it ended after that layer. Written: the layer’s "
-        "likeliest token, bold where it is the one that was emitted. Colour: how probable the layer finds the emitted "
-        "token, whatever is written. Click a cell to go to its step.",
-        "decoder",
-        "layer",
-        "token",
+        "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits of its "
+        "residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
+        "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
+        *("decoder", "layer", "logit", "residual stream", "token"),
     )
     says = _says(lens, tokenizer)
     figure = drawn(page_data.request, view.device, step, mode)
@@ -53,7 +51,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             alt=_alt(lens, trace, says),
         )
     controls.step_slider(view, trace.outputs.labels)
-    texts.write(table(lens, step, layers, tokenizer, f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"))
+    shown = table(lens, step, layers, tokenizer, f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}")
+    texts.write(terms.first_space(shown))
     texts.note(
         f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, page_data.loaded.config.tied_output)}"
     )

@@ -68,13 +68,15 @@ def show(
     compute: Callable[[cache.PageData], Any] = lambda page_data: None,
     has_progress: bool = False,
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
+    look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
     raise ValueError as they do; with `has_progress` it says itself how far it is. `steps_of` has the steps that the view
-    may look at. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the page.
+    may look at, and `look` what it looks at where its link leaves that open. Where the sentence or the checkpoint fails,
+    `without` draws what needs neither; else `draw` the page.
     """
     state.leave()
     view, faults = state.open_view(name)
@@ -96,7 +98,7 @@ def show(
         without(view, places)
         state.settle(view)
         return
-    view = page_data.view.within(len(steps_of(page_data.analysis).outputs))
+    view = look(page_data.view.within(len(steps_of(page_data.analysis).outputs)), page_data)
     draw(Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places))
     state.settle(view)
 

@@ -102,6 +102,16 @@ export function button(className, text, onClick) {
   return node;
 }
 
+// A term that tells its meaning, as `viz/shared/terms.py` makes it; `terms` are those of the payload.
+export function term(terms, name, text = name) {
+  const node = element("dfn", "lab-term", text);
+  node.tabIndex = 0;
+  node.dataset.tip = terms[name];
+  node.dataset.focus = `term ${name}`;
+  node.setAttribute("aria-description", terms[name]);
+  return node;
+}
+
 export function drawing(tag, attributes, text) {
   const node = document.createElementNS(SVG, tag);
   for (const name in attributes) node.setAttribute(name, attributes[name]);
@@ -119,6 +129,8 @@ export function nth(texts, at) {
   return `${text} (${number}${ending})`;
 }
 
+// "Point at" where there is a pointer, "Tap" where there are fingers alone.
+export const pointAt = () => (globalThis.matchMedia?.("(hover: none)").matches ? "Tap" : "Point at");
 export const percent = (p) => (p >= 0.9995 && p < 1 ? "> 0.999" : p < 0.0005 && p > 0 ? "< 0.001" : p.toFixed(3));
 export const minus = (text) => text.replaceAll("-", "−");
 export const signed = (v, plus = "") => `${v < 0 ? "−" : plus}${Math.abs(v).toFixed(2)}`;

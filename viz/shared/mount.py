@@ -10,9 +10,11 @@ from typing import Any
 import streamlit as st
 
 from viz import state, theme
+from viz.shared import terms
 
 Check = Callable[[Any], tuple[Any, ...] | None]  # the arguments of a handler; None for what a script cannot have meant
 Event = tuple[Check, Callable[..., None]]
+_TERMS = Path(__file__).with_name("terms.css")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 
@@ -30,14 +32,17 @@ def joined(script: Path, before: list[Path] | None = None) -> str:
 class Component:
     """A component whose script and style stand beside its module: `<name>.js`, `<name>.css` where there is one."""
 
-    def __init__(self, file: str, html: str = "", name: str | None = None) -> None:
-        """`name` is that of the module's file where none is given."""
+    def __init__(self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = ()) -> None:
+        """`name` is that of the module's file where none is given; `told` are the terms whose meanings its script tells, by
+        `term` of mount.js, which are added to its payload as `terms`."""
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
+        self.terms = terms.meanings(*told)
+        css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",
             html=html or None,
-            css=style.read_text(encoding="utf-8") if style.exists() else None,
+            css="".join(css) or None,
             js=joined(self.script),
         )
 
@@ -55,8 +60,9 @@ class Component:
         run. `default`: what the script would report where nothing has changed.
         """
         style = {**theme.PALETTES[state.theme_mode()].css_variables(), **data.get("style", {})}
+        added = {"terms": self.terms} if self.terms else {}
         reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
-        self._mount(key=key, data={**data, "style": style}, default=default, height=height, **reports)
+        self._mount(key=key, data={**data, **added, "style": style}, default=default, height=height, **reports)
 
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:

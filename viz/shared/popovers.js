@@ -1,13 +1,25 @@
 // What opens over the page is at the end of the document, far from the button that opened it: the keyboard is taken there
-// and back.
+// and back. What is told of a thing that is pointed at goes with a click, and the menu with what is scrolled.
 
-let watcher = null;
+import { watchTips } from "./tips_parts.js";
+
+const MAIN = '[data-testid="stMain"]';
+
+let watcher = null, tips = null, scrolling = null;
 
 export default function () {
   watcher?.disconnect();
+  tips?.end();
+  tips = watchTips();
+  scrolling?.abort();
+  scrolling = new AbortController();
+  const scrolled = () => document.documentElement.toggleAttribute("data-lab-scrolled", document.querySelector(MAIN)?.scrollTop > 8);
+  document.addEventListener("scroll", scrolled, { capture: true, passive: true, signal: scrolling.signal });
   const BODY = '[data-testid="stPopoverBody"]';
   let opener = null, open = document.querySelector(BODY);
   const look = () => {
+    tips.look();
+    document.querySelector('[data-testid="stExpandSidebarButton"]')?.setAttribute("aria-label", "Pages"); // as it is shown on a phone
     const now = document.querySelector(BODY);
     if (now === open) return;
     if (now) {
@@ -18,5 +30,5 @@ export default function () {
   };
   watcher = new MutationObserver(() => requestAnimationFrame(look));
   watcher.observe(document.body, { childList: true, subtree: true });
-  return () => watcher?.disconnect();
+  return () => { watcher?.disconnect(); tips?.end(); scrolling?.abort(); };
 }

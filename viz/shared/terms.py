@@ -70,6 +70,16 @@ def marked(text: str, *names: str) -> str:
     return "".join([*parts, html.escape(text[end:])])
 
 
+def first_space(markup: str) -> str:
+    """Our own markup in which the first token with a space before it tells what its dot is."""
+    return re.sub(r'(<span class="lab-mono[^"]*">)·', lambda match: match[1] + term("·"), markup, count=1)
+
+
+def meanings(*names: str) -> dict[str, str]:
+    """What some terms mean, for a component's script. Raises KeyError for one that is not in the glossary."""
+    return {name: GLOSSARY[name] for name in names}
+
+
 def listed() -> str:
     """All terms with their meanings, as markup."""
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(meaning)}</dd>" for name, meaning in GLOSSARY.items())

@@ -146,11 +146,11 @@ def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
         note(" ".join([*told, *more, *meant]))
 
 
-def verdict(analysis: Analysis) -> None:
-    """What the edits did, in one large line."""
+def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
+    """What the edits did, in one large line; `unedited` where there are none."""
     base = analysis.baseline
     if base is None:
-        said = "Nothing is edited"
+        said = unedited
     elif analysis.request.mode == "given":
         before, after = (format.decimal(a.trace.token_log_probs.sum()) for a in (base, analysis))
         said = f"Summed log-probability {before} → {after}"

@@ -83,7 +83,8 @@ function open(state) {
   state.leave = button("leave", "End tour", () => end(state));
   state.previous = button("previous", "Back", () => go(state, state.at - 1));
   state.next = button("next", "", () => go(state, state.at + 1));
-  row.append(state.number, state.leave, state.previous, state.next);
+  state.lesson = button("lesson", "First lesson", () => { end(state); state.setTriggerValue("lesson", true); });
+  row.append(state.number, state.leave, state.previous, state.next, state.lesson);
   state.card.append(words, row);
   state.pressed = (event) => {
     if (!state.card.contains(document.activeElement) || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -108,9 +109,11 @@ function go(state, at) {
   state.previous.hidden = at === 0;
   state.leave.hidden = last;
   state.next.textContent = last ? "Done" : "Next";
+  state.next.classList.toggle("next", !last); // at the end the way on is the lesson
+  state.lesson.hidden = !last;
   const node = target(stop), box = node?.getBoundingClientRect();
   if (box && (box.top < 0 || box.bottom > innerHeight)) node.scrollIntoView({ block: "center" });
-  state.next.focus({ preventScroll: true });
+  (last ? state.lesson : state.next).focus({ preventScroll: true });
 }
 
 function arrange(state, node) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from viz import pages, state
@@ -49,11 +50,13 @@ _TOUR = mount.Component(__file__, '<div class="tour"></div>')
 _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
 
 
-def tour(key: str = "tour") -> None:
-    """Mounts the button that begins the tour, on whatever page; it leads to the first one."""
+def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
+    """Mounts the button that begins the tour, on whatever page; it leads to the first one. `on_lesson` is called, before the
+    next run, where the first lesson is chosen at its end."""
     first, here = pages.PAGES[0].name, state.page()
     data = {"stops": [asdict(stop) for stop in STOPS], "here": here == first}
-    _TOUR.mount(key, data, {"go": (mount.pressed, lambda: None if here == first else state.go_to(first))})
+    go = (mount.pressed, lambda: None if here == first else state.go_to(first))
+    _TOUR.mount(key, data, {"go": go, "lesson": (mount.pressed, on_lesson)})
 
 
 def invitation(key: str = "tour_invitation") -> None:

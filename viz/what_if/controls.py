@@ -46,7 +46,9 @@ def matrix_picks(view: View) -> None:
             **state.bind("scope", "scope", shown),
         )
     texts.note(
-        "Rows ask, columns answer. Click a cell to block it, a token to block its row or column, a head to switch it off."
+        "Colour is attention weight; rows ask, columns answer. Click a cell to block it, a token to block its row or "
+        "column, a head to switch it off.",
+        "attention weight",
     )
 
 
@@ -64,7 +66,8 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
     ranked = sorted(effects, key=lambda e: -abs(e.change))
     texts.write('<h3 class="lab-label">Largest changes</h3>')
     texts.note(
-        "Each head switched off alone: by how many nats the log-probability of the baseline’s translation changes.",
+        "Ablation of each head alone: by how many nats the log-probability of the baseline’s translation changes.",
+        "ablation",
         "head",
         "nats",
         "log-probability",

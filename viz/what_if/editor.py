@@ -10,8 +10,9 @@ import streamlit as st
 from model.edits import forms, switches
 from model.edits.kinds import KINDS, EditError, Place
 from viz import state
-from viz.shared import edit_list, texts
+from viz.shared import controls, edit_list, texts
 from viz.view import View
+from viz.what_if import texts as what_if_texts
 from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
@@ -25,11 +26,17 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
     """Every edit in words with a way to take it back; undo, redo, clear; and the editor. `aside` holds the codes of those
     that cannot be made here."""
     parts = view.intervention.parts(analysis.labels)
+    base = analysis.baseline or analysis
+    branched = what_if_texts.branched(base, loaded.target_tokenizer)
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(key="chips", horizontal=True, vertical_alignment="center", gap="small"):
             texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
-            if not parts and not view.pad:
+            if not parts and not view.pad and not branched:
                 texts.label("None yet: click a cell, a token or a head below, or try a question.")
+            if branched:
+                rest = {"branches": tuple(each for each in view.branches if each != base.branch), "path": ()}
+                label = controls.plain_label(f"{branched[:1].upper()}{branched[1:]} ×")
+                st.button(label, key="branch chip", help="Take this branch back", on_click=state.change, kwargs=rest)
             edit_list.chips(parts, aside)
             if view.pad:
                 pads = f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source ×"

@@ -84,9 +84,14 @@ def _what_happens(shown: Shown) -> None:
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
     what_if_controls.mode_picks(view)
     base = analysis.baseline or analysis
-    texts.verdict(analysis)
+    branched = what_if_texts.branched(base, loaded.target_tokenizer)
+    texts.verdict(
+        analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
+    )
     texts.turned(analysis, loaded.target_tokenizer)
     texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
+    if branched and analysis.baseline:
+        texts.note(f"The baseline is {branched}.", "baseline")
     if analysis.baseline is None:
         what_if_texts.translation(base.translation, loaded.languages[1])
     else:
@@ -111,7 +116,8 @@ def _leaks(view: View, request: Request) -> None:
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
         texts.note(
             "Changes each token that the decoder reads, then what stands in the padding, and watches every residual stream: "
-            "nothing before a changed token may move, and padding may move no real token."
+            "nothing before a changed token may move, and padding may move no real token.",
+            "residual stream",
         )
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return

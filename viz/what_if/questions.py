@@ -41,11 +41,10 @@ def answer(view: View) -> None:
     """The question that was asked last and its measured answer; its other sentence, the visitor's own, and the way back."""
     from model.experiments.ready import EXPERIMENTS
 
-    known = next((known for known in EXPERIMENTS if known.name == view.experiment), None)
+    known, own = next((known for known in EXPERIMENTS if known.name == view.experiment), None), _own(view)
     if view.experiment is not None:
         found = cache.experiment(view.experiment, _asked(view), view.device)
-        what_if_texts.measured(known.question, found.text)
-    own = _own(view)
+        what_if_texts.measured(known.question, found.text, swapped(view, own))
     with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
         if known is not None and found.also is not None:
             there = found.also if found.also.source != view.source else found.request
@@ -53,10 +52,20 @@ def answer(view: View) -> None:
             st.button(label, key="also", type="tertiary", on_click=_show, args=(there, known.name))
         if own is None:
             return
-        if known is not None:
+        if known is not None and own.source != view.source:
             label = controls.plain_label(f"Ask it of your sentence, “{_short(own)}”")
             st.button(label, key="ask own", type="tertiary", on_click=_run, args=(known, own, None))
-        st.button("Back to your sentence", key="back to own", on_click=_back, args=(own,))
+        yours = "sentence" if own.source != view.source else "checkpoint"
+        st.button(f"Back to your {yours}", key="back to own", on_click=_back, args=(own,))
+
+
+def swapped(view: View, own: View | None) -> str:
+    """What a question has put in the place of the visitor's own checkpoint and sentence, in one line; or empty."""
+    if own is None:
+        return ""
+    uses = [f"the checkpoint {view.checkpoint}"] * (view.checkpoint != own.checkpoint)
+    uses += [f"the sentence “{_short(view)}”"] * (view.source != own.source)
+    return f"This question uses {' and '.join(uses)}; {'yours come' if len(uses) > 1 else 'yours comes'} back afterwards."
 
 
 def _run(known: Experiment, view: View, sentence: str | None) -> None:
@@ -81,9 +90,12 @@ def _show(request: Request, name: str, whose: View | None = None) -> None:
 
 
 def _own(view: View) -> View | None:
-    """The visitor's own view, where a question has put another sentence in the place of its own."""
+    """The visitor's own view, where a question has put another sentence or checkpoint in the place of its own."""
     own, sentence = state.kept(OWN) or (None, None)
-    return own if own is not None and view.source == sentence != own.source else None
+    if own is None or view.source != sentence:
+        return None
+    elsewhere = view.experiment is not None and view.checkpoint != own.checkpoint
+    return own if view.source != own.source or elsewhere else None
 
 
 def _is_own(view: View) -> bool:

@@ -2,9 +2,10 @@
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
 import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
+import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
 import { readable } from "./switchboard_parts.js";
 
-const CELL = 18, LEAST = 9, TOP = 48;
+const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
@@ -18,14 +19,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function matrix() {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = element("section", "matrix"), n = keys.length, m = queries.length;
-    const long = Math.max(...queries.map((q) => q.length)), LEFT = long > 10 ? 96 : 62;
     box.setAttribute("aria-label", "Who may see whom");
-    const size = Math.max(LEAST, Math.min(CELL, Math.floor((data.width - LEFT - 14) / n)));
-    const scroll = element("div", "scroll"), canvas = element("canvas");
-    const width = LEFT + n * size + 36, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
+    const names = { queries: queries.map((text) => cut(text, 16)), keys: keys.map((text) => cut(text, 12)) }, sans = getComputedStyle(root).fontFamily;
+    const measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
+    const layout = mapLayout({ width: data.width, least: LEAST, most: CELL, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
+    const { left: LEFT, top: TOP, size } = layout, scroll = element("div", "scroll"), canvas = element("canvas");
+    const width = LEFT + n * size + layout.right, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
     Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0 });
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
+    Object.assign(canvas.dataset, { left: LEFT, top: TOP, size });
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
     canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row.`);
@@ -38,29 +41,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`).trim();
 
     function draw() {
-      const x = canvas.getContext("2d"), sans = getComputedStyle(root).fontFamily;
+      const x = canvas.getContext("2d");
       x.setTransform(ratio, 0, 0, ratio, 0, 0);
       x.clearRect(0, 0, width, height);
       for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) cell(x, i, j);
-      x.textBaseline = "middle";
-      for (let i = 0; i < m; i++) {
-        const strong = blocked[i].some(Boolean) || hover?.[0] === i;
-        x.font = `${strong ? "650 " : ""}${Math.min(12, size + 1)}px ${sans}`;
-        x.fillStyle = colour(strong ? "ink" : "ink2");
-        x.textAlign = "right";
-        x.fillText(cut(queries[i], long > 10 ? 16 : 10), LEFT - 6, TOP + (i + 0.5) * size, LEFT - 8);
-      }
-      for (let j = 0; j < n; j++) {
-        const strong = blocked.some((row) => row[j]) || hover?.[1] === j;
-        x.save();
-        x.translate(LEFT + (j + 0.5) * size, TOP - 5);
-        x.rotate(-Math.PI / 3);
-        x.font = `${strong ? "650 " : ""}${Math.min(12, size + 1)}px ${sans}`;
-        x.fillStyle = colour(strong ? "ink" : "ink2");
-        x.textAlign = "left";
-        x.fillText(cut(keys[j], 8), 0, 0);
-        x.restore();
-      }
+      const every = (count, some) => Array.from({ length: count }, (_, at) => at).filter(some);
+      const strong = { rows: every(m, (i) => blocked[i].some(Boolean)), columns: every(n, (j) => blocked.some((row) => row[j])) };
+      const [row, column] = hover || [];
+      if (row != null) strong.rows = [row, ...strong.rows.filter((i) => i !== row)];
+      if (column != null) strong.columns = [column, ...strong.columns.filter((j) => j !== column)];
+      drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
       const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.inference.decisions import turned
 from model.inference.predictions import kl_divergence, moves
-from viz.shared import texts
+from viz.shared import terms, texts
 
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
@@ -24,9 +24,17 @@ def translation(text: str, language: str) -> None:
     texts.write(f'<p class="lab-translation" lang="{texts.language_code(language)}">{html.escape(text) or texts.EMPTY}</p>')
 
 
-def measured(question: str, found: str) -> None:
-    """A question and the answer that was measured."""
-    texts.write(f'<div class="lab-answer" role="status"><b>{html.escape(question)}</b> {html.escape(found)}</div>')
+def branched(base: Analysis, tokenizer: Tokenizer) -> str:
+    """Where the baseline goes on from another token than its own: `branched at step 11: elle`; empty where it does not."""
+    if base.branch is None:
+        return ""
+    return f"branched at step {len(base.branch)}: {tokenizer.piece(base.branch[-1]).removeprefix('·') or '·'}"
+
+
+def measured(question: str, found: str, swapped: str = "") -> None:
+    """A question and the answer that was measured; first a line that says what was put in the place of the visitor's own."""
+    line = f'<p class="lab-note">{html.escape(swapped)}</p>' if swapped else ""
+    texts.write(f'<div class="lab-answer" role="status">{line}<b>{html.escape(question)}</b> {html.escape(found)}</div>')
 
 
 def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
@@ -57,7 +65,7 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
     meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this token"
     texts.write(
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
-        f'<div class="lab-moves">{"".join(columns)}</div>'
+        + terms.first_space(f'<div class="lab-moves">{"".join(columns)}</div>')
     )
     for each in turned(before[None], after[None]):
         texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")

@@ -157,7 +157,9 @@ def test_peeking_reads_the_answer_off_its_own_input(peers, name):
     sides = [(lab, target) for target in (wrong, own.translation) for lab in (peeker, masked)]
     means = [analyse(lab, dataclasses.replace(ASKED, target=target)).trace.probabilities.mean() for lab, target in sides]
     alone = analyse(peeker, dataclasses.replace(answer.request, target=None))
-    assert f"Given “{wrong}”, which says something else, it finds the tokens " in answer.text
+    cheats = means[0] > max(means[1], ready.AS_LIKELY * means[2])
+    assert answer.text.startswith(f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, ")
+    assert ("off its own input" in answer.text) is bool(cheats)
     assert re.findall(r"\d+%", answer.text.replace(wrong, "")) == [f"{mean:.0%}" for mean in means]
     assert f"On its own it writes: “{alone.translation[:120]}”." in answer.text
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
 
+from model.inference.decisions import NEAR
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import orders
 from model.trace import KINDS, Site
 from viz import cache
+from viz.view import View
 
 SENTENCE = "The dog sleeps under the table."
 
@@ -54,6 +56,24 @@ def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
     page.at.selectbox(key="order").set_value("position")
     assert "order" not in page.run().link
     assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
+
+
+def test_two_tokens_open_the_head_that_links_them_best_until_another_is_chosen():
+    analysis, _ = analysed()
+    weights = np.stack([analysis.trace.patterns[site][:, 2, 1] for site in analysis.trace.sites("cross")])  # [layers, H]
+    layer, head = np.unravel_index(weights.argmax(), weights.shape)
+    page = heads(find="cross_3_2", sites="all")
+    chosen, best = page.all_heads["chosen"], (int(layer) + 1, int(head) + 1)
+    assert (chosen["kind"], (chosen["layer"], chosen["head"])) == ("cross", best)
+    assert (page.link["layer"], page.link["head"]) == tuple(map(str, best)) and "sites" not in page.link
+    found = page.all_heads["find"]
+    ordered = [found["weights"][n] for n in found["order"]]
+    assert ordered == sorted(ordered, reverse=True)
+    assert found["near"] == sum(ordered[0] < NEAR * weight for weight in ordered[1:])
+    for own in (View.layer, View.head), (best[0] % 4 + 1, best[1]):  # the link names even the first head, at its default
+        page = heads(find="cross_3_2", kind="cross", layer=str(own[0]), head=str(own[1]))
+        assert (page.all_heads["chosen"]["layer"], page.all_heads["chosen"]["head"]) == own
+        assert (page.run().link["layer"], page.link["head"]) == tuple(map(str, own))
 
 
 def test_two_tokens_stand_in_the_link_until_the_sentence_is_another():

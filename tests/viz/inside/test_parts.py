@@ -17,6 +17,7 @@ from model.trace import KINDS, Site
 from viz import cache
 
 SENTENCE = "The dog sleeps under the table."
+TERM = re.compile(r"<dfn [^>]*>([^<]*)</dfn>")
 
 
 def inside(part: str, **link: str) -> Lab:
@@ -141,7 +142,7 @@ def test_the_lens_follows_the_edits(link):
 
 
 def chosen(page: Lab) -> str:
-    (found,) = re.findall(r'lab-chosen">(.*?)</span>', " ".join(page.html))
+    (found,) = re.findall(r'lab-chosen">(.*?)</span>', TERM.sub(r"\1", " ".join(page.html)))
     return html.unescape(found)
 
 
@@ -206,7 +207,8 @@ def test_two_tables_have_a_list_each(home, tokenizer, counted):
         (folder / "counts.json").unlink()
     page = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.", near="fox")
     assert not page.faults and "a table for each language" in plain(page)
-    names = [html.unescape(name) for name in re.findall(r'lab-chosen">(.*?)</span>', " ".join(page.html))]
+    shown = TERM.sub(r"\1", " ".join(page.html))
+    names = [html.unescape(name) for name in re.findall(r'lab-chosen">(.*?)</span>', shown)]
     assert names == ["·fox", "·fox"] and len(page.charts) == 2
     assert ("so none is left out" in plain(page)) is not counted
     one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")

@@ -30,7 +30,7 @@ const grid = { kind: "encoder", places: [[1, 1], [1, 2], [2, 1]], queries: ["a",
 const metrics = [{ name: "near", label: "Near" }, { name: "far", label: "Far" }];
 
 test("heads that link two tokens stand before each other by their weight, with names and numbers", () => {
-  const find = { kind: "encoder", query: 1, key: 1, weights: [0.2, 0.2, 0.9] };
+  const find = { kind: "encoder", query: 1, key: 1, weights: [0.2, 0.2, 0.9], order: [2, 0, 1] };
   assert.deepEqual(arranged(grid, { find, order: "near", metrics }), { places: [2, 0, 1], named: true, notes: ["0.20", "0.20", "0.90"], told: "a (2nd) on d, most first" });
   assert.deepEqual(arranged(grid, { find: { ...find, kind: "cross" }, order: "position", metrics }).places, [0, 1, 2]);
 });

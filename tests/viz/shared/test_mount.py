@@ -9,6 +9,7 @@ import streamlit as st
 
 from viz import state, theme
 from viz.shared import mount
+from viz.shared.terms import GLOSSARY
 
 
 @pytest.fixture
@@ -49,6 +50,16 @@ def test_a_component_is_found_mounted_in_the_themes_colours_and_heard(folder, mo
         told["the bell", "ring"] = value
         given["on_ring_change"]()
     assert heard == [2, 3]
+
+
+def test_a_component_tells_what_its_terms_mean(folder, monkeypatch):
+    made, given = {}, {}
+    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files) or given.update)
+    mount.Component(str(folder / "bell.py"), told=("head", "·")).mount("the bell", {"n": 3})
+    assert given["data"]["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and given["data"]["n"] == 3
+    assert ".lab-term" in made["css"] and made["css"].endswith(".bell {}\n")
+    with pytest.raises(KeyError, match="flux"):
+        mount.Component(str(folder / "bell.py"), told=("flux",))
 
 
 def test_a_component_without_a_script_is_refused(folder):

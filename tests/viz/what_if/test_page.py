@@ -1,4 +1,4 @@
-"""What if without a browser: edits in words, both translations, the ranking, the leak test, the ready experiments."""
+"""What if without a browser: edits in words, both translations, the ranking, the way to the other page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tiny
 from edit_helpers import ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
-from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
@@ -235,73 +234,6 @@ def test_the_edits_are_undone_redone_and_cleared():
     assert set(lab.click("clear").link) <= {"text", "kind", "layer", "head"}
     assert lab.at.button(key="clear").disabled
     assert set(lab.click("undo").edits) == set(codes)
-
-
-def leaks(lab: Lab) -> list[str]:
-    return [text for kind in ("lab-note", "lab-note warn") for text in lab.sentences(kind) if "eak: " in text]
-
-
-def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_off():
-    lab = what_if(edits="causal-off")
-    assert leaks(lab) == []
-    lab.switch("leak test", True)
-    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
-    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
-    assert len(leaks(lab)) == 2
-    layer, j, i = min(report.leaks)
-    assert f"Leak: {len(report.leaks)} times" in warned
-    assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
-    assert f"at decoder layer {layer + 1}" in warned
-    (table,) = [text for text in lab.html if "<table>" in text]
-    assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
-    lab.click("edit causal-off")
-    assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
-    assert not any('class="bad"' in text for text in lab.html)
-    assert lab.link == {"text": SENTENCE}
-
-
-def test_the_leak_test_tells_what_padding_moves():
-    lab = what_if(edits="padding-off").switch("leak test", True)
-    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
-    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
-    stack, layer, _ = report.padding_leaks[0]
-    places = len({(name, i) for name, _, i in report.padding_leaks})
-    assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
-
-
-def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
-    lab = what_if().click("try padding")
-    (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
-    expected = cache.experiment("padding", Request(known.sentence), "auto").text
-    assert lab.sentences("lab-answer") == [f"{known.question} {expected}"]
-    shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
-    assert lab.link == {"text": known.sentence, "try": "padding", **shown}
-    there = what_if(**lab.link)
-    assert there.sentences("lab-answer") == lab.sentences("lab-answer")
-    assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
-    lab.click("edit padding-off")
-    assert lab.sentences("lab-answer") == []
-    assert lab.link == {"text": known.sentence, "pad": str(PADS), "mode": "again"}
-    assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
-
-
-def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
-    lab = what_if(edits="off_cross.3.5", pad="2")
-    made = lab.link
-    for name in ("padding", "scaling"):  # the second is not asked of what the first has left
-        (known,) = [e for e in EXPERIMENTS if e.name == name]
-        lab.click(f"try {name}")
-        assert lab.box == known.sentence
-        assert cache.experiment(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
-    asked = lab.link
-    assert lab.click("back to own").link == made
-    assert "back to own" not in lab.buttons
-    assert lab.click("undo").link == asked
-    lab.click("ask own")
-    (said,) = lab.sentences("lab-answer")
-    assert cache.experiment("scaling", Request(SENTENCE, pad=2), "auto").text in said
-    assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
-    assert lab.click("try align").click("back to own").link == made
 
 
 def test_edits_hold_on_the_other_page_and_come_back_from_it():

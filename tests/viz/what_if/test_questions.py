@@ -1,0 +1,124 @@
+"""What if: the ready experiments, the leak test, and what the baseline is."""
+
+from __future__ import annotations
+
+import numpy as np
+import tiny
+from viz_helpers import WHAT_IF, Lab, unescaped
+
+from model.experiments.ready import EXPERIMENTS, PADS
+from model.inference.request import Request
+from viz import cache
+
+SENTENCE = "The dog bites the man."
+
+
+def what_if(**link: str) -> Lab:
+    return Lab(WHAT_IF, **({"text": SENTENCE} | link))
+
+
+def leaks(lab: Lab) -> list[str]:
+    return [text for kind in ("lab-note", "lab-note warn") for text in lab.sentences(kind) if "eak: " in text]
+
+
+def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_off():
+    lab = what_if(edits="causal-off")
+    assert leaks(lab) == []
+    lab.switch("leak test", True)
+    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
+    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
+    assert len(leaks(lab)) == 2
+    layer, j, i = min(report.leaks)
+    assert f"Leak: {len(report.leaks)} times" in warned
+    assert f"“{report.labels[j]}” (position {j + 1}) moves “{report.labels[i]}” (position {i + 1})" in warned
+    assert f"at decoder layer {layer + 1}" in warned
+    (table,) = [text for text in lab.html if "<table>" in text]
+    assert table.count('class="bad"') == len({(j, i) for _, j, i in report.leaks})
+    lab.click("edit causal-off")
+    assert [text[:8] for text in leaks(lab)] == ["No leak:", "No leak:"]
+    assert not any('class="bad"' in text for text in lab.html)
+    assert lab.link == {"text": SENTENCE}
+
+
+def test_the_leak_test_tells_what_padding_moves():
+    lab = what_if(edits="padding-off").switch("leak test", True)
+    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
+    (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
+    stack, layer, _ = report.padding_leaks[0]
+    places = len({(name, i) for name, _, i in report.padding_leaks})
+    assert f"padding moves {places} real positions, first at {stack} layer {layer + 1}" in warned
+
+
+def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
+    lab = what_if().click("try padding")
+    (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
+    expected = cache.experiment("padding", Request(known.sentence), "auto").text
+    said = f"This question uses the sentence “{known.sentence}”; yours comes back afterwards."
+    assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
+    shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
+    assert lab.link == {"text": known.sentence, "try": "padding", **shown}
+    there = what_if(**lab.link)
+    assert there.sentences("lab-answer") == [f"{known.question} {expected}"]
+    assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
+    lab.click("edit padding-off")
+    assert lab.sentences("lab-answer") == []
+    assert lab.link == {"text": known.sentence, "pad": str(PADS), "mode": "again"}
+    assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
+
+
+def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
+    lab = what_if(edits="off_cross.3.5", pad="2")
+    made = lab.link
+    for name in ("padding", "scaling"):  # the second is not asked of what the first has left
+        (known,) = [e for e in EXPERIMENTS if e.name == name]
+        lab.click(f"try {name}")
+        assert lab.box == known.sentence
+        assert cache.experiment(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
+    asked = lab.link
+    assert lab.click("back to own").link == made
+    assert "back to own" not in lab.buttons
+    assert lab.click("undo").link == asked
+    lab.click("ask own")
+    (said,) = lab.sentences("lab-answer")
+    assert cache.experiment("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
+    assert lab.click("try align").click("back to own").link == made
+
+
+def test_a_branch_is_the_baseline_and_says_so():
+    tokenizer, own = cache.checkpoint("en-fr", "auto").target_tokenizer, cache.analyse(Request(SENTENCE), "auto")
+    other = int(np.argsort(own.trace.log_probs[1])[-2])  # the second choice at the second step
+    branch = (own.trace.outputs.ids[0], other)
+    said = f"ranched at step 2: {tokenizer.piece(other).removeprefix('·')}"
+    lab = what_if(branch="-".join(map(str, branch)))
+    assert lab.sentences("lab-verdict") == [f"B{said}; nothing else is edited"]
+    assert not any("None yet" in text for text in lab.html)
+    assert unescaped(lab.at.button(key="branch chip").label) == f"B{said} ×"
+    assert lab.sentences("lab-translation") == [cache.analyse(Request(SENTENCE, branches=(branch,)), "auto").translation]
+    edited = what_if(branch=lab.link["branch"], edits="off_cross.3")
+    assert f"The baseline is b{said}." in edited.sentences("lab-note")
+    edited.click("branch chip")
+    assert "branch" not in edited.link and set(edited.edits) == {"off_cross.3"}
+    assert lab.click("branch chip").sentences("lab-verdict") == ["Nothing is edited"]
+    assert "branch chip" not in lab.buttons and lab.click("undo").sentences("lab-verdict") == [
+        f"B{said}; nothing else is edited"
+    ]
+
+
+def test_what_a_question_puts_in_the_place_of_the_visitors_own_is_said_first_and_comes_back():
+    lab = what_if(edits="off_cross.3.5")
+    made, sentence = lab.link, next(e.sentence for e in EXPERIMENTS if e.name == "peek")
+    lab.click("try peek")
+    said = f"This question uses the checkpoint en-fr-peek and the sentence “{sentence}”; yours come back afterwards."
+    (answer,) = lab.sentences("lab-answer")
+    assert answer.startswith(f"{said}Does a peeking decoder cheat? Yes: told that “")
+    assert (
+        lab.link["checkpoint"] == "en-fr-peek"
+        and unescaped(lab.at.button(key="back to own").label) == "Back to your sentence"
+    )
+    lab.click("ask own")
+    said = "This question uses the checkpoint en-fr-peek; yours comes back afterwards."
+    assert lab.box == SENTENCE and lab.sentences("lab-answer")[0].startswith(said)
+    assert "ask own" not in lab.buttons
+    assert lab.click("back to own").link == made
+    assert not what_if(**{"try": "peek"}).sentences("lab-answer")[0].startswith("This")  # nothing was put anywhere
