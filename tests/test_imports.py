@@ -22,7 +22,7 @@ ROWS = (
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if"),
     ("viz.shared",),
     ("viz.state", "viz.cache"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
+    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts"),
     ("viz.view",),
     ("viz.fields",),
     ("viz.values",),
