@@ -17,6 +17,7 @@ from typing import Any, Literal
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
+MAX_CHARACTERS = 20_000  # of a text, before it is split or tokenised: both may take time that grows with its square
 
 
 @dataclass(frozen=True)

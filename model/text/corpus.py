@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import torch
 from torch import Tensor
 
-from model.config import END, MAX_TOKENS, PAD
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from model.text.tokenizer import Tokenizer
+
+MAX_LINE = 1_000_000  # bytes
+PLAIN = "save the file as plain text, with line ends as Unix or Windows have them."
 
 
 class DataError(ValueError):
@@ -34,6 +38,10 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
     try:
         for number, raw in enumerate(_lines(path), 1):
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            if "\0" in line:
+                raise DataError(f"{path}, line {number}: a NUL byte is in it; {PLAIN}")
+            if "\r" in line.rstrip("\r\n"):
+                raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
             if not line.strip():
                 blank = blank or number
                 continue
@@ -67,11 +75,21 @@ def _lines(path: Path) -> Iterator[bytes]:
             if not texts:
                 raise DataError(f"{path}: no .txt or .tsv file in the archive; expected one with the pairs.")
             with archive.open(texts[0]) as raw:
-                yield from raw
+                yield from _bounded(path, raw)
     else:
         opener = gzip.open if path.suffix == ".gz" else open
         with opener(path, "rb") as raw:
-            yield from raw
+            yield from _bounded(path, raw)
+
+
+def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
+    """The lines, none of them longer than a pair can be: what is packed may unpack to more than the memory holds."""
+    number = 0
+    while line := raw.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes without a line end; {PLAIN}")
+        yield line
 
 
 def file_hash(path: Path) -> str:
@@ -124,6 +142,8 @@ class Corpus:
 
     @classmethod
     def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
+        whole = len(pairs)
+        pairs = [pair for pair in pairs if max(map(len, pair)) <= MAX_CHARACTERS]  # no longer one has few enough tokens
         sources = source.encode_batch([s for s, _ in pairs])
         targets = target.encode_batch([t for _, t in pairs])
         both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
@@ -131,7 +151,7 @@ class Corpus:
         straight = [pairs[i][0].replace("’", "'") for i in kept]
         firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
         first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
-        return cls([both[i][0] for i in kept], [both[i][1] for i in kept], len(both) - len(kept), first)
+        return cls([both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first)
 
     def __len__(self) -> int:
         return len(self.sources)

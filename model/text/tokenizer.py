@@ -20,7 +20,7 @@ from pathlib import Path
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from model.config import CONTROL_TOKENS, END, PAD, START
+from model.config import CONTROL_TOKENS, END, MAX_CHARACTERS, PAD, START
 
 # What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
@@ -81,7 +81,7 @@ class Tokenizer:
             initial_alphabet=sorted(_byte_of()),
             show_progress=False,
         )
-        backend.train_from_iterator(texts, trainer)
+        backend.train_from_iterator((text for text in texts if len(text) <= MAX_CHARACTERS), trainer)
         return cls(backend)
 
     @classmethod
@@ -101,7 +101,9 @@ class Tokenizer:
         return self._backend.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the text alone, without `<s>` and `</s>`."""
+        """Ids of the text alone, without `<s>` and `</s>`; ValueError beyond `MAX_CHARACTERS`, which no model could read."""
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
         ids: list[int] = []
         for piece, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
             plain = self._model_ids(piece)
