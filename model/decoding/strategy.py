@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from model.network.transformer import Transformer
 
 LENGTH_PENALTY = 1.0  # alpha; chosen on the shipped checkpoint's dev sentences
+MAX_WIDTH = 64  # of a beam: memory and time grow with it
 MAX_ALPHA = 5
 MAX_SEED = 999_999
 Found = list[Tree]
@@ -71,8 +72,8 @@ class Decoding:
             raise RequestError(f"The seed is {self.seed}; expected a whole number from 0 to {MAX_SEED}.")
         if not 1 <= self.limit <= MAX_TOKENS:
             raise RequestError(f"The limit is {self.limit} target tokens; expected 1 to {MAX_TOKENS}.")
-        if self.width < 1:
-            raise RequestError(f"The beam's width is {self.width}; expected at least 1.")
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise RequestError(f"The beam's width is {self.width}; expected 1 to {MAX_WIDTH}.")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 

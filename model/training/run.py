@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +134,15 @@ class Run:
         """Trains to the end, or for `max_minutes`; True where the end was reached. The state is saved either way.
 
         Where the time is up before the first validation, the weights are kept as they are, so that there is a checkpoint.
-        Raises TrainingError where the loss is no number, and where the disk is full.
+        Raises TrainingError where the loss is no number, where the disk is full, and where another run is in the folder.
         """
         keep_freed_memory()
-        meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
-        try:
-            return self._loop(meter, max_minutes)
-        finally:
-            meter.close()
+        with self.files.alone() if self.group.first else nullcontext():
+            meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
+            try:
+                return self._loop(meter, max_minutes)
+            finally:
+                meter.close()
 
     def _loop(self, meter: Meter, max_minutes: float | None) -> bool:
         began = saved = time.monotonic()

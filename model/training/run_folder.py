@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from model import checkpoint as checkpoints
 from model.config import ModelConfig, TrainConfig
@@ -61,6 +64,20 @@ class RunFolder:
             raise TrainingError(f"{path} is a file; expected a folder for the run: give another --out.")
         path.mkdir(parents=True, exist_ok=True)
         self.path = path
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keeps other runs out while this one writes; TrainingError where another is at it. The lock ends with the process,
+        however it ends."""
+        lock = FileLock(self.path / "lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise TrainingError(f"another run is writing to {self.path}; wait for it, or give another --out.") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def check(self, settings: dict[str, Any]) -> None:
         """Raises TrainingError where the folder holds a run with other settings, or with data that have changed since."""
