@@ -108,9 +108,11 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
+    from viz.first_paint import with_stylesheet
+
     allowed = os.environ.get("ALLOWED_HOSTS", "")
     logging.getLogger("streamlit").setLevel(logging.WARNING)
-    app = st.App(ROOT / "app.py")
+    app = with_stylesheet(st.App(ROOT / "app.py"))
     config = uvicorn.Config(
         only_known(app if is_loopback(args.host) else same_origin(app), own_names(args.host, allowed)),
         host=args.host,
