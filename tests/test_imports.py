@@ -21,13 +21,8 @@ ROWS = (
     ("app", "viz.server"),
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.lessons"),
     ("viz.shared",),
-<<<<<<< HEAD
-    ("viz.state", "viz.cache"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts"),
-=======
     ("viz.state", "viz.cache", "viz.first_paint"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
->>>>>>> main
+    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts"),
     ("viz.view",),
     ("viz.fields",),
     ("viz.values",),

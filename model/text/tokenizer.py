@@ -113,24 +113,13 @@ class Tokenizer:
         return self._backend.get_vocab_size()
 
     def encode(self, text: str) -> list[int]:
-<<<<<<< HEAD
         """Ids of the text alone, without `<s>` and `</s>`; ValueError beyond `MAX_CHARACTERS`, which no model could read."""
-        if len(text) > MAX_CHARACTERS:
-            raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
-        ids: list[int] = []
-        for piece, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
-            plain = self._model_ids(piece)
-            if ids and ids[-1] in self._elided:
-                spaced = self._model_ids(_SPACE + piece)
-                plain = spaced if len(spaced) <= len(plain) or piece.startswith(_SPACE) else plain
-            ids += plain
-        return ids
-=======
-        """Ids of the text alone, without `<s>` and `</s>`."""
         return [token for piece in self.cut(text) for token in piece.ids]
 
     def cut(self, text: str) -> list[Piece]:
-        """The parts of a text, normalised to NFC, that no token reaches across, each with its ids."""
+        """The parts of a text, normalised to NFC, that no token reaches across, each with its ids; errors as in `encode`."""
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError(f"a text has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}")
         found, elided = [], False
         for read, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
             piece = Piece(read, False, self._model_ids(read))
@@ -164,7 +153,6 @@ class Tokenizer:
     def byte_ids(self, read: str) -> tuple[int, ...]:
         """The tokens of single bytes that a piece begins with, before any merge."""
         return tuple(self._backend.token_to_id(char) for char in read)
->>>>>>> main
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]

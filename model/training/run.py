@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-<<<<<<< HEAD
 from contextlib import nullcontext
-=======
 from functools import cached_property
->>>>>>> main
 from pathlib import Path
 from typing import Any
 
