@@ -87,7 +87,8 @@ def find(name: str, home: Path | None = None) -> Path:
         return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
     if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
         return Path(name)
-    if name and not folders.is_name(name) and os.sep not in name and any(_is_folder(str(p / name)) for p in _homes(home)):
+    misnamed = os.sep not in name and not folders.is_name(name)
+    if misnamed and any(_is_folder(str(each / name)) for each in _homes(home)) and set(name) - {"."}:
         raise CheckpointError(f"A checkpoint cannot be called {shown(name)}: a name has {folders.NAME}. Rename the folder.")
     expected = f"one of {', '.join(known) or '(none found)'}, or the path of a folder"
     raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.")
@@ -202,7 +203,7 @@ def _check_numbers(model: Transformer, path: Path) -> None:
         if not tensor.isfinite().all():
             raise CheckpointError(
                 f"{path}: a first pass gives a number that is NaN or infinite ({what}); expected finite numbers. The "
-                "weights are too large to be computed with."
+                "weights cannot be computed with."
             )
 
 

@@ -87,7 +87,10 @@ def read_json(path: Path, most: int) -> Any:
 
 def parsed(raw: bytes) -> Any:
     """The value of a JSON text in UTF-8, whose numbers are finite and whose texts are valid Unicode; ValueError."""
-    text = raw.decode("utf-8")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"the byte 0x{raw[fault.start]:02x} at {fault.start:,} is no UTF-8") from None
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
@@ -98,7 +101,10 @@ def parsed(raw: bytes) -> Any:
     if level:
         raise ValueError(f"more than {MAX_DEPTH} lists or objects within one another")
     if _HALF_CHARACTER.search(text):
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # raises where half a character stands alone
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as fault:
+            raise ValueError(f"U+{ord(fault.object[fault.start]):04X} in it is half a character") from None
     return value
 
 
