@@ -1,11 +1,12 @@
 # make run   sets everything up and opens the lab
 # make check sets everything up and runs the linter and all tests but those in a browser
 # make test  the same, and the tests in a real Chromium
+# make fuzz  throws random texts, files and links at the lab, a minute of each kind; FUZZ="texts --minutes 10" chooses
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: run check test lint browser screenshots
+.PHONY: run check test lint browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
@@ -22,6 +23,9 @@ lint: $(VENV)/.dev
 
 browser: $(VENV)/.dev
 	sh tests/browser/install.sh $(VENV)/bin/python
+
+fuzz: $(VENV)/.dev
+	$(VENV)/bin/python -m tests.fuzz $(FUZZ)
 
 screenshots: browser
 	$(VENV)/bin/python -m tests.browser.screenshots docs

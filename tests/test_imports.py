@@ -22,7 +22,7 @@ ROWS = (
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.lessons"),
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
+    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts"),
     ("viz.view",),
     ("viz.fields",),
     ("viz.values",),
@@ -32,13 +32,17 @@ ROWS = (
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
     ("model.decoding", "model.checkpoint"),
-    ("model.network",),
+    ("model.checkpoint_files", "model.network"),
     ("model.edits", "model.text"),
     ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
+    ("model.limits",),
+    ("model.files",),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
     "model.arguments",
+    "model.files",
+    "model.limits",
     "model.folders",
     "model.config",
     "model.format",

@@ -41,6 +41,8 @@ MAX_CHECKPOINTS = 4
 @kept(MAX_CHECKPOINTS)
 def checkpoint(name: str, device: str) -> Checkpoint:
     """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
+    if name not in (known := checkpoint_names()):  # asked here, where it is used: what a browser sends may be anything
+        raise ValueError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
     import torch
 
     from model.inference.analyse import load
@@ -201,6 +203,8 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
+    if name not in checkpoint_names():
+        return
     try:
         found = sorted(file for home in homes() for file in (home / name).glob("*"))
         stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in found if (s := f.stat()))

@@ -2,6 +2,7 @@
 
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
+ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
@@ -21,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.arguments import Parser
+from viz.hosts import is_loopback, only_known, own_names, same_origin
 
 if TYPE_CHECKING:
     import uvicorn
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,27 +49,6 @@ def warm_up(server: uvicorn.Server) -> None:
         print(f"The lab is open, but: {fault}", file=sys.stderr)
     gc.collect()
     gc.freeze()
-
-
-def same_origin(app: ASGIApp) -> ASGIApp:
-    """Lets in a page that was served from the very address that it now asks, whatever name the visitors know it by.
-
-    Streamlit knows this machine by its addresses alone, and would turn away who types its name in a lecture hall.
-    """
-
-    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope.get("headers", ()))
-        origin = headers.get(b"origin", b"").partition(b"://")[2]
-        if origin and origin == headers.get(b"host"):
-            trusted = (b"origin", b"http://localhost")
-            scope = {**scope, "headers": [trusted if name == b"origin" else (name, v) for name, v in scope["headers"]]}
-        await app(scope, receive, send)
-
-    return checked
-
-
-def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def has_screen() -> bool:
@@ -130,10 +110,11 @@ def main() -> int:
 
     from viz.first_paint import with_stylesheet
 
+    allowed = os.environ.get("ALLOWED_HOSTS", "")
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     app = with_stylesheet(st.App(ROOT / "app.py"))
     config = uvicorn.Config(
-        app if is_loopback(args.host) else same_origin(app),
+        only_known(app if is_loopback(args.host) else same_origin(app), own_names(args.host, allowed)),
         host=args.host,
         port=args.port,
         ws="websockets-sansio",

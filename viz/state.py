@@ -274,6 +274,12 @@ def kept(name: str) -> Any:
     return st.session_state.get(name)
 
 
+def can_hold(field: str, value: Any) -> bool:
+    """True for a value that a field of the view may have."""
+    default = getattr(View, field)
+    return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
+
+
 def bind(
     key: str,
     field: str,
@@ -296,6 +302,11 @@ def bind(
         except ValueError as fault:
             complain(field, st.session_state[key], str(fault))
         else:
-            change(**{field: value}) if write is None else write(value)
+            if write is not None:
+                write(value)
+            elif can_hold(field, value):
+                change(**{field: value})
+            else:
+                change()  # no page of ours sends this
 
     return {"key": key, "on_change": store}

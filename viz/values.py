@@ -25,6 +25,17 @@ class Value:
 
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
+    free: bool = False  # any text, of whatever length outside a link
+
+    def holds(self, value: Any) -> bool:
+        """True for a value that a link would give back as it is: a browser may send anything in its place."""
+        if self.free:
+            return isinstance(value, str)
+        try:
+            again = self.read(self.write(value))
+        except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+            return False
+        return type(again) is type(value) and again == value
 
 
 class PartlyRead(ValueError):
@@ -137,7 +148,7 @@ def text(longest: int, expected: str) -> Value:
             raise ValueError(expected)
         return found
 
-    return Value(read)
+    return Value(read, free=True)
 
 
 def name(expected: str = "the name of a checkpoint") -> Value:

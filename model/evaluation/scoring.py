@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from sacrebleu.metrics import BLEU, CHRF
 
-from model.config import END, MAX_TOKENS
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.strategy import Decoding
 from model.network.transformer import Transformer
@@ -33,7 +33,7 @@ def translate(
     for a sentence does not depend on the others.
     """
     device = next(model.parameters()).device
-    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(sentences)]
+    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch([s[:MAX_CHARACTERS] for s in sentences])]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     found: dict[int, Hypothesis] = {}
     for start in range(0, len(order), batch_size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from model.config import MAX_CHARACTERS
 from model.decoding.strategy import Decoding, RequestError
 from model.edits.intervention import BASELINE, Intervention
 
@@ -46,6 +47,12 @@ class Request:
             raise RequestError(f"There are {len(self.other_sentences) + 1} sentences; expected at most {MAX_SENTENCES}.")
         if any(not branch for branch in self.branches):
             raise RequestError("A branch is empty; expected at least one token.")
+        sentences = (("sentence", text) for text in (self.source, *self.other_sentences))
+        for what, text in (*sentences, ("target", self.target or ""), ("prefix", self.prefix)):
+            if len(text) > MAX_CHARACTERS:
+                raise RequestError(
+                    f"The {what} has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}. Shorten it."
+                )
         for char in "".join((self.source, self.target or "", self.prefix, *self.other_sentences)):
             if "\ud800" <= char <= "\udfff":
                 raise RequestError(f"The text has U+{ord(char):04X} in it, which is no character; expected valid Unicode.")

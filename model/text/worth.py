@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from model.files import shown
+from model.limits import is_count
+
 ENOUGH = 100  # sentences: of fewer the share that came out badly is known too badly to be told in tenths
 
 
@@ -88,11 +91,10 @@ def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
     for name, rule in rules.items():
         numbers = [rule.get(key) if isinstance(rule, Mapping) else None for key in ("warned", "right")]
         numbers = [values.get("sentences"), values.get("bad"), *numbers]
-        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
-        if not whole or not 0 <= numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
-            raise ValueError(
-                f"'warnings': {name!r} has sentences, bad, warned, right = {numbers}; expected counts that fit one another"
-            )
+        whole = all(map(is_count, numbers))
+        if not whole or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
+            told = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
+            raise ValueError(f"'warnings': {told}; expected counts that fit one another")
         found[str(name)] = Worth(*numbers)
     return found
 
@@ -106,12 +108,12 @@ def read_signs(metrics: Mapping[str, Any]) -> Signs | None:
     rows, bar, beam = values["signs"], values.get("bar"), values.get("beam")
     whole = isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows)
     counts = tuple((row.get("sentences"), row.get("bad")) for row in rows) if whole else ()
-    fits = counts and all(type(n) is int for row in counts for n in row) and all(0 <= bad <= n for n, bad in counts)
+    fits = counts and all(is_count(n) for row in counts for n in row) and all(bad <= n for n, bad in counts)
     if not fits or tuple(map(sum, zip(*counts, strict=True))) != (values.get("sentences"), values.get("bad")):
         raise ValueError(
-            f"'warnings': 'signs' is {rows!r:.200}; expected the sentences and the bad ones of each number of signs, "
+            f"'warnings': 'signs' is {shown(rows)}; expected the sentences and the bad ones of each number of signs, "
             "which add up to all"
         )
     if type(bar) not in (int, float) or not (beam is None or type(beam) is int):
-        raise ValueError(f"'warnings' has bar, beam = {bar!r}, {beam!r}; expected two numbers, or no beam")
+        raise ValueError(f"'warnings' has bar, beam = {shown(bar)}, {shown(beam)}; expected two numbers, or no beam")
     return Signs(counts, float(bar), beam)

@@ -93,7 +93,7 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
         (["evaluate"], "the following arguments are required: --data"),
         (["evaluate", "--data", "x", "--limit", "many"], "argument --limit: invalid int value: 'many'"),
         (["evaluate", "--data", "x", "--limit", "0"], "--limit is 0; expected at least 1"),
-        (["evaluate", "--data", "x", "--beam", "0"], "The beam's width is 0; expected at least 1."),
+        (["evaluate", "--data", "x", "--beam", "0"], "The beam's width is 0; expected 1 to 64."),
         (["translate", "x", "--beam", "2", "--alpha", "nan"], "The length penalty's alpha is nan; expected 0 to 5."),
         (["train", "--data", "x"], "the following arguments are required: --dev, --out"),
         (["train", "--data", "x", "--dev", "x", "--out", "x", "--norm", "batch"], "argument --norm: invalid choice"),

@@ -14,7 +14,6 @@ import pytest
 from viz_helpers import ROOT
 
 from viz.first_paint import with_stylesheet
-from viz.server import is_loopback, same_origin
 
 TORCHLESS = (
     "viz.server viz.state viz.cache viz.shared.controls viz.theme viz.translate.timeline "
@@ -139,33 +138,6 @@ def test_it_tells_its_address_and_stops_when_told(server):
     started.terminate()
     assert started.wait(60) in (0, -15)
     assert "Traceback" not in started.stdout.read()
-
-
-@pytest.mark.parametrize(
-    ("origin", "host", "passed"),
-    [
-        ("http://hall.local:8501", "hall.local:8501", "http://localhost"),
-        ("http://192.168.1.20:8501", "192.168.1.20:8501", "http://localhost"),
-        ("http://elsewhere.example", "hall.local:8501", "http://elsewhere.example"),
-        ("http://hall.local:9999", "hall.local:8501", "http://hall.local:9999"),
-        ("null", "hall.local:8501", "null"),
-    ],
-)
-def test_a_page_may_ask_the_address_that_served_it_and_no_other(origin, host, passed):
-    seen = {}
-
-    async def app(scope, receive, send):
-        seen.update(scope["headers"])
-
-    headers = [(b"host", host.encode()), (b"origin", origin.encode()), (b"cookie", b"a=b")]
-    with pytest.raises(StopIteration):  # run by hand: the browser tests' event loop may be about
-        same_origin(app)({"type": "websocket", "headers": headers}, None, None).send(None)
-    assert seen == {b"host": host.encode(), b"origin": passed.encode(), b"cookie": b"a=b"}
-
-
-@pytest.mark.parametrize(("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)])
-def test_only_other_machines_need_names(host, loopback):
-    assert is_loopback(host) is loopback
 
 
 def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:

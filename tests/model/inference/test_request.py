@@ -70,7 +70,8 @@ def test_an_unknown_strategy_is_told():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"width": 0}, "The beam's width is 0; expected at least 1."),
+        ({"width": 0}, "The beam's width is 0; expected 1 to 64."),
+        ({"width": 5000}, "The beam's width is 5000; expected 1 to 64."),
         ({"alpha": -0.1}, "The length penalty's alpha is -0.1; expected 0 to 5."),
         ({"alpha": float("nan")}, "The length penalty's alpha is nan; expected 0 to 5."),
     ],

@@ -12,8 +12,8 @@ import pytest
 import tiny
 import torch
 
-from model.config import END, MAX_TOKENS, PAD
-from model.text.corpus import Corpus, DataError, by_source, file_hash, pad, read_pairs, with_typeset_copies
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
+from model.text.corpus import MAX_LINE, Corpus, DataError, by_source, file_hash, pad, read_pairs, with_typeset_copies
 
 PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
 TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)
@@ -93,10 +93,21 @@ def test_a_limit_reads_the_first_pairs_alone(tmp_path):
         ("a\tb\n \n\nc\td\n", "line 2: the line is empty"),
         ("a\tb\n\tc\n", r"line 2: the source \(column 1\) is empty; expected a sentence on both sides"),
         ("a\t\tc\n", r"line 1: the target \(column 2\) is empty"),
+        ("a\tb\rc\td\r", "line 1: a carriage return inside it, as in old Mac files; save the file as plain text"),
+        ("a\tb\nc\0\td\n", "line 2: a NUL byte is in it"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, content, message):
     refused(written(tmp_path, content), message)
+
+
+def test_a_line_without_an_end_is_read_in_pieces(tmp_path):
+    """A megabyte that unpacks to ten gigabytes would fill the memory."""
+    path = tmp_path / "pairs.tsv.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(8):
+            file.write(b"a" * (MAX_LINE // 4))
+    refused(path, r"line 1: more than 1,000,000 bytes without a line end; save the file as plain text")
 
 
 def test_the_line_of_a_foreign_byte_is_named(tmp_path):
@@ -195,6 +206,10 @@ def test_pairs_over_the_limit_are_left_out_and_counted(tokenizer):
     corpus = Corpus.encode([(fits, "a"), (over, "a"), ("a", fits), ("a", over)], tokenizer, tokenizer)
     assert (len(corpus), corpus.dropped) == (2, 2)
     assert max(map(len, corpus.sources + corpus.targets)) == MAX_TOKENS
+    huge = Corpus.encode([("q" * (MAX_CHARACTERS + 1), "a"), ("a", "b")], tokenizer, tokenizer)  # never tokenised
+    assert (len(huge), huge.dropped) == (1, 1)
+    with pytest.raises(ValueError, match=r"^a text has 20,001 characters; expected at most 20,000$"):
+        tokenizer.encode("q" * (MAX_CHARACTERS + 1))
 
 
 def uneven_corpus(count: int = 200) -> Corpus:

@@ -158,3 +158,11 @@ def test_a_view_has_the_sentences_of_its_text_or_the_text_alone():
 def test_half_a_character_is_refused_in_one_sentence(whole):
     with pytest.raises(RequestError, match=r"^The text has U\+D800 in it, which is no character"):
         View(source="The fox \ud800 sleeps.", split=not whole).request()
+
+
+def test_a_text_without_end_is_not_split_and_is_refused_in_one_sentence():
+    """Splitting so many quotation marks would hold the interpreter for minutes."""
+    text = "”" * 1_000_000
+    assert split(text) == View(source=text).sentences == (text,)
+    with pytest.raises(RequestError, match=r"^The sentence has 1,000,000 characters; expected at most 20,000. Shorten it.$"):
+        View(source=text).request()
