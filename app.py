@@ -25,12 +25,16 @@ st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = frame.navigation(HERE)
 with st.sidebar:
     below = st.container()
-page.run()
-lesson_strip()
-with below:
-    controls.sidebar()
-    tour(on_lesson=begin_first)
-    terms_list()
-    theme_watch(mode)
-    popovers()
-    chart_labels()
+
+
+def sidebar() -> None:
+    with below:
+        controls.sidebar()
+        tour(on_lesson=begin_first)
+        terms_list()
+        theme_watch(mode)
+        popovers()
+        chart_labels()
+
+
+frame.run(page, lesson_strip, sidebar)

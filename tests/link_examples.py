@@ -49,7 +49,7 @@ FIELDS = {
     "kind": ("kind", KINDS),
     "scope": ("scope", SCOPES),
     "try": ("experiment", ("order",)),
-    "checkpoint": ("checkpoint", ("my-model_2.1",)),
+    "checkpoint": ("checkpoint", ("my-model_2.1", "my(model)", "a b", "l'été <b>")),
     "device": ("device", ("auto", "cpu", "cuda", "mps")),
     "lesson": ("lesson", ("cell",)),
     "decode": ("strategy", strategies()),
@@ -160,7 +160,10 @@ NONSENSE = [
     *(("kind", text) for text in ("enc", "")),
     *(("scope", text) for text in ("everything", "")),
     *(("device", text) for text in ("tpu", "cuda:x", "")),
-    *(("checkpoint", text) for text in ("../../etc", "/etc", "", ".", "..", "a\\b", "<b>", "a b", ".hidden", "a\x00")),
+    *(
+        ("checkpoint", text)
+        for text in ("../../etc", "/etc", "", ".", "..", " ", "a\\b", "</b>", "a\x00", "a\x07", "x" * 256)
+    ),
     ("try", "../x"),
     ("lesson", "<b>"),
     ("text", "x" * 10_000),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
@@ -22,6 +23,7 @@ TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has t
 TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, LESSONS = (
     pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "lessons")
 )
+st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 

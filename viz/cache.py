@@ -41,8 +41,10 @@ MAX_CHECKPOINTS = 4
 @kept(MAX_CHECKPOINTS)
 def checkpoint(name: str, device: str) -> Checkpoint:
     """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
+    from model.checkpoint import CheckpointError
+
     if name not in (known := checkpoint_names()):  # asked here, where it is used: what a browser sends may be anything
-        raise ValueError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
+        raise CheckpointError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
     import torch
 
     from model.inference.analyse import load
@@ -55,6 +57,8 @@ def checkpoint(name: str, device: str) -> Checkpoint:
         for home in homes():
             told = told.replace(f"{home.parent}/", "")
         raise type(fault)(told) from fault
+    except Exception as fault:
+        raise CheckpointError(f"The checkpoint {name!r} cannot be read ({type(fault).__name__}).") from fault
 
 
 @kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes)

@@ -21,7 +21,7 @@ from model.inference.request import Request
 from viz import pages
 from viz.fields import fields, named
 from viz.links import link, parse
-from viz.view import View, with_intervention
+from viz.view import View, can_hold, with_intervention
 
 FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
@@ -256,7 +256,7 @@ def set_theme(mode: str) -> None:
 
 def picture_format() -> str:
     """What the camera of a picture saves: PNG or SVG. No part of the view."""
-    return st.session_state.get(FORMAT) or "PNG"
+    return "SVG" if st.session_state.get(FORMAT) == "SVG" else "PNG"
 
 
 def component_value(key: str, name: str) -> Any:
@@ -272,12 +272,6 @@ def keep(name: str, value: Any) -> None:
 def kept(name: str) -> Any:
     """What was put aside under a name, or None."""
     return st.session_state.get(name)
-
-
-def can_hold(field: str, value: Any) -> bool:
-    """True for a value that a field of the view may have."""
-    default = getattr(View, field)
-    return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
 
 
 def bind(
@@ -301,12 +295,14 @@ def bind(
             value = read(st.session_state[key])
         except ValueError as fault:
             complain(field, st.session_state[key], str(fault))
+        except (TypeError, LookupError, AttributeError):  # no page of ours sends this
+            change()
         else:
-            if write is not None:
+            if not can_hold(field, value):
+                change()  # nor this
+            elif write is not None:
                 write(value)
-            elif can_hold(field, value):
-                change(**{field: value})
             else:
-                change()  # no page of ours sends this
+                change(**{field: value})
 
     return {"key": key, "on_change": store}

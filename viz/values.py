@@ -16,6 +16,7 @@ SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
 MAX_WORD = 60  # characters
+MAX_NAME = 255  # characters of a name
 MAX_TRIED = 300  # characters of a text that is cut into tokens
 
 
@@ -25,7 +26,7 @@ class Value:
 
     read: Callable[[str], Any]
     write: Callable[[Any], str] = str
-    free: bool = False  # any text, of whatever length outside a link
+    free: bool = False  # outside a link any text, of whatever length: it is kept, and a sentence says what is wrong with it
 
     def holds(self, value: Any) -> bool:
         """True for a value that a link would give back as it is: a browser may send anything in its place."""
@@ -33,7 +34,7 @@ class Value:
             return isinstance(value, str)
         try:
             again = self.read(self.write(value))
-        except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        except (ValueError, TypeError, AttributeError, LookupError):
             return False
         return type(again) is type(value) and again == value
 
@@ -140,22 +141,34 @@ def switch(on: str, off: str | None = None) -> Value:
     return Value(lambda text: words[choice(*words).read(text)], lambda value: on if value else str(off))
 
 
-def text(longest: int, expected: str) -> Value:
-    """A text of at most so many characters."""
+def text(longest: int, expected: str, free: bool = False) -> Value:
+    """A text of at most so many characters, in a link; if it is `free`, there alone."""
 
     def read(found: str) -> str:
         if len(found) > longest:
             raise ValueError(expected)
         return found
 
-    return Value(read, free=True)
+    return Value(read, free=free)
 
 
-def name(expected: str = "the name of a checkpoint") -> Value:
-    """The name of a folder or of an experiment or a lesson, which leads nowhere else."""
+def folder() -> Value:
+    """The name of a checkpoint's folder, which leads nowhere else."""
 
     def read(found: str) -> str:
-        if not found.replace("-", "").replace("_", "").replace(".", "").isalnum() or found.startswith("."):
+        if not found.isprintable() or not found.strip(" .") or set(found) & set("/\\") or len(found) > MAX_NAME:
+            raise ValueError("the name of a checkpoint")
+        return found
+
+    return Value(read)
+
+
+def name(expected: str) -> Value:
+    """The name of an experiment or a lesson."""
+
+    def read(found: str) -> str:
+        plain = found.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        if not plain or found.startswith(".") or len(found) > MAX_NAME:
             raise ValueError(expected)
         return found
 

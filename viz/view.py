@@ -18,7 +18,7 @@ from model.readings.head_metrics import orders
 from model.text.sentences import split
 from model.trace import KINDS
 from viz import values
-from viz.fields import declared
+from viz.fields import declared, fields
 
 FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
@@ -33,7 +33,7 @@ CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
-_LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters")
+_LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
@@ -74,14 +74,14 @@ class _Sentence:
     pad: int = declared(0, "pad", values.number(0, MAX_PAD), undo="step", drops=_MEASURED)
     kind: str = declared("encoder", "kind", values.choice(*KINDS))  # whose mask matrix is shown
     scope: str = declared("all", "scope", values.choice(*SCOPES))  # what a click on it edits
-    experiment: str | None = declared(None, "try", values.name(), undo="along")
+    experiment: str | None = declared(None, "try", values.name("the name of an experiment"), undo="along")
     sentence: int = declared(1, "sentence", values.number(1, MAX_SENTENCES), undo="step", renews=_OF_A_SENTENCE)
     split: bool = declared(True, "split", values.switch("on", "off"), undo="step", renews=_OF_A_SENTENCE)
     # split: the text is read as its sentences, decoded as one batch; else as one
     checkpoint: str = declared(
         "en-fr",
         "checkpoint",
-        values.name(),
+        values.folder(),
         undo="step",
         renews=("branches", "path", "find"),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
@@ -223,6 +223,12 @@ class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
         return self if self.step <= steps else dataclasses.replace(self, step=steps)
+
+
+def can_hold(field: str, value: Any) -> bool:
+    """True for a value that a field of the view may have."""
+    default = getattr(View, field)
+    return (type(value) is type(default) and value == default) or fields(View)[field].value.holds(value)
 
 
 def with_intervention(intervention: Intervention) -> dict[str, Any]:

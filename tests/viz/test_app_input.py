@@ -198,6 +198,14 @@ def test_a_checkpoint_of_other_sizes_is_as_good(home):
     assert lab.at.button_group(key="head").options == ["mean", "1", "2"]
 
 
+@pytest.mark.parametrize("name", ["my(model)", "a b", "l'été <b>", "100%+&=#?", ".own"])
+def test_a_checkpoint_of_an_odd_name_is_chosen_and_comes_back_by_its_link(home, name):
+    home.rename(home.parent / name)
+    lab = Lab(checkpoint=name, text="The red fox.", causal="off")
+    assert (lab.faults, lab.link["checkpoint"]) == ([], name)
+    assert Lab(**lab.link).timeline == lab.timeline
+
+
 def test_another_checkpoint_can_be_chosen(home):
     shutil.copytree(home, home.parent / "twin")
     lab = Lab(checkpoint=home.name)

@@ -175,6 +175,26 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_each_time():
             cache.checkpoint("nothere", "cpu")
 
 
+def test_no_folder_is_loaded_nor_told_of_but_those_that_are_offered(saved):
+    said = []
+    for name in (str(saved), "/tmp", "/nowhere", "../checkpoints/en-fr", f"{saved}/", "x" * 10**6):
+        with pytest.raises(CheckpointError, match="expected one of en-fr, en-fr-learned, en-fr-peek") as fault:
+            cache.checkpoint(name, "cpu")
+        said.append(str(fault.value).replace(repr(name[:60]), "it"))
+        cache.refresh(name)
+    assert len(set(said)) == 1  # which of them are there is not told
+
+
+def test_a_checkpoint_that_breaks_in_a_way_of_its_own_gets_a_sentence(monkeypatch):
+    def breaks(name, device):
+        raise RecursionError("maximum recursion depth exceeded")
+
+    monkeypatch.setattr("model.inference.analyse.load", breaks)
+    cache.checkpoint.cache_clear()
+    with pytest.raises(CheckpointError, match=r"^The checkpoint 'en-fr' cannot be read \(RecursionError\)\.$"):
+        cache.checkpoint("en-fr", "cpu")
+
+
 def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
     request = Request("The red fox.", pad=2, intervention=Intervention(causal_mask=False), decoding=Decoding(limit=4))

@@ -14,12 +14,13 @@ from model.decoding.strategy import STRATEGIES, Decoding, Strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
+from viz.fields import fields
 from viz.links import link, parse
 from viz.positions import controls as positions
 from viz.translate import texts as translate_texts
 from viz.translate import timeline
 from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
-from viz.view import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS, ROWS, View, with_intervention
+from viz.view import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS, ROWS, View, can_hold, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
@@ -223,3 +224,23 @@ def test_a_strategy_that_is_made_up_is_carried_by_the_link_and_asked_with_the_co
     assert view.decoding == Decoding("nucleus", width=3, top_p=0.5)
     assert translate_texts.strategy_title("nucleus") == "Nucleus"
     assert translate_texts.strategy_note("nucleus") == "Nucleus: made up."
+
+
+@pytest.mark.parametrize(
+    "junk", [None, True, -1, 10**30, 0.5, float("nan"), [], {}, ["a"], "nonsense", (1, 2), b"x"], ids=str
+)
+def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
+    usable = {name for name in fields(View) if can_hold(name, junk)}
+    own = {name for name in fields(View) if junk == getattr(View, name) and type(junk) is type(getattr(View, name))}
+    text = {"source", "target", "near", "cut_text", "checkpoint", "experiment", "lesson"} if isinstance(junk, str) else set()
+    flags = {name for name in fields(View) if isinstance(getattr(View, name), bool)} - {"guess"} if junk is True else set()
+    flags |= {"guess"} if junk is True else set()
+    words = {"head"} if junk is None else set()
+    numbers = {"alpha", "temperature", "top_p"} if junk == 0.5 and isinstance(junk, float) else set()
+    assert usable == own | text | flags | words | numbers
+    assert all(can_hold(name, getattr(View, name)) for name in fields(View))
+
+
+def test_only_the_sentence_and_the_target_may_be_longer_than_a_link():
+    long = "x" * 300_000
+    assert {name for name in fields(View) if can_hold(name, long)} == {"source", "target"}

@@ -218,7 +218,8 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
 
 _COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=("attention weight",))
 _STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
-_FIELDS = {"merge": bool, "hide": bool, "mass": int, "together": bool, "average": bool, "by_row": bool}
+_FLAGS = ("merge", "hide", "together", "average", "by_row")
+_SETTINGS = {"mass": mount.whole(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))
 
 
 def heads(
@@ -249,9 +250,9 @@ def heads(
         return told["kind"], *layer, *(head or (None,))
 
     def setting(told: Any) -> tuple[str, int] | None:
-        (name, value), *more = told.items() if isinstance(told, dict) and told else [(None, None)]
-        usable = not more and name in _FIELDS and isinstance(value, bool | int | float) and 0 <= value <= 100
-        return (name, _FIELDS[name](value)) if usable else None
+        ((name, value),) = told.items()
+        found = _SETTINGS[name](value)
+        return found and (name, *found)
 
     sizes = {grid["kind"]: grid["shape"] for grid in shown["grids"]}
 

@@ -15,7 +15,7 @@ from model.readings.neighbours import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
-from viz.shared import controls, terms, texts
+from viz.shared import controls, mount, terms, texts
 from viz.values import MAX_WORD
 from viz.view import View
 
@@ -170,11 +170,9 @@ def _list(
     figure = drawn(view.checkpoint, view.device, token, side, language, mode)
 
     def clicked() -> None:
-        picked = state.component_value(key, "selection")
-        points = picked.get("points") if picked else None
-        row = points[0].get("y") if points else None
-        if isinstance(row, int | float) and 0 <= row < len(near):
-            state.change(near=name_of(tokenizer, near[int(row)].id, sentence, counts))
+        row = mount.clicked(key, "y", 0, len(near) - 1)
+        if row is not None:
+            state.change(near=name_of(tokenizer, near[row].id, sentence, counts))
 
     st.plotly_chart(
         figure,

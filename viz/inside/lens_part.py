@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
+from model.config import MAX_TOKENS
 from model.inference.request import Request
 from viz import cache, state, theme
 from viz.inside.lens_figure import lens_map
 from viz.keep import cached_figure
-from viz.shared import controls, terms, texts
+from viz.shared import controls, mount, terms, texts
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -161,7 +162,6 @@ def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
 
 
 def _clicked() -> None:
-    told = state.component_value(CLICKED, "selection")
-    points = told.get("points") if told else None
-    if points and isinstance(points[0].get("x"), int | float):
-        state.change(step=int(points[0]["x"]) + 1)
+    step = mount.clicked(CLICKED, "x", 0, MAX_TOKENS - 1)
+    if step is not None:
+        state.change(step=step + 1)

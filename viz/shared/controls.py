@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,6 +17,9 @@ from viz.shared import terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, lesson
 from viz.view import View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
 
 SHOWN_EXAMPLES = 3
 MEAN = "mean"
@@ -224,9 +228,13 @@ def sidebar() -> None:
         options = tuple(dict.fromkeys((*devices, view.device)))
         st.selectbox("Device", options, **state.bind("device", "device", view.device))
     try:
-        loaded = cache.checkpoint(view.checkpoint, view.device)
-    except ValueError:
-        return  # the page says what is wrong with it
+        _facts(cache.checkpoint(view.checkpoint, view.device))
+    except Exception:  # the page says what is wrong with it, and another can be chosen
+        return
+
+
+def _facts(loaded: Checkpoint) -> None:
+    """How large a checkpoint is, how good, and where it runs."""
     config, test = loaded.config, loaded.metrics.get("test")
     how = f", beam {test['beam']}" if test and test.get("beam", 1) > 1 else ""
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."

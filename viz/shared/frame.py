@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,12 +17,15 @@ from viz.shared import controls, edit_list, texts
 from viz.view import View
 
 if TYPE_CHECKING:
-    from streamlit.navigation.page import Page
+    from streamlit.navigation.page import Page as StreamlitPage
 
     from model.inference.analyse import Analysis
     from model.trace import Trace
 
 WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
+UNFORESEEN = (
+    "Something went wrong that the lab did not foresee ({}). What you typed is kept: try another checkpoint or sentence."
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,34 @@ def show(
     state.settle(view)
 
 
-def navigation(home: Path) -> Page:
+def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], None]) -> None:
+    """One run of a page with its foot, and then the sidebar, whatever becomes of the page: another checkpoint can be chosen.
+    A fault that nobody foresaw is logged, and told in one sentence; where errors are shown it is raised."""
+    unforeseen = None
+    try:
+        page.run()
+        foot()
+    except BaseException as fault:
+        if not (
+            isinstance(fault, Exception) or type(fault).__module__ == "pyo3_runtime"
+        ):  # a panic of the tokenizers' library
+            raise
+        unforeseen = fault
+    sidebar()
+    if unforeseen is not None:
+        if shows_errors():
+            raise unforeseen
+        logging.getLogger(__name__).error("A page could not be drawn", exc_info=unforeseen)
+        texts.fault(UNFORESEEN.format(type(unforeseen).__name__))
+        state.settle(state.current())
+
+
+def shows_errors() -> bool:
+    """True for who works on the pages: an error stands on the page with its traceback."""
+    return st.get_option("client.showErrorDetails") == "full"
+
+
+def navigation(home: Path) -> StreamlitPage:
     """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
     out of sight, which leads to the first."""
     first, *others = pages.PAGES

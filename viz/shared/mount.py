@@ -9,10 +9,13 @@ from typing import Any
 
 import streamlit as st
 
+from model.config import MAX_CHARACTERS
 from viz import state, theme
 from viz.shared import terms
 
-Check = Callable[[Any], tuple[Any, ...] | None]  # the arguments of a handler; None for what a script cannot have meant
+# The arguments of a handler; None for what a script cannot have meant. A browser may send anything: a check may raise a
+# TypeError, ValueError, AttributeError, LookupError or OverflowError on what is of another kind than it expects.
+Check = Callable[[Any], tuple[Any, ...] | None]
 Event = tuple[Check, Callable[..., None]]
 _TERMS = Path(__file__).with_name("terms.css")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
@@ -67,11 +70,24 @@ class Component:
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
     def reported() -> None:
-        told = check(state.component_value(key, name))
+        told = _checked(check, lambda: state.component_value(key, name))
         if told is not None:
             handle(*told)
 
     return reported
+
+
+def _checked(check: Check, told: Callable[[], Any]) -> tuple[Any, ...] | None:
+    try:
+        return check(told())
+    except (TypeError, ValueError, AttributeError, LookupError, OverflowError):
+        return None
+
+
+def clicked(key: str, axis: str, low: int, high: int) -> int | None:
+    """The whole number on an axis at which a chart was clicked; None where it was not, or outside of `low` to `high`."""
+    found = _checked(whole(low, high), lambda: state.component_value(key, "selection")["points"][0][axis])
+    return None if found is None else found[0]
 
 
 def whole(low: int, high: int) -> Check:
@@ -86,12 +102,13 @@ def whole(low: int, high: int) -> Check:
 
 def one_of(choices: Collection[Any]) -> Check:
     """One of some values."""
-    return lambda told: (told,) if told in tuple(choices) else None
+    return lambda told: next(((choice,) for choice in choices if type(choice) is type(told) and choice == told), None)
 
 
 def text(told: Any) -> tuple[str] | None:
-    """A text."""
-    return (told,) if isinstance(told, str) else None
+    """A text of a bearable length, in valid Unicode."""
+    usable = isinstance(told, str) and len(told) <= MAX_CHARACTERS and not any("\ud800" <= char <= "\udfff" for char in told)
+    return (told,) if usable else None
 
 
 def flag(told: Any) -> tuple[bool] | None:

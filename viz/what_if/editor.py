@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -54,7 +54,7 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
 
 def _editor(analysis: Analysis, loaded: Checkpoint) -> None:
     offered = {each.name: each for each in (*KINDS.values(), *switches.FORMS)}
-    chosen = st.selectbox("What", list(offered), format_func=lambda name: offered[name].title, key="editor kind")
+    chosen = _chosen("What", list(offered), "kind", lambda name: offered[name].title)
     try:
         code = _answered(offered[chosen].form(bool(loaded.means)), analysis, loaded)
     except EditError as fault:
@@ -90,23 +90,29 @@ def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkp
         case forms.Number(key, label, low, high, value):
             return int(st.number_input(label, low, high, value, key=f"editor {key}"))
         case forms.Which(key, label, options, note):
-            chosen = st.selectbox(label, list(options), format_func=options.__getitem__, key=f"editor {key}")
+            chosen = _chosen(label, list(options), key, options.__getitem__)
             if note:
                 texts.note(note)
             return chosen
     raise ValueError(f"the editor was given {question!r}; expected one of the questions of model.edits.forms")
 
 
+def _chosen(label: str, options: list, key: str, shown: Callable[[Any], str] = str, first: int = 0) -> Any:
+    """What is chosen of some options; where a browser sends what none of them is, the first."""
+    chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}")
+    return chosen if chosen in options else options[first]
+
+
 def _number(label: str, options: int, key: str, with_all: bool = False) -> int | None:
     """A choice of 1 to `options`, from 0; None for all."""
     choices = [*([ALL] if with_all else []), *range(1, options + 1)]
-    chosen = st.selectbox(label, choices, key=f"editor {key}")
+    chosen = _chosen(label, choices, key)
     return None if chosen == ALL else chosen - 1
 
 
 def _place(loaded: Checkpoint) -> Place:
     config = loaded.config
-    kind = st.selectbox("Attention", list(NAMES), format_func=NAMES.__getitem__, key="editor site")
+    kind = _chosen("Attention", list(NAMES), "site", NAMES.__getitem__)
     layers = config.layers[kind]
     left, right = st.columns(2)
     with left:
@@ -123,7 +129,5 @@ def _token(asked: forms.Token, analysis: Analysis) -> int | None:
     tokens = {"query": trace.queries, "key": trace.keys}[asked.axis](site)
     choices = [*([asked.extra] if asked.extra else []), *range(len(tokens))]
     names = {i: f"{i + 1} {token}" for i, token in enumerate(tokens)}
-    chosen = st.selectbox(
-        asked.label, choices, asked.first, format_func=lambda i: names.get(i, str(i)), key=f"editor {asked.axis}"
-    )
+    chosen = _chosen(asked.label, choices, asked.axis, lambda i: names.get(i, str(i)), asked.first)
     return None if chosen == asked.extra else chosen

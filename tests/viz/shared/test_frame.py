@@ -8,10 +8,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
-from viz_helpers import HEADS, TIMEOUT, TRANSLATE, Lab
+from viz_helpers import HEADS, TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
-from viz import pages, state
+from viz import cache, pages, state
 from viz.pages import Page
+from viz.shared import frame
 
 MADE_UP = """
 import streamlit as st
@@ -117,3 +118,23 @@ def test_who_comes_to_an_address_without_a_page_is_told_on_the_first_page_until_
     assert lab.timeline["step"] == 3
     lab.switch("causal", False)
     assert lab.warnings == []
+
+
+@pytest.mark.parametrize("fault", [TypeError("one"), MemoryError(), RecursionError("two")], ids=repr)
+def test_whatever_breaks_the_checkpoint_can_be_left_and_the_sentence_stays(monkeypatch, caplog, fault):
+    read = cache.page_data
+
+    def breaks(view):
+        if view.checkpoint == "en-fr-peek":
+            raise fault
+        return read(view)
+
+    monkeypatch.setattr(cache, "page_data", breaks)
+    monkeypatch.setattr(frame, "shows_errors", lambda: False)
+    lab = Lab(WHAT_IF, text="Nine owls.", checkpoint="en-fr-peek")
+    assert lab.faults == [frame.UNFORESEEN.format(type(fault).__name__)]
+    assert any(record.exc_info and record.exc_info[1] is fault for record in caplog.records)
+    assert (lab.box, lab.link) == ("Nine owls.", {"text": "Nine owls.", "checkpoint": "en-fr-peek"})
+    lab.at.selectbox(key="checkpoint").set_value("en-fr")
+    assert (lab.run().faults, lab.box, lab.link) == ([], "Nine owls.", {"text": "Nine owls."})
+    assert lab.switchboard

@@ -78,6 +78,36 @@ def test_what_is_let_through():
     assert (mount.text(""), mount.text(3), mount.text(None)) == (("",), None, None)
     assert (mount.pressed(True), mount.pressed(None), mount.pressed(False)) == ((), None, None)
     assert (mount.flag(True), mount.flag(None)) == ((True,), (False,))
+    assert (mount.one_of((True, False))(1), mount.one_of((1, 2))(True), mount.one_of("ab")({})) == (None, None, None)
+    assert (mount.text("x" * 20_001), mount.text("\ud800")) == (None, None)
     both = mount.fields(step=mount.whole(1, 3), word=mount.text)
     assert both({"word": "x", "step": 2, "more": 1}) == (2, "x")
     assert [both(told) for told in ({"step": 2}, {"word": "x", "step": 9}, [2, "x"], None)] == [None] * 4
+
+
+def _refuses(kind):
+    def check(told):
+        raise kind("of another kind")
+
+    return check
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError, AttributeError, KeyError, IndexError, OverflowError])
+def test_what_a_check_cannot_take_is_heard_by_nobody(monkeypatch, kind):
+    heard = []
+    monkeypatch.setattr(state, "component_value", lambda key, name: {})
+    mount._report("any", "ring", _refuses(kind), heard.append)()
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    "told", [None, {}, {"points": []}, {"points": 3}, {"points": [{"y": 1}]}, {"points": [{"x": math.inf}]}]
+)
+def test_a_click_on_a_chart_that_is_none(monkeypatch, told):
+    monkeypatch.setattr(state, "component_value", lambda key, name: told)
+    assert mount.clicked("a chart", "x", 0, 9) is None
+
+
+def test_a_click_on_a_chart_is_a_whole_number_within_its_axis(monkeypatch):
+    monkeypatch.setattr(state, "component_value", lambda key, name: {"points": [{"x": 3.0, "y": 12}]})
+    assert (mount.clicked("a chart", "x", 0, 9), mount.clicked("a chart", "y", 0, 9)) == (3, None)
