@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_TOKENS, PAD, START
+from model.decoding import fast
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.sampling import NEVER_CHOSEN, check, choices
 from model.edits.apply import Edits
@@ -37,9 +38,14 @@ class _Steps:
             seen = masks.encoder_mask(model.config, source, edits.rows)
             self.memory = model.encode(source, seen, Pass(edits))  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
+        self.fast = None
+        if self.cache is not None and fast.can(model, edits):
+            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""
+        if self.fast is not None:
+            return self.fast.log_probs(target[:, -1:])
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
@@ -49,6 +55,9 @@ class _Steps:
 
     def select(self, rows: Tensor) -> None:
         """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.fast is not None:
+            self.fast.select(rows)
+            return
         if self.memory is not None:
             self.memory, self.cross = self.memory[rows], self.cross[rows]
         if self.cache is not None:
