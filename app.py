@@ -7,14 +7,18 @@ from pathlib import Path
 import streamlit as st
 
 from viz import state, theme
+from viz.lessons.lesson_strip import lesson_strip
 from viz.shared import controls, frame
+from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
+from viz.shared.terms_list import terms_list
 from viz.shared.theme_watch import theme_watch
+from viz.shared.tour import tour
 
 HERE = Path(__file__).parent
 MARK = str(HERE / "viz" / "mark.svg")
 
-st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide")
+st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = state.theme_mode()
 st.html(theme.stylesheet(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
@@ -22,7 +26,11 @@ page = frame.navigation(HERE)
 with st.sidebar:
     below = st.container()
 page.run()
+lesson_strip()
 with below:
     controls.sidebar()
+    tour()
+    terms_list()
     theme_watch(mode)
     popovers()
+    chart_labels()

@@ -73,7 +73,7 @@ def main() -> None:
     view = View(kind="cross", layer=3, head=2)
 
     def build() -> str:
-        return json.dumps([thumbnails(trace, view.order, "light"), payload(trace, norms, view, "light")])
+        return json.dumps([thumbnails(trace, "light"), payload(trace, norms, view, "light")])
 
     ours, bytes_ours = timed(build, args.times)
     theirs, bytes_theirs = timed(lambda: model_view(**attentions, **tokens, html_action="return").data, args.times)

@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.j
 model.safetensors   float16 weights, loaded as float32
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
+seen.json           lengths of the training sentences, occurrences of their words (model/text/seen.py); may be absent
 means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
 probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
 README.md           the model card
@@ -26,7 +27,9 @@ from safetensors.torch import save_file
 from model.config import ModelConfig
 from model.folders import homes
 from model.network.transformer import Transformer, build
+from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
+from model.text.worth import read as read_worth
 from model.trace import Site
 
 SCHEMA = 1
@@ -54,6 +57,7 @@ class Checkpoint:
     counts: dict[str, tuple[int, ...]] = field(default_factory=dict)  # "source", "target": occurrences of each token
     means: dict[Site, torch.Tensor] = field(default_factory=dict)  # mean z of every head over dev positions, [H,K]
     peer: str | None = None
+    seen: Seen | None = None  # the training pairs, counted
 
     @property
     def device(self) -> torch.device:
@@ -94,7 +98,7 @@ def find(name: str, home: Path | None = None) -> Path:
 def save(checkpoint: Checkpoint, folder: Path) -> None:
     """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
 
-    What is not known of a model leaves no file: counts, and means, which belong to other weights.
+    What is not known of a model leaves no file: counts, what was seen, and means, which belong to other weights.
 
     Raises OSError or SafetensorError where the disk is full; the folder then holds what it held before.
     """
@@ -111,6 +115,8 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
     }
     if counts:
         writers["counts.json"] = lambda path: _dump(path, counts, indent=None)
+    if seen := checkpoint.seen:
+        writers["seen.json"] = lambda path: _dump(path, seen.to_dict(), indent=None)
     if checkpoint.config.joint_vocab:
         writers["tokenizer.json"] = checkpoint.source_tokenizer.save
     else:
@@ -126,7 +132,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         raise
     for path, temporary in staged.items():
         os.replace(temporary, path)
-    for name in {"means.safetensors", "counts.json"} - set(writers):  # those of other weights
+    for name in {"means.safetensors", "counts.json", "seen.json"} - set(writers):  # those of other weights
         (folder / name).unlink(missing_ok=True)
 
 
@@ -163,10 +169,11 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     model.eval().requires_grad_(False).to(device)
     metrics = _read_metrics(folder / "metrics.json")
     counts = _read_counts(folder / "counts.json", config)
+    seen = _read_seen(folder / "seen.json")
     whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
     label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
     means = {site: mean.to(device) for site, mean in _read_means(folder / "means.safetensors", config).items()}
-    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer)
+    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen)
 
 
 def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
@@ -261,6 +268,10 @@ def _read_metrics(path: Path) -> dict[str, Any]:
     values = _read_json(path) if path.exists() else {}
     if not isinstance(values, dict):
         raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
+    try:
+        read_worth(values)
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}.") from None
     return values
 
 
@@ -274,3 +285,14 @@ def _read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
         if not isinstance(found, list) or len(found) != size or not all(isinstance(n, int) and n >= 0 for n in found):
             raise CheckpointError(f"{path}: {side!r} is no list of {size} counts, one a token of the vocabulary.")
     return {side: tuple(values[side]) for side in sizes}
+
+
+def _read_seen(path: Path) -> Seen | None:
+    if not path.exists():
+        return None
+    try:
+        return Seen.from_dict(_read_json(path))
+    except CheckpointError:
+        raise
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}.") from None

@@ -35,8 +35,8 @@ def short(value: float) -> str:
 
 
 def times(count: int) -> str:
-    """How often: `once`, `1,200 times`."""
-    return "once" if count == 1 else f"{count:,} times"
+    """How often: `never`, `once`, `1,200 times`."""
+    return {0: "never", 1: "once"}.get(count, f"{count:,} times")
 
 
 def _minus(text: str) -> str:

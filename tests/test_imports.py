@@ -19,9 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server"),
-    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if"),
+    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.lessons"),
     ("viz.shared",),
-    ("viz.state", "viz.cache"),
+    ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep"),
     ("viz.view",),
     ("viz.fields",),
@@ -52,7 +52,10 @@ WITHOUT_TORCH = (
     "model.inference.request",
     "model.inference.predictions",
     "model.readings.head_metrics",
+    "model.readings.head_pairs",
+    "model.readings.head_roles",
     "model.readings.head_maps",
+    "model.readings.merges",
     "model.readings.source_lines",
 )
 
@@ -239,7 +242,7 @@ def test_a_request_can_be_made_without_torch():
         f"import model, {named}\n"
         f"from model import Decoding, Intervention, ModelConfig, Request\n"
         f"from model.inference.request import Request\n"
-        f"assert Request('The fox.', intervention=Intervention(causal_mask=False)).padding == 0\n"
+        f"assert Request('The fox.', intervention=Intervention(causal_mask=False)).pad == 0\n"
     )
 
 

@@ -15,6 +15,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from model.network.context import Pass
 from model.network.transformer import Transformer, build
+from model.text.seen import Lengths, Seen
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 
@@ -168,3 +169,9 @@ def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.f
     counts = (1000,) * tokenizer.size
     both = {"source": counts, "target": counts}
     return Checkpoint("tiny", made.config, made, tokenizer, tokenizer, ("English", "Made-up"), {"bleu": 1.0}, both)
+
+
+def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20, target: int = 20) -> Checkpoint:
+    """The checkpoint, as if it had been trained on these words, in sentences of so many tokens."""
+    lengths = {"source": Lengths((*[0] * source, 9)), "target": Lengths((*[0] * target, 9))}
+    return dataclasses.replace(checkpoint, seen=Seen(lengths, dict(words)))

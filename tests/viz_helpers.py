@@ -19,8 +19,8 @@ from viz import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF = (
-    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if")
+TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, LESSONS = (
+    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "lessons")
 )
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
@@ -116,6 +116,11 @@ class Lab:
     def stages(self) -> dict[str, Any] | None:
         """What the view of one head unfolded was given; None where there is none."""
         return self._mounted(".stages")
+
+    @property
+    def tokens(self) -> dict[str, Any] | None:
+        """What the view of words and their tokens was given; None where there is none."""
+        return self._mounted(".tokens")
 
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect, HeadEffect
     from model.experiments.leaks import LeakReport
     from model.experiments.ready import Answer
+    from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
@@ -159,6 +160,14 @@ def mask_effects(request: Request, device: str) -> dict[str, Effect]:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
+@kept(MAX_BYTES // 8, weigh=lambda found: found.nbytes if found else 1)
+def target_padding(request: Request, device: str) -> TargetPadding | None:
+    """The target with the padding of its batch; see `model.experiments.target_padding`."""
+    from model.experiments.target_padding import target_padding as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+
+
 @kept(512, beside=("progress",))
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
     """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
@@ -218,16 +227,29 @@ def devices() -> tuple[str, ...]:
 
 def languages(name: str, device: str) -> tuple[str, str]:
     """What a checkpoint translates from and to, without waiting for one that is not loaded yet."""
-    with checkpoint.cache_condition:  # a look into the cache reorders it
-        loaded = checkpoint.cache.get(checkpoint.cache_key(name, device))
+    loaded = _at_hand(name, device)
     return loaded.languages if loaded else ("Sentence", "Translation")
+
+
+def usual_length(name: str, device: str) -> int | None:
+    """How many tokens nearly all training sentences had at most; None where that is not known, or not without waiting."""
+    loaded = _at_hand(name, device)
+    return loaded.seen.lengths["source"].most if loaded and loaded.seen else None
+
+
+def _at_hand(name: str, device: str) -> Checkpoint | None:
+    """A checkpoint that is loaded already."""
+    with checkpoint.cache_condition:  # a look into the cache reorders it
+        return checkpoint.cache.get(checkpoint.cache_key(name, device))
 
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
+    from model.inference.targets import padding
+
     loaded = checkpoint(request.checkpoint, device)
     texts = (request.source, *request.other_sentences)
-    length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + request.padding
+    length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + padding(loaded, request)
     made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
     return dataclasses.replace(request, intervention=made), aside
 

@@ -15,7 +15,6 @@ from typing import Any, Literal, get_args
 from viz.values import Value
 
 Undo = Literal["no", "step", "along", "with the checkpoint"]
-Sampling = Literal["no", "control", "draw"]
 _KEY = "viz"
 
 
@@ -23,7 +22,7 @@ _KEY = "viz"
 class Field:
     """What is declared of a field beside its default.
 
-    Raises ValueError for an `undo` or `sampling` that there is not.
+    Raises ValueError for an `undo` that there is not.
     """
 
     parameter: str  # its name in the link
@@ -32,14 +31,11 @@ class Field:
     # step: a change of it can be undone; along: it is set back when a step is; with the checkpoint: where that is set back
     renews: tuple[str, ...] = ()  # fields that return to their defaults where this one becomes another
     drops: tuple[str, ...] = ()  # fields that return to theirs whenever this one is set
-    sampling: Sampling = "no"
-    # control: what was drawn stays as it was drawn; draw: it is drawn again, with the controls as they are
     settles: tuple[str, ...] = ()  # controls, other than its own, whose complaint is settled by setting it
 
     def __post_init__(self) -> None:
-        for name, kind in (("undo", Undo), ("sampling", Sampling)):
-            if getattr(self, name) not in get_args(kind):
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(get_args(kind))}")
+        if self.undo not in get_args(Undo):
+            raise ValueError(f"undo is {self.undo!r}; expected one of {', '.join(get_args(Undo))}")
 
 
 def declared(default: Any, parameter: str, value: Value, **more: Any) -> Any:

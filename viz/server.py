@@ -128,8 +128,10 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
+    from viz.first_paint import with_stylesheet
+
     logging.getLogger("streamlit").setLevel(logging.WARNING)
-    app = st.App(ROOT / "app.py")
+    app = with_stylesheet(st.App(ROOT / "app.py"))
     config = uvicorn.Config(
         app if is_loopback(args.host) else same_origin(app),
         host=args.host,

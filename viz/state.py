@@ -82,11 +82,6 @@ def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     renewed = {other for name in wanted if wanted[name] != getattr(old, name) for other in known[name].renews}
     dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
-    controls, draws = named(type(old), sampling="control"), named(type(old), sampling="draw")
-    if {*controls, *draws} & set(wanted):  # what was drawn stays until it is drawn again
-        before = old.drawn or tuple(getattr(old, name) for name in controls)
-        after = tuple(wanted.get(name, getattr(old, name)) for name in controls)
-        follow["drawn"] = None if set(draws) & {*wanted, *renewed} or before == after else before
     return follow | wanted
 
 
@@ -121,12 +116,18 @@ def step_back(name: str) -> None:
     if history:
         now, then = current(), history[-1]
         session["stepping"] = True
-        names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
-        if then.checkpoint != now.checkpoint:
-            names += named(type(now), undo="with the checkpoint")
-        change(**{name: getattr(then, name) for name in names})
+        change(**restored(then))
         session["stepping"] = False
         session[HISTORY[name]], session[HISTORY[other]] = history[:-1], [*_history(other), now]
+
+
+def restored(then: View) -> dict[str, Any]:
+    """The fields that make the view what it was: those that can be undone, and what is set back along with them."""
+    now = current()
+    names = [*named(type(now), undo="step"), *named(type(now), undo="along")]
+    if then.checkpoint != now.checkpoint:
+        names += named(type(now), undo="with the checkpoint")
+    return {name: getattr(then, name) for name in names}
 
 
 def toggle_edit(code: str) -> None:
@@ -138,7 +139,7 @@ def toggle_edit(code: str) -> None:
     has = any(code == each for each, _ in now.parts())
     try:
         if not has and (larger := now.covering(code)):
-            tell(f"This is off already, by a larger edit ({larger}): take that back to set it free.")
+            tell(f"A larger edit ({larger}) has switched this off already: take that back first.")
             return
         after = now.without(code) if has else now.with_edit(code)
         change(**with_intervention(after), **({} if has else _where(code)))
@@ -170,13 +171,15 @@ def clear_edits() -> None:
     change(**with_intervention(BASELINE), pad=0)
 
 
-def show_request(request: Request, experiment: str) -> None:
-    """Makes the view that of a ready experiment; called from callbacks. The text stays where it asks about its sentence."""
-    now = current()
-    own = now.sentences[min(now.sentence, len(now.sentences)) - 1 :][:1] == (request.source,)
+def show_request(request: Request, experiment: str, whose: View | None = None) -> None:
+    """Makes the view that of a ready experiment; called from callbacks. `whose`: the view whose text it was asked of, where
+    it was not asked of a sentence alone."""
+    text = {"source": request.source}
+    if whose is not None and request.source in whose.sentences:
+        text = {name: getattr(whose, name) for name in ("source", "sentence", "split")}
     change(
         **with_intervention(request.intervention),
-        **({} if own else {"source": request.source}),
+        **text,
         checkpoint=request.checkpoint,
         target=request.target,
         pad=request.pad,
@@ -202,6 +205,11 @@ def go_to(page: str) -> None:
     """Goes to another page, by its name, at the next run, and takes the view along; called from callbacks."""
     st.session_state["next page"] = pages.find(page).file
     change()
+
+
+def page() -> str:
+    """The name of the page of this run."""
+    return st.session_state.get("page", pages.PAGES[0].name)
 
 
 def leave() -> None:

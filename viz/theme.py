@@ -158,6 +158,7 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
     return {
         "template": "none",
         "height": height,
+        "meta": {"height": height},  # by which `chart_labels.js` knows how much larger it is drawn
         "margin": margin,
         "paper_bgcolor": colours.page,
         "plot_bgcolor": colours.page,
@@ -170,7 +171,19 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
 def stylesheet(mode: Mode) -> str:
     """The rules that all pages share, then those of each page in the order of their folders; with this theme's colours as
     custom properties."""
+    return f"<style>{_variables(mode)}\n{_rules()}</style>"
+
+
+def first_stylesheet() -> str:
+    """The same before a theme is known: in the colours that the visitor's system prefers."""
+    return f"<style>{_variables('light')}@media (prefers-color-scheme: dark){{{_variables('dark')}}}\n{_rules()}</style>"
+
+
+def _variables(mode: Mode) -> str:
     variables = ";".join(f"{name}:{value}" for name, value in PALETTES[mode].css_variables().items())
+    return f":root{{{variables}}}"
+
+
+def _rules() -> str:
     here = Path(__file__).parent
-    rules = "".join(path.read_text(encoding="utf-8") for path in (here / "lab.css", *sorted(here.glob("*/page.css"))))
-    return f"<style>:root{{{variables}}}\n{rules}</style>"
+    return "".join(path.read_text(encoding="utf-8") for path in (here / "lab.css", *sorted(here.glob("*/page.css"))))

@@ -16,6 +16,7 @@ SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
 MAX_WORD = 60  # characters
+MAX_TRIED = 300  # characters of a text that is cut into tokens
 
 
 @dataclass(frozen=True)
@@ -139,12 +140,12 @@ def text(longest: int, expected: str) -> Value:
     return Value(read)
 
 
-def name() -> Value:
-    """The name of a folder or of an experiment, which leads nowhere else."""
+def name(expected: str = "the name of a checkpoint") -> Value:
+    """The name of a folder or of an experiment or a lesson, which leads nowhere else."""
 
     def read(found: str) -> str:
         if not found.replace("-", "").replace("_", "").replace(".", "").isalnum() or found.startswith("."):
-            raise ValueError("the name of a checkpoint")
+            raise ValueError(expected)
         return found
 
     return Value(read)

@@ -18,9 +18,9 @@ from model.readings.head_metrics import orders
 from model.text.sentences import split
 from model.trace import KINDS
 from viz import values
-from viz.fields import declared, named
+from viz.fields import declared
 
-FIRST_SENTENCE = "The animal didn't cross the street because it was too tired."
+FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
@@ -28,17 +28,17 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "map", "scale", "lens", "embeddings")  # of the page Inside
+PARTS = ("stages", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
-_TOP_K = values.number(0, MAX_TOP_K)
-_TOP_P = values.decimal(0, 1, above=True)
-_DRAWN = values.together("temperature, top-k and top-p", _TEMPERATURE, _TOP_K, _TOP_P)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters")
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
+_TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "drawn")
+_PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges")
 
 
 def strategies() -> tuple[str, ...]:
@@ -81,25 +81,24 @@ class _Sentence:
         "checkpoint",
         values.name(),
         undo="step",
-        renews=("branches", "path"),  # another checkpoint's tokens have other numbers
+        renews=("branches", "path", "find"),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
+    lesson: str | None = declared(None, "lesson", values.name("the name of a lesson"))  # the one that is on
 
 
 @dataclass(frozen=True)
 class _Decoding:
     """How tokens are chosen. The hypothesis that was looked at belongs to the tree of one strategy."""
 
-    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",), sampling="draw")
+    strategy: str = declared("greedy", "decode", values.one_of(strategies), drops=("path",))
     width: int = declared(4, "width", values.number(1, MAX_WIDTH), drops=("path",))
     alpha: float = declared(LENGTH_PENALTY, "alpha", values.decimal(0, MAX_ALPHA), drops=("path",))
-    temperature: float = declared(1.0, "temperature", _TEMPERATURE, sampling="control")
-    top_k: int = declared(0, "top_k", _TOP_K, sampling="control")
-    top_p: float = declared(1.0, "top_p", _TOP_P, sampling="control")
-    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",), sampling="draw")
-    drawn: tuple[float, int, float] | None = declared(None, "drawn", _DRAWN, drops=("path",), sampling="draw")
-    # drawn: the three controls of the text, where they have moved since
+    temperature: float = declared(0.8, "temperature", _TEMPERATURE, drops=("path",))
+    top_k: int = declared(0, "top_k", values.number(0, MAX_TOP_K), drops=("path",))
+    top_p: float = declared(0.9, "top_p", values.decimal(0, 1, above=True), drops=("path",))
+    seed: int = declared(1, "seed", values.number(0, MAX_SEED), drops=("path",))
     branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
     path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
@@ -117,6 +116,7 @@ class _Heads:
     mass: int = declared(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
     together: bool = declared(False, "sites", values.switch("all", "one"))  # all sites in one picture
     average: bool = declared(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
+    find: tuple[str, int, int] | None = declared(None, "find", _PAIR)  # heads that link two tokens: site, query, key
     by_row: bool = declared(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
 
 
@@ -128,6 +128,10 @@ class _Inside:
     stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
     token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
     near: str = declared("", "near", _WORD)  # whose neighbours are looked up; empty: of the token predicted at the step
+    cut: str = declared("source", "cut", values.choice(*CUTS))
+    cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
+    cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
+    cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class _Positions:
     """What the page Positions draws."""
 
     scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
-    pe_width: int = declared(256, "pe_d", values.even(2, MAX_PE_WIDTH))  # d_model of the positions
+    pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
     pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
     pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)
@@ -160,13 +164,11 @@ class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
         translation that the visitor gives stands the greedy one."""
         if self.strategy == YOURS:
             return Decoding()
-        used = {name: getattr(self, name) for name in strategy(self.strategy).controls}
-        drawn = dict(zip(named(View, sampling="control"), self.drawn or (), strict=False))
-        return Decoding(self.strategy, **used | {name: value for name, value in drawn.items() if name in used})
+        return Decoding(self.strategy, **{name: getattr(self, name) for name in strategy(self.strategy).controls})
 
     @property
     def controls(self) -> Decoding | None:
-        """What sampling would draw by now, or None."""
+        """What sampling draws by, or None."""
         if self.strategy != "sample" or self.target is not None:
             return None
         return Decoding("sample", temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)

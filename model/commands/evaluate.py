@@ -22,6 +22,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_decoding(parser)
     hint = "also write the scores into the checkpoint's metrics.json, under KEY"
     parser.add_argument("--record", metavar="KEY", help=hint)
+    hint = "also count how often the lab's warnings are right (--record writes them for the lab to tell)"
+    parser.add_argument("--warnings", action="store_true", help=hint)
     parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
     options.add_machine(parser)
 
@@ -30,7 +32,8 @@ def run(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
-    from model.evaluation import scoring
+    from model.evaluation import card, scoring
+    from model.experiments import warnings
     from model.text.corpus import by_source, file_hash, read_pairs
 
     if args.limit is not None and args.limit < 1:
@@ -50,15 +53,22 @@ def run(args: argparse.Namespace) -> None:
             asked,
         )
     scores |= {"references": args.references} | _how(asked)
+    counted = {"warnings": warnings.measure(loaded, pairs, args.limit, decoding=asked)} if args.warnings else {}
     if args.record:
-        folder = checkpoints.find(args.checkpoint)
-        entry = scores | {"data_sha256": file_hash(args.data)}
-        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        folder, data = checkpoints.find(args.checkpoint), {"data_sha256": file_hash(args.data)}
+        entries = {args.record: scores} | {name: found | _how(asked) for name, found in counted.items()}
+        metrics = loaded.metrics | {name: entry | data for name, entry in entries.items()}
+        checkpoints.write_json(folder / "metrics.json", metrics)
+        if counted:
+            card.write(folder / "README.md", metrics["warnings"])
+    scores |= counted
     if args.json:
         print(json.dumps(scores))
     else:
         print(f"BLEU {scores['bleu']}  chrF {scores['chrf']}  ({scores['sentences']} sentences, {scores['seconds']} s)")
         print(scores["sacrebleu_signature"])
+        if counted:
+            print(card.table(counted["warnings"]))
 
 
 def _how(asked: Decoding) -> dict[str, Any]:

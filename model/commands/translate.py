@@ -31,7 +31,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="the sentence; - reads standard input, a sentence a line, and writes a line for each")
     options.add_checkpoint(parser)
     options.add_decoding(parser)
-    parser.add_argument("--json", action="store_true", help="print tokens and probabilities, one JSON object a sentence")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object a sentence: its tokens, each with its log-probability in nats",
+    )
     options.add_machine(parser)
 
 

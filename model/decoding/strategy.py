@@ -120,7 +120,7 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy(
             "greedy",
             "Greedy",
-            "Greedy: the likeliest token at every step, and never back.",
+            "Greedy: takes the likeliest token at every step, and never goes back.",
             (),
             _greedy,
             lambda decoding: "greedy",
@@ -128,7 +128,7 @@ STRATEGIES: dict[str, Strategy] = {
         Strategy(
             "beam",
             "Beam",
-            "Beam: the best few paths go on together, ranked by log-probability ÷ ((5 + length) / 6)^α.",
+            "Beam: follows the best few paths side by side, ranked by log-probability ÷ ((5 + length) / 6)^α.",
             ("width", "alpha"),
             _beam,
             lambda decoding: f"beam of {decoding.width}",

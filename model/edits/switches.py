@@ -58,14 +58,14 @@ class Width:
 WINDOW = Width(
     "window",
     "window-{}",
-    "self-attention sees less than {} away",
-    "A token sees those less than this far away",
+    "self-attention sees only tokens less than {} away",
+    "A token sees only those less than this far away",
 )
 SWITCHES: dict[str, Switch | Width] = {  # by code, in the order in which they are listed
     each.code: each
     for each in (
         Switch("causal_mask", "causal-off", "causal mask off", "causal mask"),
-        Switch("padding_mask", "padding-off", "source padding mask off", "source padding mask"),
+        Switch("padding_mask", "padding-off", "padding mask off", "padding mask"),
         Switch("scaling", "scaling-off", "scaling by √d_k off", "scaling by √d_k"),
         WINDOW,
     )

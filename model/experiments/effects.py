@@ -29,10 +29,11 @@ class Effect:
     """What one intervention does to the probability of a given target, beside the unedited row of the batch."""
 
     intervention: Intervention
-    pad: int
+    pad: int  # `<pad>` tokens after the source, whoever put them there
     labels: tuple[str, ...]  # the target's tokens
     before: np.ndarray  # log-probability of each token in nats, [T]
     after: np.ndarray  # the same under the intervention
+    added: int = 0  # of the padding: what is there for the experiment alone
 
     @property
     def change(self) -> float:
@@ -49,16 +50,18 @@ class Effect:
 def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
     """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
 
-    Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter; without padding there are 4.
+    Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter. The padding is what `analyse`
+    puts there: that of the batch and of the request, or, where there is none, `PAD_WHEN_UNMASKED`.
     Raises RequestError as `analyse` does.
     """
     source, target = tokens_of(checkpoint, request)
-    pad = request.pad or PAD_WHEN_UNMASKED
-    source = [i for i in source if i != PAD]
+    added = 0 if PAD in source else PAD_WHEN_UNMASKED
+    source = [*source, *[PAD] * added]
+    pad = source.count(PAD)
     edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
-    before, *after = teacher_force(checkpoint, [*source, *[PAD] * pad], target, [BASELINE, *edits.values()])
+    before, *after = teacher_force(checkpoint, source, target, [BASELINE, *edits.values()])
     return {
-        name: Effect(edit, pad, before.outputs.labels, before.token_log_probs, trace.token_log_probs)
+        name: Effect(edit, pad, before.outputs.labels, before.token_log_probs, trace.token_log_probs, added)
         for (name, edit), trace in zip(edits.items(), after, strict=True)
     }
 
@@ -82,11 +85,12 @@ def effects(
     """
     source, target = tokens_of(checkpoint, request)
     labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
+    pad = (source or []).count(PAD)
     found: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
         before, *after = _log_probs(checkpoint, source, target, [BASELINE, *chosen])
-        found += [Effect(edit, request.pad, labels, before, row) for edit, row in zip(chosen, after, strict=True)]
+        found += [Effect(edit, pad, labels, before, row) for edit, row in zip(chosen, after, strict=True)]
         progress(len(found) / len(edits))
     return found
 

@@ -64,8 +64,8 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     made_up = target is not None and len(target) < SHORTEST
     if made_up:
         target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
-    pads = (request.pad or PAD_WHEN_UNMASKED) if source is not None else 0
     plain = [i for i in source or () if i != PAD]
+    pads = (len(source) - len(plain) or PAD_WHEN_UNMASKED) if source is not None else 0
     padding = _moved_by_padding(checkpoint, plain, pads, target, edits) if source is not None else {}
     return LeakReport(
         () if target is None else checkpoint.target_tokenizer.pieces([START, *target[:-1]]),

@@ -10,18 +10,20 @@ import numpy as np
 
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint, CheckpointError
+from model.config import PAD
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place, Positions
 from model.experiments.effects import effects, head_effects, layer_skips
 from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
+from model.inference.decisions import turns
 from model.inference.request import Request
 from model.trace import Trace, site_kind
 
 PADS = 8
 OTHER = "She is reading a book in the garden."
-DOG, MAN = "The dog bites the man.", "The man bites the dog."
+DOG, GIRL = "The dog bites the girl.", "The girl bites the dog."
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,12 @@ class Experiment:
     name: str
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
+    sentence: str  # English: one on which the question makes sense, and which the shipped model translates well
     of_both: bool = False  # it needs a checkpoint and its peer, and asks either; else one with a causal mask
+
+    def sentence_in(self, language: str) -> str | None:
+        """The experiment's own sentence; None in another language: then it is asked of the visitor's."""
+        return self.sentence if language == "English" else None
 
     def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
         """Asks the question of a sentence; a model without a causal mask leaves the answer to its peer, which has one.
@@ -78,11 +85,13 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
     return dataclasses.replace(request, **(plain | changes))
 
 
-def _outcome(analysis: Analysis) -> str:
+def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
+    """What became of the translation; that it only tipped a near-tie, where it did."""
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
         return _sentence(f"The translation stays: “{after}”")
-    return _sentence(f"“{before}” becomes “{after}”")
+    tied = [each.told(checkpoint.target_tokenizer.piece) for each in turns(analysis) if each.is_tie]
+    return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {told}." for told in tied)])
 
 
 def _alone(text: str) -> str:
@@ -130,34 +139,48 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     """How much attention padding gets once its mask is off."""
     asked = _again(request, Intervention(padding_mask=False), pad=PADS)
     found = analyse(checkpoint, asked)
+    pads = found.trace.source.ids.count(PAD)  # those of its batch as well
     encoder, cross = (_share_on_padding(found.whole, kind) for kind in ("encoder", "cross"))
     text = (
-        f"With {PADS} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
-        f"decoder's cross-attention. {_outcome(found)}"
+        f"With {pads} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
+        f"decoder's cross-attention. {_outcome(found, checkpoint)}"
     )
     return Answer(text, asked)
 
 
 def _share_on_padding(trace: Trace, kind: str) -> float:
     """Mean weight that real queries give to padding, over layers and heads."""
-    pad = np.array([label == "<pad>" for label in trace.source.labels])
+    pad = np.array([token == PAD for token in trace.source.ids])
     rows = ~pad if site_kind(kind).queries == "source" else slice(None)
     shares = [p[:, rows][:, :, pad].sum(-1).mean() for site, p in trace.patterns.items() if site.kind == kind]
     return float(np.mean(shares))
 
 
 def order(checkpoint: Checkpoint, request: Request) -> Answer:
-    """Two sentences of the same words without positions on the source."""
+    """A sentence, and another of the same words, without positions on the source."""
     off = Intervention(edits=(Positions("source", "off"),))
-    plain = [analyse(checkpoint, _again(request, Intervention(), source=s, pad=0)).translation for s in (DOG, MAN)]
-    found = [analyse(checkpoint, _again(request, off, source=s, pad=0)) for s in (DOG, MAN)]
+    pair = (request.source, turned_round(request.source))
+    alone = {"other_sentences": (), "branches": (), "path": (), "pad": 0}
+    found = [analyse(checkpoint, _again(request, off, source=s, **alone)) for s in pair]
+    plain = [each.baseline.translation for each in found]
     same = found[0].translation == found[1].translation
     text = (
-        f"With positions: “{plain[0]}” and “{plain[1]}”; without positions on the source "
+        f"With positions: “{plain[0]}” and, for “{pair[1]}”, “{plain[1]}”; without positions on the source "
         + (f"both give “{found[0].translation}”" if same else " and ".join(f"“{f.translation}”" for f in found))
         + f": the two log-probabilities differ by {abs(found[0].hypothesis.score - found[1].hypothesis.score):.4f}."
     )
     return Answer(text, *(each.request for each in found))
+
+
+def turned_round(sentence: str) -> str:
+    """Another sentence of the same tokens: who bites whom the other way round; of any other sentence the words after the
+    first backwards."""
+    if sentence in (DOG, GIRL):
+        return GIRL if sentence == DOG else DOG
+    words = sentence.split()
+    end = words[-1][len(words[-1].rstrip(".!?…")) :]
+    words[-1] = words[-1].removesuffix(end)
+    return " ".join([words[0], *words[:0:-1]]) + end
 
 
 def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
@@ -167,8 +190,8 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     before, after = (_largest_weight(trace) for trace in (found.baseline.trace, found.whole))
     width = checkpoint.config.head_dim
     text = (
-        f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}: "
-        f"softmax saturates. {_outcome(found)}"
+        f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"
+        f"{': softmax is closer to all or nothing' if after > before else ''}. {_outcome(found, checkpoint)}"
     )
     return Answer(text, asked)
 
@@ -191,10 +214,11 @@ def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     text = (
         f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
         f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
-        f"{signed(first.change)} nats when it is off"
-        + (f", the next {signed(ranked[1].change)}" if len(ranked) > 1 else "")
+        f"off, it changes the log-probability by {signed(first.change)} nats"
+        + (f", the next by {signed(ranked[1].change)}" if len(ranked) > 1 else "")
         + ". "
-        f"With it alone its layer costs {signed(alone.change)}, without any head {signed(none.change)}. {_outcome(found)}"
+        f"With this head alone in its layer the change is {signed(alone.change)}, with none {signed(none.change)}. "
+        + _outcome(found, checkpoint)
     )
     return Answer(text, asked)
 
@@ -209,15 +233,18 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     asked = _again(request, skips[best])
     least, most = (signed(found[name].change) for name in (best, worst))
     gains = found[best].change > 0
-    text = f"Skipping {best} {'even gains' if gains else 'costs the least,'} {least} nats; {worst} costs the most, {most}. "
-    return Answer(text + _outcome(analyse(checkpoint, asked)), asked)
+    text = (
+        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the log-probability changes by {least} nats; "
+        f"{worst} costs the most, a change by {most}. "
+    )
+    return Answer(text + _outcome(analyse(checkpoint, asked), checkpoint), asked)
 
 
 EXPERIMENTS = (
-    Experiment("peek", "Does a peeking decoder cheat?", peeking, of_both=True),
-    Experiment("padding", "Who attends to padding?", padding),
-    Experiment("order", "Who bites whom without positions?", order),
-    Experiment("scaling", "Does it need the √dₖ?", scaling),
-    Experiment("align", "Does one head align?", aligning),
-    Experiment("skip", "Which layer can be skipped?", skipping),
+    Experiment("peek", "Does a peeking decoder cheat?", peeking, "My dog is afraid of my cat.", of_both=True),
+    Experiment("padding", "Who attends to padding?", padding, "I like this house because it is small."),
+    Experiment("order", "Who bites whom without positions?", order, DOG),
+    Experiment("scaling", "Does it need the √dₖ?", scaling, "The dog didn't cross the street because it was too tired."),
+    Experiment("align", "Does one head align?", aligning, "She bought a red car."),
+    Experiment("skip", "Which layer can be skipped?", skipping, "The children are playing in the garden."),
 )

@@ -12,18 +12,19 @@ import torch
 from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
-from model.config import PAD
+from model.config import END, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
 from model.inference.analysis import Analysis
-from model.inference.predictions import rare_positions
+from model.inference.cautions import rare_words
 from model.inference.request import Request
-from model.inference.targets import decode, shown, sources, target_of
+from model.inference.targets import decode, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
+from model.text.worth import read as read_worth
 from model.trace import Axis, Probe, Site, Trace
 
 
@@ -43,15 +44,17 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     Raises RequestError where the source, the target or the prefix is longer than the text limit.
     """
     edit = request.intervention
-    rows = sources(checkpoint, request, request.padding)
+    added = padding(checkpoint, request)
+    rows = sources(checkpoint, request, added)
     source = rows[0] if rows else None
     longest = len(source) if source is not None else 0
     edit.check(checkpoint.config, longest, bool(checkpoint.means))
-    made = _Analyses(checkpoint, request, source)
+    made = _Analyses(checkpoint, request, source, added)
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
     tree, *others = target_of(checkpoint, request, rows)
     made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
+    made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
     plain = shown(tree, request)
     if not edit and not checkpoint.config.causal and request.target is None:
         return made.stepwise(plain, tree, BASELINE)
@@ -59,7 +62,7 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
         (trace,) = teacher_force(checkpoint, source, plain.ids, [BASELINE])
         return made.of(plain, tree, trace)
     before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
-    unedited = dataclasses.replace(request, intervention=BASELINE, pad=request.padding)
+    unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
     baseline = made.of(plain, tree, before, request=unedited)
     if after:
         return made.edited(plain, tree, after[0], baseline)
@@ -74,12 +77,17 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
 class _Analyses:
     """Makes the analyses of one request: what all of them know, and how each is put together."""
 
-    def __init__(self, checkpoint: Checkpoint, request: Request, source: list[int] | None) -> None:
-        self.checkpoint, self.request, self.source = checkpoint, request, source
-        real = [i for i in source or () if i != PAD]
-        rare = rare_positions(real, checkpoint.counts["source"]) if "source" in checkpoint.counts else ()
-        words = _words_at(checkpoint.source_tokenizer, real, rare)
-        self.known: dict[str, Any] = {"checkpoint": checkpoint.name, "rare": rare, "rare_words": words}
+    def __init__(self, checkpoint: Checkpoint, request: Request, source: list[int] | None, added: int) -> None:
+        self.checkpoint, self.request, self.source, self.added = checkpoint, request, source, added
+        real = [i for i in source or () if i not in (PAD, END)]
+        words = checkpoint.seen.words if checkpoint.seen else {}
+        self.known: dict[str, Any] = {
+            "checkpoint": checkpoint.name,
+            "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
+            "seen": checkpoint.seen,
+            "worth": read_worth(checkpoint.metrics),
+            "batch_padding": source.count(PAD) - added if source is not None else 0,
+        }
 
     def of(self, path: Hypothesis, tree: Tree, trace: Trace, **more: Any) -> Analysis:
         """The analysis of a path of a tree, which the trace has scored."""
@@ -104,7 +112,7 @@ class _Analyses:
         """Of a model without a decoder: one pass over the source, under the edits and without."""
         edit = self.request.intervention
         before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
-        unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.request.padding)
+        unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added)
         plain = {"translation": "", "tree": None, "hypothesis": None} | self.known
         baseline = Analysis(request=unedited, trace=before, **plain)
         if not after:
@@ -165,17 +173,6 @@ def _trace(axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.n
 def axis(tokenizer: Tokenizer, ids: Sequence[int]) -> Axis:
     """Ids with what is shown for them."""
     return Axis(tuple(ids), tokenizer.pieces(ids), tokenizer.words(ids))
-
-
-def _words_at(tokenizer: Tokenizer, ids: Sequence[int], positions: Sequence[int]) -> tuple[str, ...]:
-    """The words at some positions as text, each once; what cannot be seen, as its label."""
-    numbers = tokenizer.words(ids)
-    found = []
-    for word in dict.fromkeys(numbers[i] for i in positions):
-        pieces = [i for i, number in zip(ids, numbers, strict=True) if number == word]
-        text = tokenizer.decode(pieces).strip()
-        found.append(text if text.isprintable() and text else "".join(tokenizer.pieces(pieces)))
-    return tuple(dict.fromkeys(found))
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

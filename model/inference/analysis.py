@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from model.config import PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.kinds import Block, Labels
+from model.inference import cautions
+from model.inference.cautions import Overlooked, RareWord
 from model.inference.predictions import first_difference
 from model.inference.request import Request
+from model.text.seen import Seen
+from model.text.worth import Worth
 from model.trace import Site, Trace
 
 
@@ -24,12 +30,15 @@ class Analysis:
     trace: Trace
     tree: Tree | None  # None for a model that decodes nothing
     hypothesis: Hypothesis | None  # the path of the tree that the trace belongs to
-    rare: tuple[int, ...]  # positions of source tokens that were hardly trained on
-    rare_words: tuple[str, ...]  # the words that they belong to, each once
+    rare_words: tuple[RareWord, ...]  # words of the source that training hardly had; none where that is not known
     checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
+    other_lengths: tuple[int, ...] = ()  # tokens of each of them
+    batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
+    seen: Seen | None = None  # what the checkpoint was trained on, where it says so
+    worth: Mapping[str, Worth] = field(default_factory=dict)  # how often its warnings are right, where that was measured
     steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
 
     @property
@@ -52,7 +61,8 @@ class Analysis:
 
     @cached_property
     def comparable(self) -> int:
-        """How many first steps may be compared with the baseline's: their inputs are equal up to there."""
+        """How many steps may be compared with the baseline's, one by one: up to the first at which another token was chosen,
+        this one included. After it the decoder reads other tokens."""
         if self.baseline is None:
             return len(self.trace.predicted)
         own, other = self.trace.predicted.ids, self.baseline.trace.predicted.ids
@@ -64,6 +74,11 @@ class Analysis:
         """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
         ids = (self.baseline or self).trace.predicted.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
+
+    @property
+    def target_padding(self) -> int:
+        """`<pad>` tokens that make the target as long as the longest of the batch, where all are read in one pass."""
+        return max((0, *(length - len(self.trace.predicted) for length in self.other_lengths)))
 
     @property
     def how(self) -> str:
@@ -83,6 +98,48 @@ class Analysis:
         return self.tree is not None and self.hypothesis.ids in {h.ids for h in self.tree.pruned}
 
     @property
+    def rare(self) -> tuple[int, ...]:
+        """Positions of the tokens of rare source words."""
+        return tuple(i for word in self.rare_words for i in word.positions)
+
+    @cached_property
+    def unsure(self) -> tuple[int, ...]:
+        """The steps, from 0, whose token had a low probability."""
+        return cautions.unsure(self.trace)
+
+    @cached_property
+    def overlooked(self) -> tuple[Overlooked, ...]:
+        """The source words at which no step looked; none for a model without cross-attention."""
+        return cautions.overlooked(self.trace, self.seen)
+
+    @property
+    def source_length(self) -> int:
+        """Tokens of the source, `</s>` included, padding not; 0 for a model that reads none."""
+        return 0 if self.trace.source is None else sum(i != PAD for i in self.trace.source.ids)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences that say what makes the translation doubtful."""
+        written = 0 if self.trace.outputs is None else len(self.trace.outputs)
+        long = cautions.beyond(self.seen, self.source_length, written)
+        told = [
+            cautions.length_sentence(side, size, self.seen.lengths[side], self.request.source) + self._worth("long")
+            for side, size in list(long.items())[:1]
+        ]
+        if self.rare_words:
+            told.append(cautions.rare_sentence(self.rare_words) + self._worth("rare"))
+        if self.unsure:
+            told.append(cautions.unsure_sentence(self.unsure, self.trace) + self._worth("unsure"))
+        if self.overlooked:
+            told.append(cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted)) + self._worth("overlooked"))
+        return tuple(told)
+
+    def _worth(self, kind: str) -> str:
+        """How often such a warning is right, where that was measured and this translation is of the kind that was."""
+        own = self.baseline is None and self.request.target is None and kind in self.worth
+        return f" {self.worth[kind].told()}".rstrip() if own else ""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader of the translation should know."""
         notes = []
@@ -90,16 +147,13 @@ class Analysis:
             notes.append("This path was given up: the beam went on without it.")
         elif self.hypothesis is not None and not self.hypothesis.finished:
             notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
-        if self.rare:
-            more = f" and {len(self.rare_words) - 6} more" if len(self.rare_words) > 6 else ""
-            shown = ", ".join(self.rare_words[:6]) + more
-            notes.append(f"Unlike its training data: {shown}. Expect little of the translation there.")
+        notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
-            notes.append(f"Waiting for a step that is not reached: {told}.")
+            notes.append(f"Waiting for a step that is not reached yet: {told}.")
         if self.no_op_blocks:
             told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
-            notes.append(f"The mask forbids it already, so nothing changes: {told}.")
+            notes.append(f"The mask forbids this already, so it changes nothing: {told}.")
         if self.trace.fully_masked_rows and self.baseline is not None:
             rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"

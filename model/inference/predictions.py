@@ -7,13 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-RARE = 20  # a token seen less often than this in training is called rare
-
-
-def rare_positions(ids: Sequence[int], counts: Sequence[int], threshold: int = RARE) -> tuple[int, ...]:
-    """Positions of the tokens that occur fewer than `threshold` times in the training data."""
-    return tuple(i for i, token in enumerate(ids) if counts[token] < threshold)
-
 
 @dataclass(frozen=True)
 class Candidate:

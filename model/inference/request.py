@@ -11,7 +11,7 @@ from model.edits.intervention import BASELINE, Intervention
 Mode = Literal["given", "again"]
 MAX_PAD = 32
 MAX_SENTENCES = 16  # of one batch
-PAD_WHEN_UNMASKED = 4  # with the padding mask off and no padding asked for, there is this much
+PAD_WHEN_UNMASKED = 4  # with the padding mask off there is this much, where there would be none to see
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Request:
     other_sentences: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
     branches: tuple[tuple[int, ...], ...] = ()  # beginnings, as ids, from which decoding goes on beside its own choice
     path: tuple[int, ...] = ()  # the hypothesis that is looked at, or its beginning; empty: the best, or the last branch's
-    pad: int = 0  # `<pad>` tokens after the source
+    pad: int = 0  # `<pad>` tokens after the source, beside those that make the rows of a batch even
     mode: Mode = "given"
     decoding: Decoding = field(default_factory=Decoding)
     intervention: Intervention = BASELINE
@@ -55,8 +55,3 @@ class Request:
             raise RequestError(f"The padding is {self.pad} tokens; expected 0 to {MAX_PAD}.")
         if self.target is not None and self.prefix:
             raise RequestError("Both a target and a prefix are given; expected one of the two.")
-
-    @property
-    def padding(self) -> int:
-        """`<pad>` tokens in the source: `pad`, or 4 where the padding mask is off and there would be none to see."""
-        return self.pad if self.pad or self.intervention.padding_mask else PAD_WHEN_UNMASKED

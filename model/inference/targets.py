@@ -11,7 +11,7 @@ from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
-from model.inference.request import Request, RequestError
+from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
 
@@ -43,6 +43,14 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
     texts = (request.source, *request.other_sentences)
     rows = [[*encode(checkpoint.source_tokenizer, text, "sentence"), END] for text in texts]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
+
+
+def padding(checkpoint: Checkpoint, request: Request) -> int:
+    """How many `<pad>` stand after each row of the batch when all are of one length: those that are asked for; where the
+    padding mask is off and the sentence would have none to see, `PAD_WHEN_UNMASKED`."""
+    if request.pad or request.intervention.padding_mask or not _reads_source(checkpoint):
+        return request.pad
+    return 0 if PAD in sources(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
 
 
 def target_of(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]]) -> list[Tree]:

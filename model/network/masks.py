@@ -74,11 +74,13 @@ def cross_mask(source: Tensor, edits: Sequence[Intervention] = (BASELINE,)) -> T
 def decoder_mask(
     config: ModelConfig, target: Tensor, edits: Sequence[Intervention] = (BASELINE,), queries: int | None = None
 ) -> Tensor:
-    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask."""
+    """Decoder input ids [B,S] to [B,1,T,S]; `queries` (default all) counts the last positions that ask. Without its padding
+    mask a row sees its own `<pad>` as well, where the causal mask lets it."""
     keys = target.size(1)
     queries = keys if queries is None else queries
     off = _rows([not (e.causal_mask and config.causal) for e in edits], target)
-    mask = padding(target) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
+    unpadded = _rows([not e.padding_mask for e in edits], target)
+    mask = (padding(target) | unpadded) & (causal(queries, keys, target.device) | off)  # [B,1,T,S]
     near = _near(queries, keys, config.window, edits, target)
     return mask if near is None else mask & near
 

@@ -22,11 +22,13 @@ class Rows:
     keys: tuple[str, ...]
 
     def at(self, offset: int) -> np.ndarray:
-        """The weight on the position that lies so far behind each row's own, 0 where there is none: [H,R]."""
+        """The weight on the token that stands so far behind each row's own, nan where there is none but padding: [H,R]."""
         length = len(self.keys)
         places = self.places + offset
-        picked = self.weights[:, np.arange(len(places)), places.clip(0, length - 1)]
-        return np.where((places >= 0) & (places < length), picked, 0.0)
+        there = (places >= 0) & (places < length)
+        places = places.clip(0, length - 1)
+        there &= np.array([key != "<pad>" for key in self.keys], dtype=bool)[places]
+        return np.where(there, self.weights[:, np.arange(len(places)), places], np.nan)
 
     def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
         """The weight on the tokens that are wanted: [H,R]."""
@@ -43,10 +45,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a head: the mean over its rows of what `measure` says of each of them ([H,R]).
+    """One number of a head: the mean over its rows of what `measure` says of each of them ([H,R]; nan: not of this row).
 
     `label`, `unit` and `meaning` are what stands on the screen, `digits` how many follow the point. Heads can be put in
-    order by it from the "least" or the "most", or not at all where `order` is None.
+    order by it from the "least" or the "most", or not at all where `order` is None. With `self_only` it compares positions
+    of one sentence, and says nothing of cross-attention.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Metric:
     unit: str = ""
     digits: int = 2
     order: str | None = None
+    self_only: bool = False
 
     def __post_init__(self) -> None:
         if self.order not in (None, "least", "most"):
@@ -75,9 +79,17 @@ def register(metric: Metric) -> None:
 def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
     """Every metric of patterns [H,T,S]: the mean over the rows (or those named); each value is [H].
 
-    For cross-attention positions are compared across the two sentences: row t with source position t.
+    A row that has no such token (the first one has none before it) is left out of that metric's mean.
     """
     return {name: _mean(metric, pattern, keys, rows) for name, metric in METRICS.items()}
+
+
+def telling(allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Sequence[int] | None = None) -> tuple[str, ...]:
+    """The metrics that tell the heads of a site apart: those that its mask [T,S] and its tokens do not fix at 0 (where no
+    later token is seen, nothing is on the next one), and for cross-attention none that compares positions."""
+    even = allowed / np.maximum(1, allowed.sum(-1, keepdims=True))
+    found = head_metrics(even[None], keys, rows)
+    return tuple(name for name, metric in METRICS.items() if found[name][0] > 0 and (is_self or not metric.self_only))
 
 
 def _mean(metric: Metric, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> np.ndarray:
@@ -85,7 +97,8 @@ def _mean(metric: Metric, pattern: np.ndarray, keys: Sequence[str], rows: Sequen
     weights = pattern[:, wanted].astype(np.float64)  # [H,R,S]
     seen = weights.sum(-1) > 0  # [H,R]
     values = metric.measure(Rows(weights, wanted, tuple(keys)))
-    return np.where(seen, values, 0.0).sum(1) / np.maximum(1, seen.sum(1))
+    counted = seen & ~np.isnan(values)
+    return np.where(counted, values, 0.0).sum(1) / np.maximum(1, counted.sum(1))
 
 
 def is_punctuation(label: str) -> bool:
@@ -98,22 +111,20 @@ def is_special(label: str) -> bool:
     return label in ("<s>", "</s>", "<pad>")
 
 
-def diagonal(pattern: np.ndarray) -> np.ndarray:
-    """Share of the weight within one position of the line from the first to the last corner: [H,T,S] to [H]."""
-    _, queries, length = pattern.shape
-    line = np.linspace(0, length - 1, queries)[:, None] if queries > 1 else np.zeros((1, 1))
-    near = np.abs(np.arange(length)[None] - line) <= 1.0  # [T,S]
-    return (pattern * near).sum((1, 2)) / np.maximum(1e-12, pattern.sum((1, 2)))
-
-
 def orders() -> tuple[str, ...]:
     """The orders in which the heads of a site can stand."""
-    return ("position", *(metric.name for metric in METRICS.values() if metric.order), "diagonal", "similarity")
+    return ("position", *(metric.name for metric in METRICS.values() if metric.order), "similarity")
 
 
-def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None) -> list[int]:
+def order_label(by: str) -> str:
+    """What an order is called on the screen."""
+    metric = METRICS.get(by)
+    return f"{metric.label}, {metric.order} first" if metric else {"position": "Layer and head"}.get(by, by.capitalize())
+
+
+def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> list[int]:
     """The heads [N,T,S] of a site in one of the `orders`, as their numbers: by a metric from the least or the most (`keys`,
-    the tokens of S, where it asks for them), the diagonal from the most; by similarity each is followed by the most alike
+    the tokens of S, where it asks for them; `rows` as for `head_metrics`); by similarity each is followed by the most alike
     (cosine) of those that are left.
 
     Raises ValueError for an order that does not exist.
@@ -122,10 +133,8 @@ def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None) -> l
     if by == "position":
         return list(range(count))
     if metric and metric.order:
-        values = _mean(metric, patterns, keys or [""] * patterns.shape[-1])
+        values = _mean(metric, patterns, keys or [""] * patterns.shape[-1], rows)
         values = values if metric.order == "least" else -values
-    elif by == "diagonal":
-        values = -diagonal(patterns)
     elif by == "similarity":
         return _chain(patterns.reshape(count, -1).astype(np.float64))
     else:
@@ -211,12 +220,32 @@ for _metric in (
         "How far away, in tokens, what a row looks at stands: the mean, weighted",
         Rows.distance,
         order="least",
+        self_only=True,
     ),
-    Metric("previous", "On previous", "Share of the weight on the token before", lambda rows: rows.at(-1)),
-    Metric("same", "On same", "Share of the weight on the token at the same position", lambda rows: rows.at(0)),
-    Metric("next", "On next", "Share of the weight on the token after", lambda rows: rows.at(1)),
-    Metric(
-        "end", "On </s>", "Share of the weight on the end of the sentence", lambda rows: rows.on(lambda key: key == "</s>")
+    *(
+        Metric(
+            name,
+            f"On {name} token",
+            f"Share of a row’s weight on {where}, the mean over the rows that have one (Clark et al. 2019, section 3.1)",
+            measure,
+            order="most",
+            self_only=True,
+        )
+        for name, where, measure in (
+            ("previous", "the token before its own", lambda rows: rows.at(-1)),
+            ("same", "its own token", lambda rows: rows.at(0)),
+            ("next", "the token after its own", lambda rows: rows.at(1)),
+        )
+    ),
+    *(
+        Metric(
+            name,
+            f"On {token}",
+            f"Share of a row’s weight on {token}, {what} (Clark et al. 2019, section 3.2, of [SEP])",
+            lambda rows, token=token: rows.on(token.__eq__),
+            order="most",
+        )
+        for name, token, what in (("start", "<s>", "where the decoder begins"), ("end", "</s>", "the end of the sentence"))
     ),
     Metric(
         "punctuation",

@@ -14,11 +14,11 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS
-from model.inference.predictions import RARE
 from model.text.tokenizer import Tokenizer
 
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
+RARE = 20  # a token seen less often in training has not been placed by its use
 SHARE = 0.25  # of a token's occurrences: with fewer on a side, it does not count as a token of that language
 SURVEYED = 500
 WITHOUT_SPACE = "##"  # before the label of a token that has no space in front, where the label alone would name another

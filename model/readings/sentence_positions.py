@@ -15,6 +15,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
 from model.inference.analyse import teacher_force
 from model.inference.analysis import Analysis
+from model.inference.decisions import turns
 from model.inference.predictions import changed_words
 from model.trace import SITE_KINDS, Site
 
@@ -88,6 +89,7 @@ class Variant:
     changed: tuple[bool, ...]  # which of them the baseline does not have there
     same: bool  # the translation is the baseline's
     change: float  # of the summed log-probability of the baseline's target, in nats
+    tipped: str = ""  # where the translations part at what was a near-tie: that step, in words
 
 
 def variant(checkpoint: Checkpoint, again: Analysis) -> Variant:
@@ -100,7 +102,8 @@ def variant(checkpoint: Checkpoint, again: Analysis) -> Variant:
     words = again.translation.split()
     _, changed = changed_words(base.translation.split(), words)
     change = float(after.token_log_probs.sum() - before.token_log_probs.sum())
-    return Variant(tuple(words), changed, again.translation == base.translation, change)
+    tipped = "".join(each.told(checkpoint.target_tokenizer.piece) for each in turns(again) if each.is_tie)
+    return Variant(tuple(words), changed, again.translation == base.translation, change, tipped)
 
 
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:

@@ -16,6 +16,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
@@ -36,6 +37,16 @@ PRE_TOKENS = (
 )
 
 _SPACE = "Ġ"  # what byte-level BPE writes for a space
+# Options of the library's BPE that would join pieces by other rules than the list of merges alone.
+_OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
+
+
+class Piece(NamedTuple):
+    """A part of a text that merges stay within: a word with the space before it, digits, signs."""
+
+    read: str  # in the printable stand-ins of its bytes, with the space that it was lent
+    lent: bool  # True for the word after an elision, read with a space that the text has not
+    ids: list[int]
 
 
 @functools.cache
@@ -57,6 +68,7 @@ class Tokenizer:
             raise ValueError("it has no pre_tokenizer; expected byte-level byte-pair encoding")
         backend.encode_special_tokens = True  # not stored in the file: typed text must never become a control token
         self._backend = backend
+        self._raw = functools.cache(self._bytes_of_token)
         self._elided = frozenset(i for i in range(len(CONTROL_TOKENS), self.size) if _is_elided(self._raw(i)))
         self._model_ids = functools.lru_cache(1 << 16)(lambda piece: [t.id for t in backend.model.tokenize(piece)])
 
@@ -102,21 +114,50 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of the text alone, without `<s>` and `</s>`."""
-        ids: list[int] = []
-        for piece, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
-            plain = self._model_ids(piece)
-            if ids and ids[-1] in self._elided:
-                spaced = self._model_ids(_SPACE + piece)
-                plain = spaced if len(spaced) <= len(plain) or piece.startswith(_SPACE) else plain
-            ids += plain
-        return ids
+        return [token for piece in self.cut(text) for token in piece.ids]
+
+    def cut(self, text: str) -> list[Piece]:
+        """The parts of a text, normalised to NFC, that no token reaches across, each with its ids."""
+        found, elided = [], False
+        for read, _ in self._backend.pre_tokenizer.pre_tokenize_str(unicodedata.normalize("NFC", text)):
+            piece = Piece(read, False, self._model_ids(read))
+            if elided:
+                spaced = self._model_ids(_SPACE + read)
+                if len(spaced) <= len(piece.ids) or read.startswith(_SPACE):
+                    piece = Piece(_SPACE + read, True, spaced)
+            found.append(piece)
+            elided = piece.ids[-1] in self._elided if piece.ids else elided
+        return found
+
+    def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """The learned merges: for the ids of two neighbours the merge's rank, from 1 in the order of learning, and the id
+        of the token that they become.
+
+        Raises ValueError where the tokenizer is no byte-level BPE, or joins pieces by other rules than these merges.
+        """
+        model = json.loads(self._backend.to_str())["model"]
+        if model["type"] != "BPE":
+            raise ValueError(f"The tokenizer is a {model['type']} model; expected byte-pair encoding, which has merges.")
+        if others := [name for name in _OTHER_RULES if model[name]]:
+            raise ValueError(f"The tokenizer's BPE has {others[0]} = {model[others[0]]!r}; expected merges alone.")
+        vocabulary = model["vocab"]
+        if missing := [code for char, code in _byte_of().items() if char not in vocabulary]:
+            raise ValueError(f"The tokenizer has no token for the byte {missing[0]:02X}; expected one for each of 256.")
+        return {
+            (vocabulary[one], vocabulary[other]): (rank, vocabulary[one + other])
+            for rank, (one, other) in enumerate(model["merges"], 1)
+        }
+
+    def byte_ids(self, read: str) -> tuple[int, ...]:
+        """The tokens of single bytes that a piece begins with, before any merge."""
+        return tuple(self._backend.token_to_id(char) for char in read)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
-        return b"".join(self.bytes_of(ids)).decode("utf-8", errors="replace")
+        return _text(self.bytes_of(ids))
 
     def segments(self, ids: Iterable[int]) -> list[str]:
         """What each token adds to the text; a token that ends inside a character adds nothing, the next one all of it."""
@@ -136,7 +177,7 @@ class Tokenizer:
             elided = token in self._elided
         return found
 
-    def _raw(self, token: int) -> bytes:
+    def _bytes_of_token(self, token: int) -> bytes:
         if 0 <= token < len(CONTROL_TOKENS):
             return b""
         piece = self._backend.id_to_token(token) if token >= 0 else None
@@ -162,14 +203,30 @@ class Tokenizer:
 
     def words(self, ids: Iterable[int]) -> tuple[int, ...]:
         """For each token the number of the word that it belongs to; punctuation and control tokens stand alone."""
-        numbers: list[int] = []
-        joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
-        for raw in self.bytes_of(ids):
-            text = raw.decode("utf-8", errors="replace")
-            new = not text or not (space or (joins and _in_word(text[0])))
-            numbers.append(numbers[-1] + new if numbers else 0)
-            joins, space = bool(text) and _in_word(text[-1]), text == " "
-        return tuple(numbers)
+        return _numbered(self.bytes_of(ids))
+
+    def spelled(self, ids: Iterable[int]) -> list[tuple[str, tuple[int, ...]]]:
+        """Each word as it is written, without the space before it, and the positions of its tokens."""
+        raw, places = self.bytes_of(ids), {}
+        for position, number in enumerate(_numbered(raw)):
+            places.setdefault(number, []).append(position)
+        return [(_text(raw[i] for i in own).strip(), tuple(own)) for own in places.values()]
+
+
+def _text(raw: Iterable[bytes]) -> str:
+    return b"".join(raw).decode("utf-8", errors="replace")
+
+
+def _numbered(tokens: Iterable[bytes]) -> tuple[int, ...]:
+    """For the bytes of each token the number of its word."""
+    numbers: list[int] = []
+    joins = space = False  # of the token before: ends inside a word; is a space alone, of the word that follows
+    for raw in tokens:
+        text = raw.decode("utf-8", errors="replace")
+        new = not text or not (space or (joins and _in_word(text[0])))
+        numbers.append(numbers[-1] + new if numbers else 0)
+        joins, space = bool(text) and _in_word(text[-1]), text == " "
+    return tuple(numbers)
 
 
 def _is_elided(raw: bytes) -> bool:

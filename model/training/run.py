@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from model.device import keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.seen import Seen
 from model.training import snapshots
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
@@ -266,6 +268,11 @@ class Run:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 
+    @cached_property
+    def seen(self) -> Seen:
+        """The pairs that are trained on, counted once a run."""
+        return Seen.count(self.corpus.sources, self.corpus.targets, self.source_tokenizer)
+
     def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
         """A model of this run, with what is known of it; `entry` is what was measured of it on the dev pairs."""
         counts = {
@@ -280,16 +287,9 @@ class Run:
             "dev": entry | {"distinct_sources": len(self.dev.groups)},
             "validations": state.validations or [entry],
         }
-        return Checkpoint(
-            self.files.path.name,
-            self.model_config,
-            model,
-            self.source_tokenizer,
-            self.target_tokenizer,
-            self.languages,
-            metrics,
-            counts,
-        )
+        tokenizers = self.source_tokenizer, self.target_tokenizer
+        known = (self.languages, metrics, counts)
+        return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)
 
 
 def _told(entry: dict[str, Any]) -> str:

@@ -11,9 +11,13 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
-OWN = "L'animal n'a pas traversé la route car il était fatigué."
+OWN = "Le chien n'a pas traversé la route car il était fatigué."
 TWICE = "The dog sees the dog."
-READY = ".timeline .said, .switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
+READY = (
+    ".timeline .said, .lesson-list, .tokens .pieces, "
+    ".switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+)
 VIEWS = {
     "heads-light": ("heads?kind=cross&step=11&layer=4&head=1", "light", 1280, 720),
     "heads-dark": ("heads?kind=encoder&order=similarity&layer=2&head=3&words=merged", "dark", 1280, 720),
@@ -27,6 +31,9 @@ VIEWS = {
     "scale-light": ("inside?part=scale&kind=cross&layer=4&head=1&step=11", "light", 1280, 720),
     "lens-light": ("inside?part=lens&step=11", "light", 1280, 720),
     "lens-dark": ("inside?part=lens&step=11", "dark", 1280, 720),
+    "tokens-light": ("inside?part=tokens&cut_text=unconstitutionally&cut=typed", "light", 1280, 720),
+    "lessons-light": ("lessons", "light", 1280, 720),
+    "heads-find": ("heads?find=encoder_9_2&layer=3&head=3&kind=encoder", "light", 1280, 720),
     "embeddings-light": ("inside?part=embeddings&step=11", "light", 1280, 740),
     "positions-light": ("positions", "light", 1280, 720),
     "positions-dark": ("positions?scheme=learned", "dark", 1280, 740),
@@ -57,6 +64,7 @@ def main(folder: Path) -> None:
             for name, (query, scheme, width, height) in VIEWS.items():
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.add_init_script(path=WATCH)
+                page.add_init_script(ASKED)
                 page.goto(url + "/" + query)
                 page.locator(READY).first.wait_for(timeout=TIMEOUT)
                 idle(page)

@@ -4,8 +4,8 @@ moves for those who asked for that, and no page scrolls sideways."""
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -15,33 +15,33 @@ from PIL import Image
 from tests.browser.conftest import idle, resize, sideways, switch
 
 EDITED = "mode=again&step=11&edits=off_cross.3~block_cross_2-3~block_enc_1-2"
-OWN = quote("L'animal n'a pas traversé la rue car il était fatigué.")
 # A page's view and its link. A new page, or a new part of one, is one line.
 LINKS = {
     "translate": "?step=11&layer=4&head=1",
     "translate, edited": f"?causal=off&{EDITED}",
     "translate, beam": "?step=11&show=decoding&decode=beam",
-    "translate, yours": f"?step=8&show=decoding&rows=training&target={OWN}",
     "translate, predict first": "?step=4&guess=on",
     "translate, empty": "?text=",
     "translate, no such checkpoint": "?checkpoint=nothere",
     "heads": "heads?kind=cross&step=11&layer=4&head=1",
-    "heads, other order": "heads?kind=encoder&order=similarity&measure=rollout&words=merged",
+    "heads, other order": "heads?kind=encoder&order=similarity&find=cross_3_2&measure=rollout&words=merged",
     "inside, stages": "inside?part=stages",
     "inside, map": "inside?part=map",
     "inside, scale": "inside?part=scale",
     "inside, lens": "inside?part=lens",
+    "inside, tokens": "inside?part=tokens&cut=target&cut_word=2&cut_merges=4&cut_text=unconstitutionally",
     "inside, embeddings": "inside?part=embeddings",
     "positions, learned": "positions?scheme=learned",
     "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
-    "what if, experiment": "what-if?try=order",
+    "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, and the ways.
 DONE: dict[str, list[Callable]] = {
     "translate": [
-        lambda page: page.get_by_role("button", name="16 more").click(),
+        lambda page: page.get_by_role("button", name=re.compile(r"^\d+ more$")).click(),
         lambda page: page.get_by_role("button", name="Save").click(),
+        lambda page: page.get_by_role("button", name="Tour", exact=True).click(),
     ],
     "heads": [
         lambda page: page.locator("canvas[data-focus=decoder]").press("ArrowRight"),
@@ -54,8 +54,17 @@ DONE: dict[str, list[Callable]] = {
     ],
 }
 # The themes differ in their colours alone: the views of these kinds are looked at in both, and some in the dark one instead.
-BOTH = ("translate, edited", "heads", "what if, edited")
-DARK = ("translate, beam", "heads, other order", "inside, scale", "inside, lens", "positions, rotary", "what if, experiment")
+BOTH = ("heads",)
+DARK = (
+    "translate, beam",
+    "translate, edited",
+    "translate, predict first",
+    "what if, edited",
+    "heads, other order",
+    "inside, scale",
+    "inside, lens",
+    "positions, rotary",
+)
 VIEWS = [
     *(("light", name) for name in LINKS if name not in DARK),
     *(("dark", name) for name in (*BOTH, *DARK)),

@@ -12,7 +12,7 @@ from tests.browser.conftest import idle, query, sent, translation, walk
 
 CAT = "?show=decoding&text=" + quote("The black cat was sleeping on the table because it was tired.")
 BEAM = CAT + "&decode=beam&width=4"
-SAMPLE = CAT + "&decode=sample&temperature=1.5&top_k=40&seed=7"
+SAMPLE = CAT + "&decode=sample&temperature=1.5&top_k=40&top_p=1&seed=7"
 WORD = "Nabuchodonosor"  # in no small vocabulary: several pieces
 MARKUP = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
 STRUCK = """cells => cells.map(cell =>

@@ -60,7 +60,7 @@ def second_sentence_guessed(page) -> None:
 VIEWS = {  # where a visitor begins, and what they do there
     "hypothesis": (BEAM + "&step=3", another_path_of_shifted_rows),
     "branch": (CAT + "&step=4", branch),
-    "sample": (SAMPLE + "&step=2&top_p=0.9", moved),
+    "sample": (SAMPLE.replace("top_p=1", "top_p=0.9") + "&step=2", moved),
     "yours": (CAT, prefer_yours),
     "sentence": (TWO, second_sentence_guessed),
 }

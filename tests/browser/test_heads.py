@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import idle, query, resize, sent
+from tests.browser.conftest import idle, query, resize, sent, sideways
 
 
 @pytest.fixture
@@ -72,19 +72,19 @@ def test_the_keys_tell_every_cell_and_every_token_and_choose_a_head(opened):
     page.keyboard.press("ArrowRight")
     lines, cell = page.locator(".detail .told"), page.locator(".detail .said")
     chosen = lines.inner_text()
-    assert re.search(r"^L' → animal looks at \S+ [01]\.\d\d", chosen)
+    assert re.search(r"^Le → chien looks at \S+ [01]\.\d\d", chosen)
     page.keyboard.press("ArrowDown")
-    assert re.search(r"^animal → n' looks at ", lines.inner_text())
+    assert re.search(r"^chien → n' looks at ", lines.inner_text())
     page.keyboard.press("ArrowLeft")
     assert re.search(r"^didn is looked at by ", lines.inner_text())
     assert page.locator(".detail .lines text.on").text_content().startswith("didn")
     cells.focus()
-    assert lines.inner_text() == "Point at a token for its weights."
+    assert lines.inner_text().startswith("Point at a token for its weights")
     for key in ["ArrowUp"] * 16 + ["ArrowLeft"] * 16 + ["ArrowDown"] + ["ArrowRight"]:
         page.keyboard.press(key)
     row, weight = cell.inner_text().split(": ")
-    assert row == "L' → animal on animal"
-    assert f"animal {float(weight):.2f}" in chosen
+    assert row == "Le → chien on dog"
+    assert f"dog {float(weight):.2f}" in chosen
     page.locator("canvas[data-focus=cross]").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
@@ -94,6 +94,40 @@ def test_the_keys_tell_every_cell_and_every_token_and_choose_a_head(opened):
     page.keyboard.press("Enter")
     idle(page)
     assert (query(page).get("layer", "3"), query(page)["head"]) == ("3", "3")
+
+
+def places(page, kind: str) -> list[str]:
+    """Layer and head of each thumbnail, in the order in which they stand."""
+    return page.locator(f"canvas[data-focus={kind}]").get_attribute("data-places").split(",")
+
+
+def test_a_head_is_found_by_two_tokens_and_chosen_from_the_best(opened):
+    page = opened("?kind=cross")
+    page.get_by_label("Token that looks", exact=True).select_option(label="it")
+    page.get_by_label("Token that it looks at").select_option(label="dog")
+    idle(page)
+    assert (query(page)["find"], query(page).get("kind", "encoder")) == ("encoder_9_2", "encoder")
+    best = places(page, "encoder")
+    assert best[0] != "1 1" and sorted(best) == sorted(places(page, "cross")) and places(page, "cross")[0] == "1 1"
+    first = page.locator(".find .best button").first
+    assert first.inner_text() == "L{} H{}".format(*best[0].split())
+    first.click()
+    idle(page)
+    link = {"layer": "3", "head": "2"} | query(page)
+    assert [link["layer"], link["head"]] == best[0].split()
+    strip = page.locator(".track").first
+    strip.focus()
+    page.keyboard.press("ArrowRight")
+    named = page.locator(".tip").first.inner_text()
+    assert named.startswith("L{} H{} ".format(*best[0].split()))
+    page.get_by_role("button", name="Clear").click()
+    idle(page)
+    assert "find" not in query(page) and places(page, "encoder")[0] == "1 1"
+    page.locator(".detail .map canvas").focus()
+    for key in ("ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    idle(page)
+    assert query(page)["find"].startswith("encoder_")
 
 
 def test_switches_and_mean_change_the_picture_and_the_link(opened):
@@ -117,4 +151,5 @@ def test_three_sites_stand_on_one_screen(opened):
         box = page.locator(f"canvas[data-focus={kind}]").bounding_box()
         assert box["y"] + box["height"] < 720
     resize(page, 390)
+    assert sideways(page) <= 0
     assert page.locator("canvas[data-focus=cross]").bounding_box()["width"] > 250

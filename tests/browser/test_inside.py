@@ -122,7 +122,7 @@ def test_chips_choose_who_asks(opened):
         idle(page)
         assert query(page).get(name, "1") == str(number)
         assert page.locator(".chip").nth(number - 1).get_attribute("aria-pressed") == "true"
-        assert f"“{page.locator('.chip').nth(number - 1).inner_text()}” asks" in page.locator(".sentence").inner_text()
+        assert f"“{page.locator('.chip').nth(number - 1).inner_text()}”" in page.locator(".sentence").inner_text()
         assert at(page) == 3
     page = opened("?kind=cross&stage=3")
     page.locator(".chip").nth(4).click()

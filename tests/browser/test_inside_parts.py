@@ -1,11 +1,11 @@
-"""Three parts of the page Inside in a real Chromium: a click on a cell or a bar goes where it says."""
+"""Parts of the page Inside in a real Chromium: a click on a cell, a bar or a word goes where it says."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import idle, query
+from tests.browser.conftest import idle, query, walk
 
 
 @pytest.fixture
@@ -53,3 +53,26 @@ def test_a_click_on_a_bar_goes_on_from_its_token(opened):
     first = page.locator(".js-plotly-plot").first.locator(".yaxislayer-above text").first.text_content()
     click(page, 0.1, 0.05)
     assert query(page)["near"] == first == page.locator(".lab-chosen").inner_text()
+
+
+def test_a_words_merges_are_walked_without_the_server_and_lead_to_its_neighbours(visit):
+    page = visit("inside?part=tokens&text=The%20animal%20didn%27t%20sleep.", ready=".tokens .pieces")
+    page.get_by_role("button", name="·animal, 1 token").first.click()
+    idle(page)
+    assert query(page)["cut_word"] == "2"
+    tiles = page.locator(".pieces .tile")
+    assert "".join(tiles.all_inner_texts()) == "·animal" and tiles.count() == 7
+    frames, pauses = walk(page, *["ArrowRight"] * 9, *["ArrowLeft"] * 2)
+    assert frames <= pauses
+    idle(page)
+    assert query(page)["cut_merges"] == "4" and tiles.all_inner_texts() == ["·an", "im", "al"]
+    assert page.locator(".next .tile").all_inner_texts() == ["·an", "im"]
+    chip = page.locator(".chip[aria-pressed=true]")
+    chip.press("ArrowRight")
+    assert chip.inner_text() == "·didn" and chip.evaluate("node => node.getRootNode().activeElement === node")
+    chip.press("ArrowLeft")
+    idle(page)
+    page.get_by_role("button", name="Neighbours of ·animal").click()
+    idle(page)
+    assert (query(page)["part"], query(page)["near"]) == ("embeddings", "·animal")
+    assert page.locator(".lab-chosen").inner_text() == "·animal"

@@ -42,12 +42,18 @@ def drawn(page) -> tuple[str, str, str]:
     )
 
 
+def outlined(page) -> list[str | None]:
+    """The row that is outlined in each map."""
+    return page.evaluate("() => [...document.querySelectorAll('.js-plotly-plot')].map((plot) => plot.dataset.row ?? null)")
+
+
 def test_stepping_makes_no_frame_and_one_event_when_it_rests(visit):
     page = visit()
     first, before = drawn(page), sent(page)
     made, pauses = walk(page, *["ArrowRight"] * 5)
     there = drawn(page)
     assert there[0] != first[0] and there[1] != first[1]
+    assert outlined(page) == [None, "6", "6"]
     again, more = walk(page, "ArrowLeft", "ArrowRight")
     assert drawn(page) == there
     walk(page, "ArrowLeft")
@@ -63,6 +69,27 @@ def test_stepping_makes_no_frame_and_one_event_when_it_rests(visit):
     assert drawn(page) == first
     page.keyboard.press("End")
     assert page.locator(".pair").inner_text().endswith("</s>")
+
+
+def test_pointing_at_a_token_tells_both_ways_and_sends_nothing(visit):
+    page = visit("?step=3")
+    label, first, before = page.locator(".frame > .label").first, drawn(page), sent(page)
+    said = label.inner_text()
+    page.locator(".source .chip").nth(1).hover()
+    expect(label).to_contain_text("“dog” is looked at by Le → chien")
+    assert page.locator(".rows path[data-row]").count() == page.locator(".target .chip").count() - 1
+    page.locator(".target .chip").nth(2).hover()
+    expect(label).to_contain_text("“Le → chien” looks at ")
+    page.mouse.move(5, 5)
+    expect(label).to_have_text(said)
+    page.locator(".rows").focus()
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(label).to_contain_text("“dog” is looked at by ")
+    page.keyboard.press("Escape")
+    assert drawn(page) == first
+    idle(page)
+    assert sent(page) == before
 
 
 def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):

@@ -109,10 +109,10 @@ def test_nothing_lies_over_the_controls_at_the_top(what_if):
 
 def test_a_cell_that_the_mask_forbids_is_not_blocked_in_silence(what_if):
     page = what_if("?text=I%20am%20tired.&kind=decoder")
-    assert "forbids it already" not in page.locator("[data-testid=stMain]").inner_text()
+    assert "forbids this already" not in page.locator("[data-testid=stMain]").inner_text()
     click_cell(page, 0, 2)
     assert query(page)["edits"] == "block_dec_1-3"
-    page.get_by_text("The mask forbids it already, so nothing changes").wait_for()
+    page.get_by_text("The mask forbids this already, so it changes nothing").wait_for()
     assert re.search(r"(\S+) → \1$", page.locator(".lab-verdict").inner_text())
 
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
         (format.nats, (-0.5, 0.005, 0.0049, -0.0049), ["−0.50", "+0.01", "0.00", "0.00"]),
         (format.figures, (1.2345, -0.0456, 0.0, 123.4, 1234.5, 1e6), ["1.23", "−0.0456", "0", "123", "1,234", "1e+06"]),
         (format.short, (123.4, 1.234, 0.01234, float("inf"), float("nan")), ["123", "1.23", "0.012", "–", "–"]),
-        (format.times, (0, 1, 1200), ["0 times", "once", "1,200 times"]),
+        (format.times, (0, 1, 1200), ["never", "once", "1,200 times"]),
     ],
 )
 def test_numbers_as_they_are_read(write, values, expected):

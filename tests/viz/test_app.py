@@ -9,7 +9,7 @@ from viz_helpers import Lab, numbers, read
 
 from model.inference.request import MAX_PAD, PAD_WHEN_UNMASKED
 from viz import theme
-from viz.shared import controls
+from viz.shared.examples import examples, lesson
 from viz.view import FIRST_SENTENCE
 
 SENTENCE = "Seven owls sat on the roof and sang."
@@ -70,19 +70,25 @@ def test_typing_a_sentence_changes_all_that_is_seen_of_it():
     assert lab.link == {"head": "3"}
 
 
-@pytest.mark.parametrize("sentence", [sentence for _, sentence in controls.examples()][::4])
+@pytest.mark.parametrize("sentence", [each.sentence for each in examples()][::4])
 def test_an_example_fills_the_box_and_is_translated(sentence):
     lab = Lab(text="Seven.").click(f"example {sentence}")
     assert lab.box == sentence
     assert lab.translation.strip()
     assert said(lab) == sentence.replace(" ", "")
     assert not lab.warnings
+    assert lab.sentences("lab-note lab-lesson")[0].lower() == f"{lesson(sentence)}.".lower()
+
+
+@pytest.mark.parametrize("changed", [{"causal": "off"}, {"checkpoint": "en-fr-peek"}, {"decode": "sample"}])
+def test_what_an_example_teaches_is_not_said_of_another_translation(changed):
+    assert Lab().sentences("lab-note lab-lesson") and not Lab(**changed).sentences("lab-note lab-lesson")
 
 
 def test_every_example_has_a_button():
     keys = {button.key for button in Lab().at.button}
-    assert {f"example {sentence}" for _, sentence in controls.examples()} <= keys
-    assert len(controls.examples()) == len(dict(controls.examples())) >= 20
+    assert {f"example {each.sentence}" for each in examples()} <= keys
+    assert len(examples()) == len({each.name for each in examples()}) == len({each.sentence for each in examples()}) >= 20
 
 
 def test_the_causal_mask_off_shows_what_has_changed_and_on_takes_it_back():

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, Lab
 
 from model.config import MAX_TOKENS
+from viz import cache
 
 ODD = [
     "😀 مرحبا",
@@ -57,12 +58,14 @@ def texts_with_markup() -> None:
 
     from model.edits.intervention import BASELINE
     from model.experiments.effects import Effect
-    from viz.shared import controls, texts
+    from viz.shared import texts
+    from viz.translate import masks
     from viz.view import View
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    controls.mask_switches(View(), {"causal_mask": effect, "padding_mask": effect})
+    for markup in (masks.causal_text(effect, View(), True), masks.padding_text(effect, View())):
+        texts.write(f"<p>{markup}</p>")
     texts.fault(f"There is no {typed}.")
     texts.note(f"The link's step is {typed}.", warn=True)
     texts.label(typed)
@@ -100,6 +103,21 @@ def test_a_sentence_that_is_too_long_is_counted_and_stays_in_the_box():
     lab.type("Nine owls.")
     assert lab.faults == []
     assert lab.link == {"text": "Nine owls.", "causal": "off"}
+
+
+def test_a_length_that_training_hardly_saw_is_told_before_and_after():
+    known = cache.checkpoint("en-fr", "auto").seen.lengths["source"]
+    lab = Lab(text="I have a cat.")
+    assert lab.at.text_input(key="source").placeholder.endswith(f"up to {known.most} are usual in training")
+    assert f"tokens; usual ≤ {known.most}" in lab.at.button(key="token count").label
+    assert lab.sentences("lab-note doubt") == []
+    lab.type("Nine owls sleep and " * 9 + "nine owls sing. Nine owls sleep.").at.run()
+    size = len(lab.timeline["source"]) - sum(token["pad"] for token in lab.timeline["source"])
+    assert size > known.most
+    (note,) = [text for text in lab.sentences("lab-note doubt") if text.startswith("Long for")]
+    assert lab.at.button(key="token count").label == f"⚠ {size} tokens; usual ≤ {known.most}"
+    assert f"{size} tokens; {known.told()}" in note
+    assert Lab(text=lab.box, guess="first").sentences("lab-note doubt") == []  # no token is told that is to be guessed
 
 
 def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():

@@ -60,10 +60,9 @@ def test_a_wrong_declaration_is_refused(field, message):
         fields(made)
 
 
-@pytest.mark.parametrize("wrong", [{"undo": "always"}, {"sampling": "sometimes"}])
-def test_an_unknown_consequence_is_refused(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is '{next(iter(wrong.values()))}'; expected one of no, "):
-        declared(1, "made", values.number(1, 9), **wrong)
+def test_an_unknown_consequence_is_refused():
+    with pytest.raises(ValueError, match="undo is 'always'; expected one of no, "):
+        declared(1, "made", values.number(1, 9), undo="always")
 
 
 def test_the_same_branch_twice_is_one():

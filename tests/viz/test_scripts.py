@@ -10,7 +10,7 @@ from typing import Any
 
 import playwright
 import pytest
-from viz_helpers import HEADS, INSIDE, ROOT, WHAT_IF, Lab
+from viz_helpers import HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, Lab
 
 from viz.shared import mount
 
@@ -26,6 +26,7 @@ NAMES: dict[str, dict[str, str]] = {
     "all_heads": {"chosen": "chosen", "agreement": "chosen.agreement", "together": "together", "metric": "metrics.*"},
     "thumbnails": {"grid": "grids.*"},
     "stages": {"each": "stages.*", "table": "stages.*.tables.*", "lines": "stages.*.code.*", "s": "stages.*.shapes.*"},
+    "tokens": {"line": "lines.*", "word": "lines.*.words.*"},
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
 }
@@ -35,8 +36,10 @@ OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
+    (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
+    (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 
 

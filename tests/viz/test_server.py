@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from viz_helpers import ROOT
 
+from viz.first_paint import with_stylesheet
 from viz.server import is_loopback, same_origin
 
 TORCHLESS = (
@@ -164,3 +166,34 @@ def test_a_page_may_ask_the_address_that_served_it_and_no_other(origin, host, pa
 @pytest.mark.parametrize(("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False)])
 def test_only_other_machines_need_names(host, loopback):
     assert is_loopback(host) is loopback
+
+
+def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:
+    """Headers and body that reach a browser of what an app answers in parts."""
+
+    async def app(scope, receive, send):
+        headers = [(b"content-type", kind), (b"etag", b"1"), (b"content-length", str(len(b"".join(parts))).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for i, part in enumerate(parts):
+            await send({"type": "http.response.body", "body": part, "more_body": i + 1 < len(parts)})
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "headers": [(b"accept", accept)]}
+    asyncio.run(with_stylesheet(app)(scope, None, send))
+    return dict(sent[0]["headers"]), b"".join(message["body"] for message in sent[1:])
+
+
+def test_the_first_page_comes_with_its_stylesheet_and_says_how_long_it_is():
+    headers, body = served(b"text/html; charset=utf-8", [b"<head></head><bo", b"dy>here</body>"])
+    assert body.startswith(b"<head></head><body><style>:root{--lab-page:") and body.endswith(b"</style>here</body>")
+    assert int(headers[b"content-length"]) == len(body) and b"etag" not in headers
+
+
+@pytest.mark.parametrize(("kind", "accept"), [(b"text/javascript", b"text/html"), (b"text/html", b"*/*")])
+def test_what_is_no_page_is_passed_on_as_it_is(kind, accept):
+    headers, body = served(kind, [b"<body>", b"1"], accept)
+    assert (body, headers[b"content-length"], headers[b"etag"]) == (b"<body>1", b"7", b"1")

@@ -162,10 +162,10 @@ def test_what_a_strategy_does_not_use_is_no_part_of_its_request(strategy, decodi
     assert view.request().decoding == decoding
 
 
-def test_what_was_drawn_with_other_controls_stays_as_it_is_and_the_next_draw_is_told():
-    view = View(strategy="sample", temperature=0.7, top_k=4, seed=6, drawn=(1.5, 0, 0.8))
-    assert view.decoding == Decoding("sample", temperature=1.5, top_p=0.8, seed=6)
-    assert view.controls == Decoding("sample", temperature=0.7, top_k=4)
+def test_the_controls_are_those_of_a_drawn_text_alone():
+    view = View(strategy="sample", top_k=4, seed=6)
+    assert view.decoding == Decoding("sample", temperature=0.8, top_k=4, top_p=0.9, seed=6)
+    assert view.controls == Decoding("sample", temperature=0.8, top_k=4, top_p=0.9)
     assert dataclasses.replace(view, target="Deux.").controls is None
     assert dataclasses.replace(view, strategy="beam").controls is None
 

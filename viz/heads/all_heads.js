@@ -1,13 +1,13 @@
 // All heads as thumbnails on a canvas for each kind of site, and one head large. Nothing here makes markup from text.
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
-import { element, focusOf, mounted, onKeys, onResize, refocus, unmounted, button, minus } from "../shared/mount.js";
+import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus } from "../shared/mount.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
-import { allThree, previewed, rgb, unpacked } from "./all_heads_parts.js";
+import { allThree, previewed } from "./all_heads_parts.js";
+import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
+import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
-
-const LEFT = 22, TOP = 16, GAP = 2;
 
 export default function (args) { // the thumbnails come as an element of their own, once: they may still be on their way
   const ready = () => store().get(args.data.grids), root = args.parentElement.querySelector(".all-heads");
@@ -32,8 +32,10 @@ function draw(data, { parentElement, setTriggerValue }) {
   const at = data.grids.find((grid) => grid.kind === chosen.kind);
   const repaint = [];
   const boxes = element("div", "grids");
-  for (const grid of data.grids) boxes.append(site(grid));
-  root.replaceChildren(boxes, panel);
+  const all = { data, state, colour, sans, show, choose, repaint };
+  for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
+  const forget = () => setTriggerValue("find", "none");
+  root.replaceChildren(findBar(data, { state, pick, forget, choose, show }), boxes, panel);
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -42,123 +44,9 @@ function draw(data, { parentElement, setTriggerValue }) {
 
   function indexOf(grid, layer, head) { return grid.places.findIndex(([l, h]) => l === layer && h === head); }
 
-  // -- thumbnails --------------------------------------------------------------------------------------------------
+  function choose(grid, index) { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); }
 
-  function picture(grid) { // every head under the other, a pixel a cell; the largest of several cells where they are many
-    const kept = chosen.byRow ? "byRow" : "plain";
-    if (grid[kept]) return grid[kept];
-    const { raw, cells } = unpacked(grid), [m, n] = grid.shape, canvas = element("canvas"), count = grid.places.length, all = cells.length;
-    const pool = Math.max(1, Math.ceil(Math.max(m, n) / 72)), high = Math.ceil(m / pool), wide = Math.ceil(n / pool);
-    Object.assign(canvas, { width: wide, height: high * count });
-    const image = new ImageData(wide, high * count), levels = new Int16Array(wide * high * count).fill(-1), colours = grid.scale.map(rgb), most = new Float32Array(m);
-    for (let head = 0; head < count; head++) {
-      most.fill(data.chosen.byRow ? 0 : 255);
-      if (data.chosen.byRow) for (let k = 0; k < all; k++) { const i = Math.floor(cells[k] / n), w = raw[head * all + k]; if (w > most[i]) most[i] = w; }
-      for (let k = 0; k < all; k++) {
-        const i = Math.floor(cells[k] / n), j = cells[k] % n, at = (head * high + Math.floor(i / pool)) * wide + Math.floor(j / pool);
-        const level = most[i] ? (raw[head * all + k] / most[i]) * 255 : 0;
-        if (level > levels[at]) levels[at] = level;
-      }
-    }
-    levels.forEach((level, at) => { if (level >= 0) image.data.set([...colours[Math.round((level / 255) * (colours.length - 1))], 255], at * 4); });
-    canvas.getContext("2d").putImageData(image, 0, 0);
-    return (grid[kept] = Object.assign(canvas, { high, wide }));
-  }
-
-  function site(grid) {
-    const box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
-    hue.style.background = `var(--lab-${grid.kind})`;
-    title.append(hue, grid.name);
-    top.append(title, element("span", "", `${grid.places.length} heads`));
-    const canvas = element("canvas"), source = picture(grid);
-    canvas.tabIndex = 0;
-    canvas.dataset.focus = grid.kind;
-    canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads. Arrow keys preview a head, Enter chooses it.`);
-    const live = element("span", "");
-    live.setAttribute("aria-live", "polite");
-    live.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)";
-    const ground = element("canvas"), scaled = (drawn, ratio) => { const x = drawn.getContext("2d"); x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
-    let over = null, tile = 30;
-
-    function settle() { // the thumbnails, drawn once for a size
-      const width = canvas.parentElement?.clientWidth || 320, ratio = Math.max(2, devicePixelRatio || 1);
-      tile = Math.max(8, Math.min(64, (width - LEFT) / grid.heads));
-      const height = TOP + grid.layers * tile;
-      Object.assign(canvas, { width: width * ratio, height: height * ratio });
-      canvas.style.height = `${height}px`;
-      Object.assign(ground, { width: canvas.width, height: canvas.height });
-      const x = scaled(ground, ratio);
-      x.imageSmoothingEnabled = tile * ratio < Math.max(source.high, source.wide);
-      x.font = `11px ${sans()}`;
-      x.fillStyle = colour("ink2");
-      x.textBaseline = "middle";
-      if (data.order === "position") {
-        x.textAlign = "center";
-        for (let head = 0; head < grid.heads; head++) x.fillText(head + 1, LEFT + (head + 0.5) * tile, TOP / 2);
-        x.textAlign = "left";
-        for (let layer = 0; layer < grid.layers; layer++) x.fillText(`L${layer + 1}`, 0, TOP + (layer + 0.5) * tile);
-      } else {
-        x.textAlign = "left";
-        x.fillText(`by ${data.order}, row by row`, LEFT, TOP / 2);
-      }
-      grid.places.forEach((place, index) => {
-        const [left, y] = corner(index);
-        x.drawImage(source, 0, index * source.high, source.wide, source.high, left, y, tile - GAP, tile - GAP);
-        frame(x, index, "line", 1);
-      });
-      paint();
-    }
-
-    function corner(index) { return [LEFT + (index % grid.heads) * tile, TOP + Math.floor(index / grid.heads) * tile]; }
-
-    function frame(x, index, name, thick) {
-      const [left, y] = corner(index);
-      x.strokeStyle = colour(name);
-      x.lineWidth = thick;
-      x.strokeRect(left + 0.5, y + 0.5, tile - GAP - 1, tile - GAP - 1);
-    }
-
-    function paint() { // what is chosen, and what is pointed at
-      const x = scaled(canvas, 1);
-      x.clearRect(0, 0, canvas.width, canvas.height);
-      x.drawImage(ground, 0, 0);
-      scaled(canvas, canvas.width / (canvas.parentElement?.clientWidth || 320));
-      grid.places.forEach(([layer, head], index) => {
-        const on = (data.together || grid.kind === chosen.kind) && [null, layer].includes(chosen.layer) && [null, head].includes(chosen.head);
-        if (on || over === index) frame(x, index, "ink", on && chosen.layer !== null ? 2.5 : 1.5);
-      });
-    }
-
-    const hit = (event) => {
-      const column = Math.floor((event.offsetX - LEFT) / tile), row = Math.floor((event.offsetY - TOP) / tile), index = row * grid.heads + column;
-      return column >= 0 && column < grid.heads && row >= 0 && index < grid.places.length ? index : null;
-    };
-    const look = (index) => {
-      if (index === over) return;
-      over = index;
-      paint();
-      show(index === null ? null : { grid, index });
-      if (index !== null) live.textContent = `Layer ${grid.places[index][0]}, head ${grid.places[index][1]}`;
-    };
-    const choose = (index) => { const [layer, head] = grid.places[index]; setTriggerValue("choose", { kind: grid.kind, layer, head }); };
-    canvas.onmousemove = (event) => look(hit(event));
-    canvas.onmouseleave = () => look(null);
-    canvas.onblur = () => look(null);
-    canvas.onclick = (event) => { const index = hit(event); if (index !== null) { state.cursor[grid.kind] = index; choose(index); } };
-    onKeys(canvas, (key, arrow) => {
-      const last = grid.places.length - 1, from = state.cursor[grid.kind] ?? (grid.kind === chosen.kind ? Math.max(0, indexOf(grid, chosen.layer ?? 1, chosen.head ?? 1)) : 0);
-      if (key === "Enter" || key === " ") choose(over ?? from);
-      else if (arrow) {
-        const to = over === null ? from : from + arrow[0] * grid.heads + arrow[1];
-        if (to >= 0 && to <= last) { state.cursor[grid.kind] = to; look(to); }
-      } else return false;
-      return true;
-    });
-    box.append(top, canvas, live);
-    repaint.push(settle);
-    return box;
-  }
+  function pick(kind, query, key) { setTriggerValue("find", { kind, query: query + 1, key: key + 1 }); }
 
   // -- one head ----------------------------------------------------------------------------------------------------
 
@@ -182,17 +70,22 @@ function draw(data, { parentElement, setTriggerValue }) {
       ways.append(way("colour", chosen.byRow ? "Colour 0 to 1" : "Colour by row’s maximum", () => setTriggerValue("set", { by_row: !chosen.byRow })));
       title.append(ways);
     }
-    const map = preview ? previewed(grid, preview.index, chosen.byRow) : chosen, index = preview ? preview.index : head === null || layer === null ? null : indexOf(grid, layer, head);
+    const map = { ...(preview ? previewed(grid, preview.index, chosen.byRow, data.step) : chosen), ...asked(grid, preview) }, index = preview ? preview.index : head === null || layer === null ? null : indexOf(grid, layer, head);
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
     panel.replaceChildren(title, three, ...beside);
     [...panel.querySelectorAll(".lines, .map")].forEach((node, n) => { node.scrollTop = tops[n] || 0; });
     if (focus && panel.contains(parentElement.activeElement) === false) refocus(panel, focus);
+  }
+
+  function asked(grid, preview) { // the cell of the two tokens whose heads are looked for, and how others are asked for
+    const { find } = data, cell = find?.kind !== grid.kind ? null : preview ? [find.query, find.key] : find.cell;
+    return { cell, pick: preview ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   }
 
   function below() {
@@ -219,7 +112,10 @@ function draw(data, { parentElement, setTriggerValue }) {
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${name}: the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${chosen.queries[best[0]]} looking at ${chosen.keys[best[1]]}`);
       const told = agreed === undefined ? "" : `, rank correlation with the weights ${agreed === null ? "–" : minus(agreed.toFixed(2))}`;
-      figure.append(canvas, element("figcaption", "", name + told));
+      const framed = element("div", "framed"), mark = element("i");
+      Object.assign(mark.style, { top: `${chosen.row * size}px`, height: `${size + 2}px` });
+      framed.append(canvas, ...(chosen.row === null ? [] : [mark]));
+      figure.append(framed, element("figcaption", "", name + told));
       row.append(figure);
     }
     return row;

@@ -1,6 +1,7 @@
 """All heads as thumbnails, and one of them large: lines from token to token, its map, its numbers beside all others.
 
-Hovering previews a head and sends nothing; a click chooses it.
+Hovering previews a head and sends nothing; a click chooses it. The thumbnails are sent once, with every order in which
+they can stand: another order, or two tokens whose heads are looked for, sends numbers alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
-from model.readings.head_metrics import METRICS, head_metrics, order
+from model.readings.head_metrics import METRICS, head_metrics, order, orders, telling
+from model.readings.head_pairs import Pair, linking, pair_of_words
+from model.readings.head_roles import head_roles
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
 from viz.shared import mount
@@ -32,10 +35,11 @@ READ_AS = {
 MANY = 300_000  # bytes
 
 
-def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
-    """For each kind of site all its heads. `bytes`: of each head, in the order asked for, the weights of the cells that
-    `allowed` (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each;
-    their numbers, by the names of `METRICS`."""
+def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
+    """For each kind of site all its heads. `bytes`: of each head, layer by layer, the weights of the cells that `allowed`
+    (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their
+    numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does;
+    `roles`: names and sentences of those that each head has."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
@@ -43,10 +47,12 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
             continue
         patterns = np.concatenate([trace.patterns[site] for site in sites])  # [N,T,S]
         heads = len(trace.patterns[sites[0]])
-        ranked = order(patterns, by, trace.keys(sites[0]))
         real = [t for t, label in enumerate(_rows(trace, kind)) if label != "<pad>"]
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
-        numbers = head_metrics(patterns, trace.keys(sites[0]), real)
+        keys = trace.keys(sites[0])
+        told = telling(allowed, keys, site_kind(kind).is_self, real)
+        numbers = head_metrics(patterns, keys, real)
+        roles = head_roles(patterns, keys, real) if site_kind(kind).is_self else [[] for _ in patterns]
         made.append(
             {
                 "kind": kind,
@@ -55,12 +61,14 @@ def grids(trace: Trace, by: str, mode: theme.Mode) -> list[dict[str, Any]]:
                 "layers": len(sites),
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
-                **_packed(_levels(patterns[ranked][:, allowed])),
+                **_packed(_levels(patterns[:, allowed])),
                 "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
-                "places": [[sites[n // heads].layer + 1, n % heads + 1] for n in ranked],
-                "numbers": {name: np.round(values[ranked], 5).tolist() for name, values in numbers.items()},
+                "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
+                "numbers": {name: np.round(numbers[name], 5).tolist() for name in told},
+                "orders": {by: order(patterns, by, keys, real) for by in orders() if by not in METRICS or by in told},
+                "roles": [[[role.name, role.told] for role in each] for each in roles],
                 "queries": list(trace.queries(sites[0])),
-                "keys": list(trace.keys(sites[0])),
+                "keys": list(keys),
                 "scale": list(theme.scale(kind, mode)),
             }
         )
@@ -115,6 +123,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
+        "firsts": _firsts(trace, view.kind, view.merge),
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: np.round(each.astype(float), 2).tolist() for measure, each in readings.items()},
@@ -122,6 +131,35 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "merge": view.merge,
         "hide": view.hide,
         "byRow": view.by_row,
+    }
+
+
+def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
+    """The first token of each row and of each column."""
+    sides = {"queries": trace.axis(site_kind(kind).queries), "keys": trace.axis(site_kind(kind).keys)}
+    return {
+        name: [axis.words.index(word) for word in dict.fromkeys(axis.words)] if merge else list(range(len(axis)))
+        for name, axis in sides.items()
+    }
+
+
+def found(trace: Trace, view: View) -> dict[str, Any] | None:
+    """The two tokens whose heads are looked for (`query`, `key`: from 0; `cell`: theirs in the map as it is drawn) and the
+    weight that each head gives, layer by layer, to five decimals; why there is none; None where nothing is looked for."""
+    if view.find is None:
+        return None
+    kind, query, key = view.find
+    pair = Pair(kind, query - 1, key - 1)
+    try:
+        weights = linking(trace, pair, view.merge)
+    except ValueError as fault:
+        return {"fault": str(fault)}
+    return {
+        "kind": kind,
+        "query": pair.query,
+        "key": pair.key,
+        "cell": list(pair_of_words(trace, pair)) if view.merge else [pair.query, pair.key],
+        "weights": np.round(weights.astype(float), 5).tolist(),
     }
 
 
@@ -145,14 +183,14 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
     }
 
 
-def thumbnails(trace: Trace, by: str, mode: theme.Mode) -> dict[str, Any]:
+def thumbnails(trace: Trace, mode: theme.Mode) -> dict[str, Any]:
     """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
     is sent once: an unchanged element travels as a hash."""
-    made = grids(trace, by, mode)
-    name = hashlib.blake2b(repr((by, mode)).encode(), digest_size=12)
+    made = grids(trace, mode)
+    name = hashlib.blake2b(mode.encode(), digest_size=12)
     name.update(repr([*METRICS]).encode())
     for grid in made:
-        name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"])).encode())
+        name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"], grid["orders"])).encode())
         name.update(grid["bytes"].encode())
     return {"id": name.hexdigest(), "grids": made}
 
@@ -161,6 +199,8 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     """What the browser needs beside the thumbnails, as JSON values."""
     return {
         "order": view.order,
+        "step": view.step,
+        "find": found(trace, view),
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,
         "metrics": [
@@ -181,13 +221,15 @@ def heads(
     on_choose: Callable[[str, int, int | None], None],
     on_set: Callable[[str, int], None],
     on_unfold: Callable[[], None],
+    on_find: Callable[[str | None, int, int], None],
     key: str = "heads",
 ) -> None:
     """Mounts the component with its thumbnails (`shown`) and what is chosen.
 
     Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
     thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
-    that is chosen shall be taken apart.
+    that is chosen shall be taken apart, `on_find` with a kind of site and two tokens (from 1) whose heads are looked for;
+    None instead of the kind where no more are.
     """
     shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
 
@@ -205,6 +247,17 @@ def heads(
         usable = not more and name in _FIELDS and isinstance(value, bool | int | float) and 0 <= value <= 100
         return (name, _FIELDS[name](value)) if usable else None
 
+    sizes = {grid["kind"]: grid["shape"] for grid in shown["grids"]}
+
+    def pair(told: Any) -> tuple[str | None, int, int] | None:
+        if told == "none":
+            return None, 0, 0
+        if not isinstance(told, dict) or told.get("kind") not in sizes:
+            return None
+        rows, columns = sizes[told["kind"]]
+        query, asked = mount.whole(1, rows)(told.get("query")), mount.whole(1, columns)(told.get("key"))
+        return None if query is None or asked is None else (told["kind"], *query, *asked)
+
     _STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    _COMPONENT.mount(key, data | {"grids": shown["id"]}, events)
+    _COMPONENT.mount(key, data | {"grids": shown["id"]}, events | {"find": (pair, on_find)})

@@ -19,10 +19,11 @@ function spoken(className) {
   return said;
 }
 
-function onArrows(node, start, move) { // start() where nothing is marked yet
-  onKeys(node, (_, arrow) => {
+function onArrows(node, start, move, take) { // start() where nothing is marked yet, take() on Enter
+  onKeys(node, (key, arrow) => {
     if (arrow) move(...arrow);
-    return Boolean(arrow);
+    else if (key === "Enter") take();
+    return Boolean(arrow) || key === "Enter";
   });
   node.addEventListener("focus", () => { if (node.matches(":focus-visible")) start(); });
 }
@@ -40,7 +41,7 @@ export function tokenLines(map, grid) {
   const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
   const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
-  reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token.`);
+  reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token, Enter on one of each side finds the heads that link them.`);
   const y = (i, count) => (i + 0.5) * pitch + ((most - count) * pitch) / 2, paths = [], labels = [];
   const opacity = (weight) => Math.min(1, 0.1 + 0.9 * weight);
   values.forEach((row, i) => row.forEach((weight, j) => {
@@ -50,13 +51,14 @@ export function tokenLines(map, grid) {
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
-  const rest = map.rough ? "" : "Point at a token for its weights.";
+  const rest = map.rough ? "" : "Point at a token for its weights; click one on each side to find the heads that link them.";
+  const picked = [null, null]; // the key and the query that have been clicked
   let at = null; // side and number of the token that the keys have reached
   function isolate(side, n) {
     for (const [path, i, j, weight] of paths) path.setAttribute("stroke-opacity", n === null || (side ? i : j) === n ? opacity(weight) : 0.03);
     for (const [text, s, k] of labels) {
       text.classList.toggle("off", n !== null && s === side && k !== n);
-      text.classList.toggle("on", s === side && k === n);
+      text.classList.toggle("on", (s === side && k === n) || picked[s] === k);
     }
     said.textContent = n === null ? rest : told(side, n);
   }
@@ -66,11 +68,22 @@ export function tokenLines(map, grid) {
     const shown = found.map(([weight, k]) => `${nth(sides[1 - side], k)} ${map.rough ? "about " : ""}${weight.toFixed(2)}`);
     return `${nth(sides[side], n)} ${side ? "looks at" : "is looked at by"} ${shown.join(", ") || "nothing"}`;
   }
+  function take(side, n) { // a click on a token of each side asks for the heads that link them
+    if (!map.pick) return;
+    picked[side] = picked[side] === n ? null : n;
+    const [key, query] = picked;
+    if (key === null || query === null) { isolate(side, n); if (picked[side] !== null) said.textContent += `. Now click a token on the ${side ? "left" : "right"}.`; return; }
+    if (map.allowed[query][key]) return map.pick(query, key);
+    picked[1 - side] = null;
+    isolate(side, n);
+    said.textContent = `${nth(queries, query)} may not look at ${nth(keys, key)}`;
+  }
   sides.forEach((tokens, side) => tokens.forEach((text, n) => {
     const node = drawing("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + 4, class: side ? "query" : "key" }, cut(text, 22));
     node.append(drawing("title", {}, text));
     node.onmouseenter = () => isolate(side, n);
     node.onmouseleave = () => isolate(...(at || [side, null]));
+    node.onclick = () => take(side, n);
     labels.push([node, side, n]);
     svg.append(node);
   }));
@@ -84,7 +97,7 @@ export function tokenLines(map, grid) {
     const [side, n] = at || [1, map.row ?? 0];
     if (right) go(Number(right > 0), n);
     else go(side, n + down);
-  });
+  }, () => at && take(...at));
   svg.addEventListener("blur", () => { at = null; isolate(1, null); });
   if (map.row !== null) svg.append(drawing("rect", { x: to + 2, y: y(map.row, queries.length) - pitch / 2 + 1, width: width - to - 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   said.textContent = rest;
@@ -147,19 +160,23 @@ export function fullMap(map, grid, colour, sans) {
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
+    if (map.cell) { x.lineWidth = 2.5; x.strokeRect(left + map.cell[1] * size, top + map.cell[0] * size, size, size); x.lineWidth = 1.5; }
     if (mark) x.strokeRect(left + mark[1] * size, top + mark[0] * size, size, size);
   };
-  const rest = map.rough ? "" : "Point at a cell for its exact value.";
+  const rest = map.rough ? "" : "Point at a cell for its exact value; click it to see which heads link the two.";
   const tell = (cell) => {
     mark = cell;
     const [i, j] = cell || [];
     said.textContent = !cell ? rest : map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`;
     paint();
   };
-  canvas.onmousemove = (event) => {
+  const hit = (event) => {
     const j = Math.floor((event.offsetX - left) / size), i = Math.floor((event.offsetY - top) / size);
-    tell(i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null);
+    return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
+  const take = (cell) => { if (cell && map.pick && map.allowed[cell[0]][cell[1]]) map.pick(...cell); };
+  canvas.onmousemove = (event) => tell(hit(event));
+  canvas.onclick = (event) => take(hit(event));
   canvas.onmouseleave = () => tell(at);
   let best = [0, 0];
   values.forEach((row, i) => row.forEach((w, j) => { if (w > values[best[0]][best[1]]) best = [i, j]; }));
@@ -168,9 +185,9 @@ export function fullMap(map, grid, colour, sans) {
     tell(at);
     reveal(scroll, left + at[1] * size, top + at[0] * size, size, size);
   };
-  onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); });
+  onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); }, () => take(at));
   canvas.addEventListener("blur", () => { at = null; tell(null); });
-  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell.`);
+  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell, Enter finds the heads that link the two.`);
   said.textContent = rest;
   scroll.append(canvas);
   paint();

@@ -1,30 +1,70 @@
 // A head's numbers beside those of all heads of its site. Nothing here makes markup from text: textContent only.
 
-import { element, minus } from "../shared/mount.js";
+import { element, minus, onKeys } from "../shared/mount.js";
 
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
 
-export function numbers(metrics, grid, at, settings, agreement) {
+// The head whose value lies nearest to a share of the strip.
+export const nearest = (values, top, share) => values.reduce((best, value, n) => (Math.abs(value / top - share) < Math.abs(values[best] / top - share) ? n : best), 0);
+
+// A strip with a tick for each head: pointing at one, or walking along with the arrow keys, names it; a click or Enter chooses it.
+function strip({ name, label, digits }, grid, own, choose) {
+  const values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track"), tip = element("span", "tip");
+  const ticks = values.map((value, n) => {
+    const tick = element("i", own[n] ? "on" : "");
+    tick.style.left = `${(value / top) * 100}%`;
+    return tick;
+  });
+  const sorted = values.map((_, n) => n).sort((a, b) => values[a] - values[b]);
+  let at = null;
+  const point = (n) => {
+    at = n;
+    ticks.forEach((tick, each) => tick.classList.toggle("near", each === n));
+    tip.textContent = n === null ? "" : `L${grid.places[n][0]} H${grid.places[n][1]} ${values[n].toFixed(digits)}`;
+    tip.style.left = n === null ? "" : `${Math.min(0.8, Math.max(0.2, values[n] / top)) * 100}%`;
+  };
+  track.append(...ticks, tip);
+  track.tabIndex = 0;
+  track.dataset.focus = `strip ${name}`;
+  track.setAttribute("role", "application");
+  track.setAttribute("aria-label", `${label} of ${values.length} heads. Left and right go from head to head, Enter chooses one.`);
+  tip.setAttribute("aria-live", "polite");
+  const under = (event) => { const box = track.getBoundingClientRect(); return nearest(values, top, (event.clientX - box.left) / box.width); };
+  track.onmousemove = (event) => point(under(event));
+  track.onmouseleave = () => point(null);
+  track.onblur = () => point(null);
+  track.onclick = (event) => choose(grid, under(event));
+  onKeys(track, (key, arrow) => {
+    if (key === "Enter") { if (at !== null) choose(grid, at); }
+    else if (arrow?.[1]) point(sorted[at === null ? Math.max(0, sorted.findIndex((n) => own[n])) : Math.max(0, Math.min(sorted.length - 1, sorted.indexOf(at) + arrow[1]))]);
+    else return false;
+    return true;
+  });
+  return track;
+}
+
+export function numbers(metrics, grid, at, settings, agreement, choose) {
   const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers"), own = meant(grid, at);
   title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
-  for (const { name, label, unit, meaning, digits } of metrics) {
-    const values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track");
-    values.forEach((value, n) => {
-      const tick = element("i", own[n] && (at.index !== null || at.layer !== null) ? "on" : "");
-      tick.style.left = `${(value / top) * 100}%`;
-      track.append(tick);
-    });
+  const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
+  for (const metric of metrics.filter((each) => grid.numbers[each.name])) {
+    const { label, unit, meaning, digits } = metric, values = grid.numbers[metric.name], track = strip(metric, grid, marked, choose);
     const shown = values.filter((_, n) => own[n]), named = element("span", "", unit ? `${label}, ${unit}` : label);
     named.title = meaning;
     list.append(named, track, element("b", "", (shown.reduce((a, b) => a + b, 0) / shown.length).toFixed(digits)));
   }
   box.append(title, list);
+  for (const [name, told] of at.index === null ? [] : grid.roles[at.index]) {
+    const role = element("p", "role", ` ${told}`);
+    role.prepend(element("b", "", name[0].toUpperCase() + name.slice(1)), ".");
+    box.append(role);
+  }
   if (at.index === null) box.append(element("p", "agree", at.layer === null ? "The numbers are means over all heads of the site." : `The numbers are means over the heads of layer ${at.layer}, marked.`));
   box.append(settings);
   if (agreement) {
     const agree = element("p", "agree"), told = (value) => (value === null ? "–" : minus(value.toFixed(2)));
-    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(agreement.contribution)), ", with the rollout ", element("b", "", told(agreement.rollout)), ": where they differ, none of them alone is what matters.");
+    agree.append("Rank correlation of this head’s weights with its contributions ", element("b", "", told(agreement.contribution)), ", with the rollout ", element("b", "", told(agreement.rollout)), ": where they disagree, no one of them is the whole story.");
     box.append(agree);
   }
   return box;

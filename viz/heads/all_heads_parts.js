@@ -9,8 +9,8 @@ export function unpacked(grid) { // the weights of the allowed cells, head by he
   return grid;
 }
 
-// A head under the pointer as a map, to the nearest 1/255.
-export function previewed(grid, index, byRow) {
+// A head under the pointer as a map, to the nearest 1/255; `step` from 1, where it is known.
+export function previewed(grid, index, byRow, step = null) {
   const [m, n] = grid.shape, { raw, cells } = unpacked(grid), values = Array.from({ length: m }, () => new Array(n).fill(0)), allowed = values.map((row) => [...row]);
   cells.forEach((at, k) => {
     const i = Math.floor(at / n), j = at % n;
@@ -18,7 +18,7 @@ export function previewed(grid, index, byRow) {
     allowed[i][j] = 1;
   });
   const kept = values.map((row) => row.map((w) => (w > 0.08 ? 1 : 0)));
-  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: null, rough: true, byRow };
+  return { values, kept, allowed, queries: grid.queries, keys: grid.keys, row: step === null || grid.kind === "encoder" ? null : Math.min(step, m) - 1, rough: true, byRow };
 }
 
 // Encoder arcs on the left, decoder arcs on the right, cross-attention between the two columns of tokens.

@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import orders
+from model.readings.head_metrics import order_label, orders
 from viz import cache, state, theme
 from viz.heads import all_heads
 from viz.keep import cached_figure
@@ -27,20 +27,27 @@ def draw(shown: Shown) -> None:
             texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
             texts.label("Order by")
-            _segments("Order by", orders(), "order", view.order)
+            st.selectbox(
+                "Order by",
+                orders(),
+                format_func=order_label,
+                label_visibility="collapsed",
+                **state.bind("order", "order", view.order),
+            )
             _segments("Measure", MEASURES, "measure", view.measure)
         all_heads.heads(
-            thumbnails(page_data.request, view.device, view.order, shown.mode),
+            thumbnails(page_data.request, view.device, shown.mode),
             payload(page_data.request, view.device, view, shown.mode),
             on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
             on_set=lambda name, value: state.change(**{name: value}),
             on_unfold=_unfold,
+            on_find=_find,
         )
 
 
 @cached_figure
-def thumbnails(request: Request, device: str, order: str, mode: theme.Mode) -> dict[str, Any]:
-    return all_heads.thumbnails(cache.analyse(request, device).whole, order, mode)
+def thumbnails(request: Request, device: str, mode: theme.Mode) -> dict[str, Any]:
+    return all_heads.thumbnails(cache.analyse(request, device).whole, mode)
 
 
 @cached_figure
@@ -52,6 +59,14 @@ def _unfold() -> None:
     """To the stages of the head that is chosen."""
     state.change(part="stages", stage=1)
     state.go_to("inside")
+
+
+def _find(kind: str | None, query: int, key: int) -> None:
+    """The heads that link two tokens; their kind of site is shown large."""
+    if kind is None:
+        state.change(find=None)
+    else:
+        state.change(find=(kind, query, key), kind=kind)
 
 
 def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:

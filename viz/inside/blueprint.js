@@ -10,7 +10,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (state.kind !== data.kind) Object.assign(state, { role: null, kind: data.kind });
   const box = element("div", "picture"), panel = element("section", "panel");
   panel.setAttribute("aria-live", "polite");
-  root.replaceChildren(element("p", "how", "The model as it is, from the bottom up: point at a block for what it does, its shapes on this sentence and its parameters; click to keep it."), box, panel);
+  root.replaceChildren(element("p", "how", "The model as it is, from the bottom up: point at or tap a block for what it does, its shapes on this sentence and its parameters; click to keep it."), box, panel);
   const nodes = new Map(); // key -> [g, item]
   let current = null;
   draw();
@@ -25,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // -- the picture -------------------------------------------------------------------------------------------------
 
   function draw() {
+    if (!root.clientWidth) return; // on the way out
     const focused = focusOf(parentElement);
     state.width = root.clientWidth;
     const narrow = state.width < 760, W = narrow ? state.width : state.width - 312, u = narrow ? 1.3 : 1;

@@ -11,7 +11,7 @@ import streamlit as st
 
 from model import format
 from model.config import CONTROL_TOKENS
-from model.inference.predictions import RARE
+from model.readings.neighbours import RARE
 from viz import cache, state, theme
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.readings.neighbours import Neighbour, Side
     from model.text.tokenizer import Tokenizer
+    from model.trace import Trace
 
 HUES = {"source": "encoder", "target": "decoder", "unknown": "cross"}
+APART = 0.75  # of a language's tokens: with more of them nearest to one of their own, the languages lie apart
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
@@ -34,16 +36,15 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """A token of the sentence or a typed word, and its neighbours in each language that shares its table."""
     loaded, trace = page_data.loaded, page_data.analysis.trace
     texts.note(
-        "Bars are cosines of two rows of the embedding table, before any position or layer: what is alike to the model "
-        "from the start. Click a bar to go on from there."
+        "Each bar is the cosine between two rows of the embedding table, before any position or layer: how alike two tokens "
+        "are to the model from the start. Click a bar to go on from its token.",
+        "embedding",
+        "layer",
     )
-    sentence = {"source": trace.source.ids, "target": trace.outputs.ids}
-    for side in SIDES:
-        _tokens(view, loaded, side, sentence[side])
+    for side, ids in zip(SIDES, (trace.source.ids, trace.outputs.ids), strict=True):
+        _tokens(view, loaded, side, ids)
     _word_box(view)
-    joint = loaded.config.joint_vocab
-    if joint:
-        sentence = dict.fromkeys(SIDES, sentence["source"] + sentence["target"])
+    joint, sentence = loaded.config.joint_vocab, sentence_tokens(loaded, trace)
     shown = ("target",) if joint or not view.near else SIDES
     for side in shown:
         try:
@@ -61,7 +62,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def _tokens(view: View, loaded: Checkpoint, side: Side, ids: Sequence[int]) -> None:
     """The tokens of one side of the sentence, to pick from."""
-    tokenizer, name = _tokenizer(loaded, side), loaded.languages[side == "target"]
+    tokenizer, name = tokenizer_of(loaded, side), loaded.languages[side == "target"]
     labels = list(dict.fromkeys(tokenizer.piece(i) for i in ids if i >= len(CONTROL_TOKENS)))
     with st.container(key=f"near_{side}", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label(name)
@@ -86,11 +87,17 @@ def _word_box(view: View) -> None:
         )
 
 
-def _tokenizer(loaded: Checkpoint, side: Side) -> Tokenizer:
+def sentence_tokens(loaded: Checkpoint, trace: Trace) -> dict[Side, tuple[int, ...]]:
+    """The sentence's tokens in each side's table, whose labels name them before any other: in a joint one, those of both."""
+    own = {"source": tuple(trace.source.ids), "target": tuple(trace.outputs.ids)}
+    return dict.fromkeys(SIDES, own["source"] + own["target"]) if loaded.config.joint_vocab else own
+
+
+def tokenizer_of(loaded: Checkpoint, side: Side) -> Tokenizer:
     return loaded.source_tokenizer if side == "source" else loaded.target_tokenizer
 
 
-def _counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
+def total_counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
     """How often each token of a side's vocabulary was seen, on both sides where it is joint."""
     if not loaded.counts:
         return None
@@ -105,11 +112,13 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
     if not view.near:
         texts.note(f"No word is chosen: this is the token predicted at step {view.step}.")
         return predicted
-    tokenizer, counts = _tokenizer(loaded, side), _counts(loaded, side)
+    tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:
         with st.container(key=f"near_pieces_{side}", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label(f"“{view.near}” has no token of its own but {len(pieces)} pieces. The first is shown; the others:")
+            texts.label(
+                f"“{view.near}” has no token of its own; it is cut into {len(pieces)}. The first is shown; the others:"
+            )
             for n, piece in enumerate(pieces[1:9], 2):
                 name = name_of(tokenizer, piece, sentence, counts)
                 label = controls.plain_label(tokenizer.piece(piece))
@@ -119,15 +128,15 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
 
 def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Sequence[int], mode: theme.Mode) -> None:
     """The nearest tokens of each language, as bars."""
-    tokenizer = _tokenizer(loaded, side)
+    tokenizer = tokenizer_of(loaded, side)
     found = cache.neighbours(view.checkpoint, view.device, token, side)
     texts.write(
         f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
         f"<small>{html.escape(seen(loaded, token, side))}</small></h2>"
     )
-    counts = _counts(loaded, side)
+    counts = total_counts(loaded, side)
     if counts and counts[token] < RARE and token >= len(CONTROL_TOKENS):
-        texts.note("That is too rarely for its use to have placed it: these neighbours tell little.", warn=True)
+        texts.note("That is too rare for training to have placed it by its use: these neighbours tell little.", warn=True)
     with st.container(key=f"near_lists_{side}"):
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
@@ -148,7 +157,7 @@ def _list(
     from model.readings.neighbours import name_of
 
     token, side = of
-    tokenizer, counts = _tokenizer(loaded, side), _counts(loaded, side)
+    tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     name = _language(loaded, language)
     texts.site_title(HUES[language], html.escape(name))
     if not near:
@@ -181,7 +190,7 @@ def _list(
 def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, mode: theme.Mode) -> go.Figure:
     """The neighbours in one language, with room for the labels of all: charts beside one another have one scale."""
     loaded, found = cache.checkpoint(checkpoint, device), cache.neighbours(checkpoint, device, token, side)
-    tokenizer, near, name = _tokenizer(loaded, side), found[language], _language(loaded, language)
+    tokenizer, near, name = tokenizer_of(loaded, side), found[language], _language(loaded, language)
     letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
     labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
     return neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
@@ -201,11 +210,16 @@ def told(near: Neighbour, language: str) -> str:
 
 def seen(loaded: Checkpoint, token: int, side: Side) -> str:
     """How often the training data has a token, by language."""
-    if not loaded.counts or token < len(CONTROL_TOKENS):
-        return "a control token" if token < len(CONTROL_TOKENS) else "nothing is known of how often the training saw it"
-    sides = SIDES if loaded.config.joint_vocab else (side,)
-    parts = [f"{format.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides]
-    return "seen in training " + ", ".join(parts)
+    if token < len(CONTROL_TOKENS):
+        return "a control token"
+    found = counted(loaded, token, side)
+    return f"seen in training {found}" if found else "nothing is known of how often the training saw it"
+
+
+def counted(loaded: Checkpoint, token: int, side: Side) -> str:
+    """How often the training data has a token, in each language that shares its table; empty where that is not known."""
+    sides = (SIDES if loaded.config.joint_vocab else (side,)) if loaded.counts else ()
+    return ", ".join(f"{format.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides)
 
 
 def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
@@ -220,14 +234,14 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
         for found, name in zip(surveys, loaded.languages, strict=True)
         if found and found.tokens
     ]
+    far = all(found.same > APART * found.tokens for found in surveys if found and found.tokens)
     told = [
-        f"A token stands in a language’s list where the training saw it there at least {RARE} times, and at least a quarter "
-        "of all times; rarer ones are left out."
+        f"A token is listed under a language where training saw it at least {RARE} times in that language, and at least a "
+        "quarter of all its occurrences were there."
     ]
     if parts:
         told.append(
-            "One table serves both languages, yet nothing in the training puts a word beside its translation: "
-            + "; ".join(parts)
-            + ". The languages meet in cross-attention, not here."
+            f"One table serves both languages: {'; '.join(parts)}."
+            + (" So words do not lie beside their translations: the languages meet in cross-attention, not here." * far)
         )
     return told

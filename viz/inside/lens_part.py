@@ -33,8 +33,12 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
     layers = layer_names(len(lens.log_probs))
     texts.note(
-        "A column is a step, a row what the decoder would say if it ended after that layer: the likeliest token is written, "
-        "bold where it is the one emitted; the deeper the colour, the likelier is that one. Click a cell for its step."
+        "Each column is a step; each row is what the decoder would say if it ended after that layer. Written: the layer’s "
+        "likeliest token, bold where it is the one that was emitted. Colour: how probable the layer finds the emitted "
+        "token, whatever is written. Click a cell to go to its step.",
+        "decoder",
+        "layer",
+        "token",
     )
     says = _says(lens, tokenizer)
     figure = drawn(page_data.request, view.device, step, mode)
@@ -53,10 +57,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     texts.note(
         f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, page_data.loaded.config.tied_output)}"
     )
-    texts.note(
-        "Read early rows with care: the last norm and the projection were trained for the last layer alone; no layer before "
-        "it was ever taught to speak through them."
-    )
+    texts.note(care(page_data.loaded.config.final_norm))
 
 
 @cached_figure
@@ -65,6 +66,12 @@ def drawn(request: Request, device: str, step: int, mode: theme.Mode) -> go.Figu
     lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.outputs.labels
     says = _says(lens, cache.checkpoint(request.checkpoint, device).target_tokenizer)
     return lens_map(lens.probability, says, lens.rank, layer_names(len(says)), steps, step, mode)
+
+
+def care(final_norm: bool) -> str:
+    """Why early rows are to be read with care, as a sentence."""
+    what, them = ("the last norm and the projection were", "them") if final_norm else ("the projection was", "it")
+    return f"Read early rows with care: {what} trained for the last layer; none before it learned to speak through {them}."
 
 
 def _says(lens: Lens, tokenizer: Tokenizer) -> list[list[str]]:
@@ -81,7 +88,7 @@ def settled(lens: Lens, step: int, label: str) -> str:
     """From which layer on the emitted token is the likeliest, as a sentence."""
     first = [rank == 1 for rank in lens.rank[:, step]]
     if not first[-1]:
-        return f"“{label}” is not what the last layer finds likeliest: it was given, or drawn."
+        return f"“{label}” is not what the last layer finds likeliest: it was given, drawn, or chosen by the beam."
     since = max((layer for layer, leads in enumerate(first) if not leads), default=-1) + 1
     names, last = layer_names(len(first)), since == len(first) - 1
     before = [
@@ -99,8 +106,9 @@ def settled(lens: Lens, step: int, label: str) -> str:
 def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     """How often the embedding just says what was read: with a tied table that is what it would do."""
     same = sum(int(said) == read for said, read in zip(lens.top[0], trace.inputs.ids, strict=True))
-    why = ", for the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
-    return f"Before the first layer, the likeliest token is the one just read at {same} of {len(lens.ids)} steps{why}."
+    why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
+    steps = "1 step" if len(lens.ids) == 1 else f"{len(lens.ids)} steps"
+    return f"Before the first layer, the likeliest token is the one just read at {same} of {steps}{why}."
 
 
 def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer, pair: str) -> str:

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 
 CHARTS = {
     "variance": ("Variance of a query’s scores", "Random vectors: d_k without the division, 1 with it; dotted: the theory."),
-    "largest": ("Largest weight of its row", "Without the division the softmax ends on one key alone; dotted: an even row."),
-    "gradient": ("Gradient through the softmax", "Norm of diag(p) − p pᵀ: near 0 a row hardly learns; dotted: an even row."),
+    "largest": (
+        "Largest weight of its row",
+        "Without the division, wide heads end up on a single key; dotted: an even row.",
+    ),
+    "gradient": (
+        "Gradient through the softmax",
+        "Norm of diag(p) − p pᵀ: near 0, a row hardly learns; dotted: an even row.",
+    ),
 }
 NUMBERS = {"variance": "variance of scores", "largest": "largest weight", "entropy": "entropy, nats", "gradient": "gradient"}
 CODE = "scaling-off"
@@ -151,10 +157,13 @@ def measured(own: Scaling, chosen: int | None) -> str:
 def trained(own: Scaling) -> str:
     """What is different in a trained model, as a sentence."""
     values = own.divided.variance[np.isfinite(own.divided.variance)]
+    low, high = format.short(values.min()), format.short(values.max())
+    who = f"the scores of these {len(values)} heads have variances from {low} to {high}"
+    if len(values) == 1:
+        who = f"the scores of this head have a variance of {low}"
     return (
-        f"A trained head’s q and k are not random: divided, the scores of these {len(values)} heads have variances from "
-        f"{format.short(values.min())} to {format.short(values.max())}, not 1. The division settles where training "
-        "starts, not how sharp a head looks in the end."
+        f"A trained head’s q and k are not random: even divided, {who}, not 1. The division settles where training starts, "
+        "not how sharply a head looks in the end."
     )
 
 

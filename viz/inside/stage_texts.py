@@ -45,9 +45,12 @@ def _input(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     where = f"{_quoted(u.asks)} asks, in layer {u.site.layer + 1} of the {u.site.of.name}"
     many = f"{config.d_model} numbers"
     if not u.site.of.is_self:
-        text = f"{where}. It arrives as {many}; what it may ask is the encoder’s output, one row for each source token."
+        text = f"{where}. It arrives as {many}, and it asks the encoder’s output: one row for each source token."
         return Told("What comes in", "x_{t}   and   m_{s}", text)
-    text = f"{where}. Every token arrives as {many}: its embedding and all that the layers below have added to it."
+    below = (
+        ": its embedding and all that the layers below have added to it" if u.site.layer else ", straight from the embedding"
+    )
+    text = f"{where}. Every token arrives as {many}{below}."
     return Told("What comes in", "x_{t}   and   x_{s}", text)
 
 
@@ -62,7 +65,7 @@ def _norm(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
         text = f"The numbers are divided by their root mean square, then multiplied by a learned gain.{alike}"
     else:
         formula = "γ · (x − mean(x)) / √(var(x) + ε) + β"
-        text = f"The mean ({mean}) is taken away, the spread ({spread}) divided out; a learned gain and bias follow.{alike}"
+        text = f"The mean ({mean}) is subtracted, the spread ({spread}) divided out; a learned gain and bias follow.{alike}"
     return Told("Norm", formula, text)
 
 
@@ -70,8 +73,8 @@ def _qkv(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     k = _key(u)
     formula = f"q_{{t}} = W_{{Q}} x_{{t}} + b_{{Q}}     k_{{s}} = W_{{K}} {k} + b_{{K}}     v_{{s}} = W_{{V}} {k} + b_{{V}}"
     text = (
-        f"Head {u.head + 1} makes a query of what {_quoted(u.asks)} asks, and of every token a key, what it offers to be "
-        f"found by, and a value, what it hands on: {stage.tables[0].values.shape[1]} numbers each."
+        f"Head {u.head + 1} makes a query of {_quoted(u.asks)}, what it looks for, and of every token that may answer a "
+        f"key, what it can be found by, and a value, what it hands on: {stage.tables[0].values.shape[1]} numbers each."
     )
     return Told("Query, keys, values", formula, text)
 
@@ -131,10 +134,8 @@ def _mask(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     elif hidden == len(allowed):
         text = "Everything is hidden from this query: it will have no weights at all."
     else:
-        what = "tokens is" if hidden == 1 else "tokens are"
-        text = (
-            f"{hidden} of {len(allowed)} {what} hidden: the score becomes the least number there is, which softmax makes 0."
-        )
+        what, whose = ("tokens is", "its score becomes") if hidden == 1 else ("tokens are", "their scores become")
+        text = f"{hidden} of {len(allowed)} {what} hidden: {whose} the lowest number there is, which softmax turns into 0."
     if stage.edited:
         text += " An edit has changed what may be seen here."
     return Told("Mask", "score_{t,s} = −∞   where s is hidden from t", text)
@@ -147,7 +148,7 @@ def _softmax(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     most = f"{_top(u, best)} gets most, {weights[best]:.3f}."
     if stage.edited:
         return Told(
-            "Softmax", formula, f"An edit writes this row over: these are its weights, not those of the scores. {most}"
+            "Softmax", formula, f"An edit overwrites this row: these are its weights, not those of the scores. {most}"
         )
     if not weights.any():
         return Told("Softmax", formula, "Nothing may be seen: the weights are zeros.")
@@ -171,6 +172,8 @@ def _concatenate(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     first = u.head * width + 1
     mine = f"numbers {first} to {first + width - 1} are those of head {u.head + 1}"
     text = f"What the {heads} heads hand on is put side by side: {mine}."
+    if heads == 1:
+        text = f"There is but {heads} head, so nothing stands beside what it hands on: {mine}."
     return Told("Concatenate the heads", f"Concat(z^{{1}}, …, z^{{{heads}}})", text)
 
 
@@ -179,10 +182,10 @@ def _project(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     assert norms is not None
     norms = norms[:-1]
     rank = int((norms > norms[u.head]).sum()) + 1
-    place = "the most" if rank == 1 else f"number {rank}"
+    place = "the longest" if rank == 1 else f"number {rank}"
     text = (
-        f"The output projection mixes them back into {config.d_model} numbers. Taken apart, head {u.head + 1} writes with "
-        f"a norm of {figures(float(norms[u.head]))}, {place} of {len(norms)}."
+        f"The output projection mixes them back into {config.d_model} numbers. By itself, head {u.head + 1} writes a vector "
+        f"of length {figures(float(norms[u.head]))}, {place} of {len(norms)}."
     )
     return Told("Output projection", f"W_{{O}} Concat(z^{{1}}, …, z^{{{len(norms)}}}) + b_{{O}}", text)
 
@@ -195,7 +198,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     before, added = _norms(stage.tables[0])
     assert stage.tables[0].foot is not None
     after = figures(float(np.linalg.norm(stage.tables[0].foot)))
-    text = f"The result is added to what came in: a norm of {before} before, {added} added, {after} after."
+    text = f"The result is added to what came in: a length of {before} before, {added} added, {after} after."
     if stage.name == "residual" and u.site.kind == "decoder":
         text += " Cross-attention comes next."
     elif stage.name == "ff_residual" and config.norm_first and u.site.layer + 1 < config.layers[u.site.kind]:
@@ -227,7 +230,7 @@ def _active(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 def _output(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     name = _ACTIVATIONS[config.activation]
-    text = f"A second map makes {config.d_model} numbers of the active units again."
+    text = f"A second linear map turns the units back into {config.d_model} numbers."
     return Told("Feed-forward: out", f"W_{{2}} {name}(…) + b_{{2}}", text)
 
 

@@ -1,7 +1,7 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
 import { button, element, focusOf, free, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
-import { bars, cells, formula } from "./stages_parts.js";
+import { bars, cells, formula, rowLetters } from "./stages_parts.js";
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
@@ -102,10 +102,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     sentence.setAttribute("aria-live", "polite");
     const shapes = element("p", "shapes");
     each.shapes.forEach((s) => shapes.append(element("span", "", `${s.name} ${s.letters} = [${s.numbers.join(", ")}]`)));
-    const drawn = element("div", "tables");
+    const drawn = element("div", "tables"), letters = rowLetters(each.tables.filter((table) => !table.bars));
     each.tables.forEach((table) => {
       const pair = !table.bars && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
-      const node = table.bars ? bars(table) : cells(table, data, repaint);
+      const node = table.bars ? bars(table) : cells(table, data, repaint, letters);
       if (pair) node.classList.add("half");
       drawn.append(node);
     });

@@ -27,7 +27,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
-        texts.note("Stages are of one head: head 1 is shown.")
+        texts.note("The stages are those of a single head: head 1 is shown.")
     asked = view.token if by_token else view.step
     query = min(asked, len(trace.queries(site))) - 1
     if by_token and asked > query + 1:
@@ -54,7 +54,7 @@ def _picks(view: View, layers: int, heads: int) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.kind_pick(view)
         controls.layer_pick(view, layers)
-        texts.label("head")
+        texts.label("head", "head")
         st.segmented_control(
             "Head",
             range(1, heads + 1),

@@ -18,13 +18,16 @@ export function formula(text) {
   return node;
 }
 
+// From where to where the bars of a table reach: one scale for all its columns, so that they can be compared.
+export const reach = (values, kind) => (kind === "weights" ? [0, 1] : [Math.min(0, ...values), Math.max(0, ...values)]);
+
+// How many letters the names of rows take beside cells: tables that stand together have their columns in line.
+export const rowLetters = (tables) => Math.max(0, ...tables.flatMap((table) => [...table.rows, table.footName ?? ""]).map((name) => Math.min(17, name.length)));
+
 // Numbers that are read: a row a token, with a bar from zero for each column.
 export function bars(table) {
   const names = table.bars, values = floats(table.values), n = table.columns, node = element("table", "bars"), body = element("tbody");
-  const ends = names.map((_, j) => {
-    const column = table.rows.map((_, i) => values[i * n + j]);
-    return table.kind === "weights" ? [0, 1] : [Math.min(0, ...column), Math.max(0, ...column)];
-  });
+  const [low, high] = reach(values, table.kind), span = high - low || 1;
   if (names.some(Boolean)) {
     const head = element("tr");
     head.append(element("td"), ...names.map((name) => { const th = element("th", "", name); th.scope = "col"; return th; }));
@@ -38,7 +41,7 @@ export function bars(table) {
     th.scope = "row";
     row.append(th);
     for (let j = 0; j < n; j++) {
-      const cell = element("td"), line = element("div", "bar"), fill = element("i"), [low, high] = ends[j], value = values[i * n + j], span = high - low || 1;
+      const cell = element("td"), line = element("div", "bar"), fill = element("i"), value = values[i * n + j];
       fill.style.left = `${((Math.min(0, value) - low) / span) * 100}%`;
       fill.style.width = `${(Math.abs(value) / span) * 100}%`;
       fill.style.background = table.kind === "weights" ? "var(--hue)" : `var(--lab-${value < 0 ? "loss" : "gain"})`;
@@ -57,7 +60,7 @@ export function bars(table) {
 }
 
 // Many numbers as coloured cells, symmetric about 0; pointing at one, or walking with the arrow keys, tells it exactly.
-export function cells(table, data, repaint) {
+export function cells(table, data, repaint, letters) {
   const values = floats(table.values), totals = table.totals && floats(table.totals), foot = table.foot && floats(table.foot);
   const box = element("section", "cells"), top = element("div", "top"), canvas = element("canvas"), said = element("p", "told");
   const lines = foot ? [...table.rows, table.footName] : table.rows, n = table.columns, chunks = lines.length === 1 ? Math.ceil(n / WRAP) : 1;
@@ -79,7 +82,7 @@ export function cells(table, data, repaint) {
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${table.name}: ${lines.length} rows of ${n} numbers, the largest of them ${short(largest)} in size. Arrow keys read single numbers.`);
   said.setAttribute("aria-live", "polite");
-  const rest = "Point at a cell for its exact value.";
+  const rest = "Point at or tap a cell for its exact value.";
   said.textContent = rest;
 
   const y = (i, chunk = 0) => head + (i * chunks + chunk) * high + (foot && i === table.rows.length ? gap : 0);
@@ -87,7 +90,7 @@ export function cells(table, data, repaint) {
     const ratio = Math.max(2, devicePixelRatio || 1), whole = box.clientWidth || 700;
     const x = canvas.getContext("2d"), style = getComputedStyle(box);
     const mono = `12px "Source Code Pro", ui-monospace, Menlo, monospace`, sans = `11px ${style.fontFamily}`;
-    left = lines.length === 1 && !lines[0] ? 0 : Math.min(whole < 420 ? 84 : 132, 10 + Math.max(...lines.map((line) => Math.min(17, line.length))) * 7.3);
+    left = lines.length === 1 && !lines[0] ? 0 : Math.min(whole < 420 ? 84 : 132, 10 + letters * 7.3);
     width = Math.max(0.5, Math.min(22, (whole - left - right - 12) / Math.min(n, WRAP)));
     const across = left + width * Math.min(n, WRAP) + right;
     Object.assign(canvas, { width: across * ratio, height: height * ratio });

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,12 +17,13 @@ from viz import cache, state, theme
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts
-from viz.view import MAX_PE_SHIFT, View, unedited, with_intervention
+from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_intervention
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.inference.request import Request
+    from model.text.seen import Lengths
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
@@ -59,12 +59,38 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             return
         name = scheme.checkpoint
     else:
-        _sliders(view, view.pe_width)
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width, view.pe_base)
-        name = f"{view.scheme}-{view.pe_width}-{view.pe_base:g}"
-    for sentence, warn in position_texts.limits(view, scheme.numbers(), name):
-        texts.note(sentence, warn)
+        width = view.pe_width or own_width(view)
+        _sliders(view, width)
+        known = {"longest": seen.longest} if (seen := _seen(view)) else {}
+        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base, **known)
+        name = view.scheme
+    for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
+        texts.note(sentence, warn=warn)
     _six(view, scheme, mode)
+
+
+def own_width(view: View) -> int:
+    """How wide the positions of a formula would be in the checkpoint: a head's width where they turn queries and keys, else
+    d_model. That of the paper's base model, 64 or 512, where the checkpoint cannot be read."""
+    turns = SCHEMES[view.scheme].turns
+    try:
+        config = cache.checkpoint(view.checkpoint, view.device).config
+    except ValueError:
+        return 64 if turns else 512
+    width = config.head_dim if turns else config.d_model
+    return max(2, min(MAX_PE_WIDTH, width - width % 2))
+
+
+def _seen(view: View, learned: str = "") -> Lengths | None:
+    """How long the training sentences were: of the side of the checkpoint whose table is shown, else of the longer side of
+    the one that answers; None where it does not say so, or cannot be loaded."""
+    try:
+        seen = cache.checkpoint(learned or view.checkpoint, view.device).seen
+    except ValueError:
+        return None
+    if seen is None:
+        return None
+    return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.longest)
 
 
 def _learned(view: View) -> Scheme | None:
@@ -101,29 +127,29 @@ def _side_pick(key: str, view: View) -> None:
 
 
 def _sliders(view: View, width: int, learned: bool = False) -> None:
-    """Width, base, number of positions, shift, and the pair of dimensions that is followed."""
-    fixed = "A learned table has the width that it was trained with, and no base." if learned else None
-
-    def slider(label: str, key: str, field: str, options: tuple, value: float, text: Callable = str, why: str | None = None):
-        options = sorted({*options, value})
-        if len(options) > 1:
-            bound = state.bind(key, field, value)
-            st.select_slider(label, options=options, format_func=text, disabled=why is not None, help=why, **bound)
-
+    """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
+    pair of dimensions that is followed."""
+    name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
+    formula = (
+        (name, "pe width", "pe_width", WIDTHS, width),
+        ("Base", "pe base", "pe_base", BASES, view.pe_base),
+    )
+    sliders = (
+        *(() if learned else formula),
+        ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
+        ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
+        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), _pair(view, width)),
+    )
     with st.container(key="pe_sliders"):
-        places = st.columns(5, gap="medium")
-        with places[0]:
-            name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
-            slider(name, "pe width", "pe_width", WIDTHS, width, why=fixed)
-        with places[1]:
-            slider("Base", "pe base", "pe_base", BASES, view.pe_base, lambda base: f"{base:,g}", fixed)
-        with places[2]:
-            slider("Positions", "pe count", "pe_count", COUNTS, view.pe_count)
-        with places[3]:
-            slider("Shift k", "pe shift", "pe_shift", tuple(range(MAX_PE_SHIFT + 1)), view.pe_shift)
-        with places[4]:
-            pairs = tuple(range(width // 2))
-            slider("Pair of dimensions i", "pe pair", "pe_pair", pairs, _pair(view, width))
+        for place, (label, key, field, options, value) in zip(st.columns(5, gap="medium"), sliders, strict=False):
+            choices = sorted({*options, value})
+            if len(choices) > 1:
+                with place:
+                    st.select_slider(label, options=choices, format_func=_number, **state.bind(key, field, value))
+
+
+def _number(value: float) -> str:
+    return f"{value:,g}"
 
 
 def _pair(view: View, width: int) -> int:
@@ -169,7 +195,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         texts.note(sentence)
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.label("No token stands twice here.")
+            texts.label("No token occurs twice in this sentence.")
             st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
     for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
         with column:
@@ -184,13 +210,14 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
 
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
-        "Decoded again under each edit, without the others; boxed: words that are not there in the baseline. The number: "
-        "change of the summed log-probability of the baseline’s target, in nats. A click makes the edit, on every page."
+        "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
+        "is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
     )
     plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
         base = cache.analyse(plain, view.device)
+        texts.ties(base, page_data.loaded.target_tokenizer)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
         for edit in variants(view.pe_shift):
             request = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
@@ -203,7 +230,7 @@ def _variant(edit: Positions, request: Request, view: View, code: str) -> None:
     except ValueError as fault:
         _row(edit.text(Labels()), None, position_texts.refused(str(fault)), edit, view)
         return
-    markup = position_texts.said(found.words, found.changed, code)
+    markup = position_texts.said(found.words, found.changed, code, found.tipped)
     _row(edit.text(Labels()), found.change, markup, edit, view)
 
 

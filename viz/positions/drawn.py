@@ -33,6 +33,7 @@ class Scheme:
     checkpoint: str = ""
     device: str = ""
     side: str = ""
+    longest: int = MAX_TOKENS  # the longest training sentence; without that number, the longest there can be
 
     def numbers(self) -> PositionNumbers:
         if SCHEMES[self.name].trained:
@@ -53,7 +54,7 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
 def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
     found = scheme.numbers()
-    ends = (MAX_TOKENS, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training")
+    ends = (scheme.longest, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training")
     if what == "table":
         return figures.table_map(found.values, pair, mode, *ends)
     if what == "curves":

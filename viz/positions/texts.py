@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from model.readings.position_numbers import PositionNumbers
     from model.readings.sentence_positions import SentencePositions
+    from model.text.seen import Lengths
 
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
 _SHOWN = 4  # repeated words that are told
@@ -51,15 +52,21 @@ def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
     """Of vectors that a formula adds, whatever it is."""
     worst = found.worst
     return {
-        "table": ("Table", f"A row is a position, a column a dimension; pair {pair} is framed."),
-        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted."),
+        "table": ("Table", f"Each row is a position, each column a dimension; pair {pair} is framed."),
+        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted."),
         "distance": (
             "PE(p)·PE(p − d) by distance d",
-            f"Mean and range over pairs of positions: equally far apart, they differ by up to {found.spread:.3g}.",
+            f"Mean and range over all pairs of positions: at one distance they differ by up to {found.spread:.3g}.",
         ),
         "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike."),
-        "shift": ("From p to p + k", f"The best rotation by least squares: rings R PE(p), dots PE(p + {k})."),
-        "residual": ("max |R PE(p) − PE(p + k)|", f"At each p, over all dimensions: at most {worst:.2g}, {_exact(worst)}."),
+        "shift": (
+            "From p to p + k",
+            f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}).",
+        ),
+        "residual": (
+            "max |R PE(p) − PE(p + k)|",
+            f"The largest error over all dimensions, at each p: at most {worst:.2g}, {_exact(worst)}.",
+        ),
     }
 
 
@@ -67,14 +74,16 @@ def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
     """Of a table that is trained."""
     rows = f"the {found.seen} rows that training moved"
     missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
-    shift = f"The best rotation by least squares: rings R PE(p), dots PE(p + {k}), lines what it misses."
-    missed = f"At most {found.worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
-    table = f"A row is a position, a column a dimension; pair {pair} is framed. No formula made it."
-    apart = f"Mean and range over pairs of {rows}: equally far apart, they differ by up to {found.spread:.3g}."
+    shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
+    missed = (
+        f"At each p at most {found.worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
+    )
+    table = f"Each row is a position, each column a dimension; pair {pair} is framed. No formula made it."
+    apart = f"Mean and range over pairs of {rows}: at one distance they differ by up to {found.spread:.3g}."
     measured = len(found.residual) > 0
     return _added(found, k, pair) | {
         "table": ("Table", table),
-        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: no wavelength is built in."),
+        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted: no wavelength is built in."),
         "distance": ("PE(p)·PE(p − d) by distance d", apart),
         "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it changes."),
         "shift": ("From p to p + k", shift if measured else missing),
@@ -85,17 +94,17 @@ def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
 def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
     angle = math.degrees(k * 2 * math.pi / float(found.wavelengths[pair])) if found.wavelengths is not None else 0.0
     full = f" = {angle % 360:.4g}°" if angle >= 360 else ""
-    return f"Each shift by {k} turns pair {pair} by {angle:,.4g}°{full}: rings are R PE(p), dots PE(p + {k})."
+    return f"A shift by {k} turns pair {pair} by {angle:,.4g}°{full}. Rings: R PE(p), dots: PE(p + {k})."
 
 
 def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of queries and keys that are turned."""
     turn, worst = _turned_by(found, k, pair), found.worst
-    apart = f"Line: equal vectors; dotted: random ones. Equally far apart, scores differ by at most {found.spread:.1g}."
-    alike = "A row asks. The stronger the colour, the higher: along a diagonal it stays."
+    apart = f"Solid: equal vectors; dotted: random ones. At one distance, scores differ by at most {found.spread:.1g}."
+    alike = "Each row is a query. The stronger the colour, the higher the score: along a diagonal it stays the same."
     return {
-        "table": ("A vector of ones, turned", f"A row is a position, a column a dimension; pair {pair} is framed."),
-        "curves": ("Curves of four pairs", "Even dimension as a line, odd one dotted: wavelengths grow with i."),
+        "table": ("A vector of ones, turned", f"Each row is a position, each column a dimension; pair {pair} is framed."),
+        "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted: the larger i, the longer the wave."),
         "distance": ("q·k/√d_k by distance d", apart),
         "similarity": ("Scores of equal vectors", alike),
         "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
@@ -109,18 +118,23 @@ def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
 def _waves(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of sines and cosines that are added."""
     worst = found.worst
-    table = f"A row is a position, a column a dimension: fast on the left, slow on the right. Framed: pair {pair}."
-    apart = f"All pairs of positions lie on one line, to within {found.spread:.1g}: the distance alone decides."
+    table = (
+        f"Each row is a position, each column a dimension, with fast waves left and slow ones right; pair {pair} is framed."
+    )
+    apart = f"All pairs of positions fall on one line, to within {found.spread:.1g}: only the distance matters."
     return {
         "table": ("Table", table),
         "curves": (
             "Curves of four pairs",
-            "Sine as a line, cosine dotted: from pair to pair it takes longer to come round.",
+            "Sine solid, cosine dotted: from pair to pair the waves get longer.",
         ),
         "distance": ("PE(p)·PE(p − d) by distance d", apart),
-        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays."),
+        "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike: along a diagonal it stays the same."),
         "shift": ("From p to p + k", _turned_by(found, k, pair)),
-        "residual": ("max |R PE(p) − PE(p + k)|", f"At each p, over all dimensions: at most {worst:.1g}, {_exact(worst)}."),
+        "residual": (
+            "max |R PE(p) − PE(p + k)|",
+            f"The largest error over all dimensions, at each p: at most {worst:.1g}, {_exact(worst)}.",
+        ),
     }
 
 
@@ -128,28 +142,35 @@ def _exact(worst: float) -> str:
     return "exact but for rounding" if worst < EXACT else "no exact map"
 
 
-def limits(view: View, found: PositionNumbers, name: str) -> list[tuple[str, bool]]:
-    """What lies beyond the training and beyond the table; a sentence each, and whether it warns."""
+def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) -> list[tuple[str, bool]]:
+    """What lies beyond the training and beyond the table; a sentence each, and whether it warns.
+
+    `seen`: how long the training sentences were; None where that is not known.
+    """
     count = view.pe_count
     if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
+        which = (
+            f"Training moved rows 0 to {found.seen - 1}; the others" if found.seen else "Training moved none of them: they"
+        )
         moved = (
-            f"{name}, {side}: rows of {width} numbers; width and base are the table's own. Training moved rows 0 to "
-            f"{found.seen - 1}; the others look as random as at its first step: a row that no sentence reaches stays so."
+            f"{name}, {side}: rows of {width} numbers. {which} look as random as at its first step, for a row that no "
+            "sentence reaches is never trained."
+            + (f" The longest of its {seen.sentences:,} sentences has {seen.longest} tokens." if seen else "")
         )
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
-    if count > MAX_TOKENS:
-        beyond = (
-            f"The formula goes on for ever; training keeps sentences of at most {MAX_TOKENS} tokens, so a network has never "
-            f"seen position {MAX_TOKENS} or any beyond it (below the dashed line)."
-        )
-        return [(beyond, False)]
+    end = seen.longest if seen else MAX_TOKENS
+    if count > end:
+        whose = f"{view.checkpoint}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
+        known = whose if seen else f"training keeps sentences of at most {end} tokens"
+        beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
+        return [(f"The formula goes on for ever; {known}, {beyond}", False)]
     far = (
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
-    return [(f"The formula has a value for every position; training has none from {MAX_TOKENS} on.{far}", False)]
+    return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]
 
 
 def likeness(found: SentencePositions, scheme: str) -> list[str]:
@@ -157,13 +178,13 @@ def likeness(found: SentencePositions, scheme: str) -> list[str]:
     embedding, position = found.lengths
     if found.both is None:
         how = (
-            "Rotary positions add nothing to the embeddings: left, their cosines; right, what they do change, the scores of "
-            "the first layer (a row asks, mean over its heads)."
+            "Rotary positions add nothing to the embeddings, whose cosines stand on the left. On the right is what they do "
+            "change: the scores of the first layer (each row is a query; the mean over its heads)."
         )
     else:
         how = (
-            "Cosine of every two tokens, from −1 (pink) over 0 to 1 (blue), as they enter the first layer. "
-            f"An embedding is {embedding:.1f} long on average, a position {position:.1f}."
+            "The cosine of every pair of tokens as they enter the first layer, from −1 (pink) through 0 to 1 (blue). "
+            f"On average an embedding has a length of {embedding:.1f}, a position one of {position:.1f}."
         )
     pairs = []
     for i, j in found.repeated[:_SHOWN]:
@@ -188,14 +209,15 @@ def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
     return f"{title}: {len(labels)} tokens with one another; {most}."
 
 
-def said(words: Sequence[str], changed: Sequence[bool], code: str) -> str:
-    """A translation as markup, the changed words boxed; `code` is the language's."""
+def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str = "") -> str:
+    """A translation as markup, the changed words boxed; `code` is the language's, `tipped` a near-tie that was turned."""
     marks = changed or (False,) * len(words)
     text = " ".join(
         f'<mark class="is">{html.escape(word)}</mark>' if mark else html.escape(word)
         for word, mark in zip(words, marks, strict=True)
     )
-    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>'
+    tie = f'<p class="lab-note">{html.escape(tipped)}</p>' if tipped else ""
+    return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>{tie}'
 
 
 def refused(fault: str) -> str:

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from model import format
 from model.config import MAX_TOKENS
-from model.folders import SHIPPED
-from model.inference.request import MAX_PAD, MAX_SENTENCES
+from model.inference.request import MAX_SENTENCES
 from model.trace import KINDS
 from viz import cache, state, theme
-from viz.shared import texts
+from viz.shared import terms, texts
 from viz.shared.copy_link import copy_link
+from viz.shared.examples import Example, examples, lesson
 from viz.view import View
 
-if TYPE_CHECKING:
-    from model.experiments.effects import Effect
-
-PROBES = SHIPPED / "probes.txt"
-SHOWN_EXAMPLES = 4
+SHOWN_EXAMPLES = 3
 MEAN = "mean"
 BOX = "Sentence to translate"
-
-
-def examples() -> list[tuple[str, str]]:
-    """Name and sentence of every probe."""
-    lines = PROBES.read_text(encoding="utf-8").splitlines()
-    fields = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    return [(f[0], f[1]) for f in fields]
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -47,19 +33,31 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         with heading:
             texts.language(language)
         st.space("stretch")
-        for name, sentence in ready[:SHOWN_EXAMPLES]:
-            _example(name, sentence)
+        for each in ready[:SHOWN_EXAMPLES]:
+            _example(each, each.name)
         with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"):
-            for _, sentence in ready[SHOWN_EXAMPLES:]:
-                _example(sentence, sentence)
+            for each in ready[SHOWN_EXAMPLES:]:
+                _example(each, each.sentence)
+                texts.note(each.lesson)
+        st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
+
+
+def taught(view: View) -> None:
+    """What a ready example teaches, under it, where the translation is the one that it speaks of: the shipped model's own,
+    without edits. Not while guessing, for it would give words away."""
+    changed = view.intervention or view.branches or view.path or view.target is not None or view.strategy == "sample"
+    own = view.checkpoint == View.checkpoint and not changed
+    if own and not view.guess and (told := lesson(view.source)):
+        texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
 
 
 def plain_box(view: View) -> None:
     """The sentence, and a button for those who look for one."""
     with st.container(key="input_row", horizontal=True, gap=None):
-        hint = f"A sentence of up to {MAX_TOKENS} tokens"
+        usual = cache.usual_length(view.checkpoint, view.device)
+        hint = f"A sentence of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
         st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
         st.button("Translate", key="translate")
 
@@ -111,8 +109,15 @@ def given_target(view: View) -> None:
             )
 
 
-def _example(label: str, sentence: str) -> None:
-    st.button(label, key=f"example {sentence}", type="tertiary", on_click=state.change, kwargs={"source": sentence})
+def _example(each: Example, label: str) -> None:
+    st.button(
+        label,
+        key=f"example {each.sentence}",
+        type="tertiary",
+        help=each.lesson,
+        on_click=state.change,
+        kwargs={"source": each.sentence},
+    )
 
 
 def layer_and_head(view: View, layers: int, heads: int) -> None:
@@ -130,7 +135,7 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
         head_pick(view, heads)
         st.space("stretch")
         with st.popover("Save", type="tertiary"):
-            saves = "The camera in each map's toolbar saves"
+            saves = "The camera in each map's toolbar saves as"
             st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
         if view.show != "mask":
             texts.legend(state.theme_mode())
@@ -148,7 +153,7 @@ def kind_pick(view: View) -> None:
 
 
 def layer_pick(view: View, layers: int) -> None:
-    texts.label("layer")
+    texts.label("layer", "layer")
     st.segmented_control(
         "Layer",
         range(1, layers + 1),
@@ -159,7 +164,7 @@ def layer_pick(view: View, layers: int) -> None:
 
 
 def head_pick(view: View, heads: int) -> None:
-    texts.label("head")
+    texts.label("head", "head")
     shown = MEAN if view.head is None else str(view.head)
     st.segmented_control(
         "Head",
@@ -168,36 +173,6 @@ def head_pick(view: View, heads: int) -> None:
         label_visibility="collapsed",
         **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
     )
-
-
-def mask_switches(view: View, effects: dict[str, Effect]) -> None:
-    """The two masks, each with what switching it off does to the target's probabilities, measured."""
-    with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
-        texts.write('<h2 class="lab-label">Masks</h2>', inline=True)
-        st.space("stretch")
-        modes(view)
-    given = ", given the target" if view.mode == "again" else ""
-    st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
-    seen = "The decoder sees no later token." if view.causal_mask else "The decoder sees later tokens."
-    _effect(seen, effects["causal_mask"], view.causal_mask, given)
-    st.toggle("Source padding mask", **state.bind("padmask", "padding_mask", view.padding_mask))
-    pad = effects["padding_mask"].pad
-    if view.padding_mask:
-        seen = f"{_pads(pad)} there, unseen." if view.pad else "There is no padding to see."
-    else:
-        seen = f"Attention sees {_pads(pad)}." + ("" if view.pad else f" There were none: {pad} were added.")
-    _effect(seen, effects["padding_mask"], view.padding_mask, f", with {_pads(pad)}{given}")
-    with st.container(key="padding", horizontal=True, vertical_alignment="center"):
-        texts.label("Pad the source by")
-        st.number_input(
-            "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
-        )
-
-    how = {
-        "given": "Given target: one pass over the same translation.",
-        "again": "Decode again: every token is chosen anew under the switches.",
-    }
-    texts.note(how[view.mode])
 
 
 def modes(view: View) -> None:
@@ -210,27 +185,6 @@ def modes(view: View) -> None:
         label_visibility="collapsed",
         **state.bind("mode", "mode", view.mode),
     )
-
-
-def _pads(count: int) -> str:
-    return f"{count} pad" if count == 1 else f"{count} pads"
-
-
-def _effect(seen: str, effect: Effect, on: bool, extra: str = "") -> None:
-    change = effect.change
-    hue = "loss" if change < 0 else "gain"
-    losses = effect.losses()
-    number = f'<b class="{hue}">{format.signed(change)}</b>'
-    text = f"{'If off' if on else 'Off'}{extra}: log-probability {number}. "
-    if losses:
-        worst = losses[0]
-        count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
-        before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
-        token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
-        text += f"{count} over 0.1; {token} {before:.2f} → {after:.2f}."
-    else:
-        text += "No token loses over 0.1."
-    texts.write(f'<p class="lab-effect">{html.escape(seen)}<br>{text}</p>')
 
 
 def way_out(view: View) -> None:
@@ -277,8 +231,11 @@ def sidebar() -> None:
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters."
+    layers = terms.marked(
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters. {score}",
+        *("layer", "head", "BLEU"),
+    )
     texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers} {score}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )

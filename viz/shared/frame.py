@@ -49,7 +49,7 @@ class Shown:
 
     def notes(self) -> None:
         """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
-        texts.sentence_notes(self.analysis.notes, self.faults)
+        texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
         edit_list.other_edits(self.view, self.analysis)
 
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from viz import theme
 
+STEP_ROW = "step row"  # the name of the frame that `step_rows` moves
 LABEL_CELL = 8  # px: below this a cell's label is left out, and read on hover
 
 
@@ -28,7 +29,8 @@ def attention_map(
     """A heatmap of one pattern [T,S] on a scale from 0 to 1; forbidden cells are blank and the rest is outlined.
 
     `former` is the mask before an edit, where there was one: its border is drawn as a dashed line. Without `labelled` the
-    tokens are read on hover alone.
+    tokens are read on hover alone, or over the full screen. The labels fit `width` and `height`; `chart_labels.js` fits them
+    to the size that the map really has.
     Axes are numeric with the tokens as tick labels, for categories would merge repeated words.
     Raises ValueError where the labels do not fit the values.
     """
@@ -72,6 +74,15 @@ def mask_map(
     hover = "<b>%{y}</b> may look at <b>%{x}</b><extra></extra>"
     heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=[[0, colour], [1, colour]], hovertemplate=hover)
     return _map(heat, allowed, queries, keys, mode, width, height, former)
+
+
+def with_step_row(figure: go.Figure, mode: theme.Mode) -> go.Figure:
+    """A map with a frame around its first row, not to be seen: the browser moves it to the step, where it is shown. So the
+    spec is the same at every step."""
+    columns = len(figure.data[0].z[0])
+    edges = {"x0": -0.5, "x1": columns - 0.5, "y0": -0.5, "y1": 0.5}
+    line = {"color": theme.PALETTES[mode].ink, "width": 1.5}
+    return figure.add_shape(type="rect", name=STEP_ROW, **edges, line=line, opacity=0, layer="above")
 
 
 def _map(
@@ -125,6 +136,7 @@ def _map(
     figure.update_layout(
         theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
         modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
+        meta={"height": height, "bare": not labelled},
     )
     return figure
 

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
+from model.inference.decisions import NEAR_TIE, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, theme
+from viz.shared import terms
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.text.tokenizer import Tokenizer
     from model.trace import Site, View
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
+SHOWN_TURNS = 3  # decisions that are told one by one
 LANGUAGE_CODES = {
     "Dutch": "nl",
     "English": "en",
@@ -36,9 +40,10 @@ def write(markup: str, inline: bool = False) -> None:
     st.html(markup, width="content" if inline else "stretch")
 
 
-def label(text: str) -> None:
-    """A short text in a row of controls."""
-    write(f'<span class="lab-note">{html.escape(text)}</span>', inline=True)
+def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:
+    """A short text in a row of controls; the terms of these names tell their meanings, `title` says more on hover."""
+    more = f' title="{html.escape(title)}"' if title else ""
+    write(f'<span class="lab-note{" doubt" if doubt else ""}"{more}>{terms.marked(text, *names)}</span>', inline=True)
 
 
 def heading(title: str, question: str) -> None:
@@ -50,8 +55,9 @@ def fault(sentence: str) -> None:
     write(f'<div class="lab-fault" role="alert">{html.escape(sentence)}</div>')
 
 
-def note(sentence: str, warn: bool = False) -> None:
-    write(f'<p class="lab-note{" warn" if warn else ""}">{html.escape(sentence)}</p>')
+def note(sentence: str, *names: str, warn: bool = False) -> None:
+    """A sentence in small type; the terms of these names tell their meanings."""
+    write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
 
 
 def legend(theme_mode: theme.Mode) -> None:
@@ -115,6 +121,31 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{format.nats(value)}</b>', inline=True)
 
 
+def ties(analysis: Analysis, tokenizer: Tokenizer) -> None:
+    """The steps of a translation that hardly anything decides, if there are any."""
+    found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie]
+    if not found:
+        return
+    told = [
+        f"step {n}, "
+        + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
+        for n, tie in found[:SHOWN_TURNS]
+    ]
+    more = f" and {len(found) - SHOWN_TURNS} more" if len(found) > SHOWN_TURNS else ""
+    which = "A near-tie" if len(found) == 1 else "Near-ties"
+    note(f"{which} without any edit, which little tips: {'; '.join(told)}{more}.")
+
+
+def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
+    """The decisions that the edits turn, and which of them were near-ties."""
+    found = turns(analysis)
+    told = [f"Step {each.step + 1}: {each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
+    more = [f"And {len(found) - SHOWN_TURNS} more."] if len(found) > SHOWN_TURNS else []
+    meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in found[:SHOWN_TURNS]) else []
+    if found:
+        note(" ".join([*told, *more, *meant]))
+
+
 def verdict(analysis: Analysis) -> None:
     """What the edits did, in one large line."""
     base = analysis.baseline
@@ -125,12 +156,18 @@ def verdict(analysis: Analysis) -> None:
         said = f"Summed log-probability {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
-        said = f"{gone} of {len(base.trace.outputs)} tokens change" if gone else "The translation stays as it is"
+        said = (
+            f"{gone} of {len(base.trace.outputs)} tokens {'changes' if gone == 1 else 'change'}"
+            if gone
+            else "The translation stays as it is"
+        )
         if new > gone:
             more = f"{new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
             said = f"{said}, {more}" if gone else more
         elif new < gone:
             said += f", {gone - new} of them to nothing" if new else ": to nothing"
+        if any(each.is_tie for each in turns(analysis)):
+            said += ", by tipping a near-tie"
     write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
 
 
@@ -146,15 +183,17 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
     )
 
 
-def sentence_notes(notes: tuple[str, ...], faults: tuple[str, ...]) -> None:
-    """Under the sentence: what was wrong with the link, and what to know of its translation."""
+def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> None:
+    """Under the sentence: what was wrong with the link, and what to know of its translation; `cautions` are those of the
+    notes that say why it is doubtful."""
     for sentence in (*faults, *notes):
-        note(sentence, warn=True)
+        kind = "doubt" if sentence in cautions else "warn"
+        write(f'<p class="lab-note {kind}">{html.escape(sentence)}</p>')
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
     """Says what is going on while something takes its time."""
     what = "Translating" if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
-    with st.spinner(what, show_time=True):
+    with st.container(key="waiting"), st.spinner(what, show_time=True):
         yield

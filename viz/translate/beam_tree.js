@@ -86,7 +86,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     lines.forEach((line, m) => line?.classList.toggle("lit", lit.has(m)));
     const node = n === null ? null : nodes[n];
     said.textContent = node ? `${node.x}${node.st === "grown" ? " …" : ""} (${data.ends[node.st]}, score ${signed(node.sc)}${node.no == null ? "" : `, with the length penalty ${signed(node.no)}`})`
-      : "A column is a step, the likelier path stands higher. Point at a token for its text; click it, and everything follows this path.";
+      : "A column is a step, the likelier path stands higher. Point at or tap a token for its text; click it, and everything follows this path.";
   }
 
   function move(key, n) {

@@ -80,6 +80,11 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     form.append(box, go);
     const rest = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : `All other tokens together: ${percent(Math.max(0, 1 - sum))}`;
     const shown = [list, element("p", "rest", rest), form];
+    if (data.ties[step]) {
+      const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");
+      tie.title = `Here is ${data.nearTie}`;
+      shown.splice(1, 0, tie);
+    }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
     if (!data.sampling && !data.guess && !data.fault) {

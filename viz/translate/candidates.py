@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.decoding.sampling import Choices, choices
+from model.inference.decisions import NEAR_TIE, near_ties
 from viz.shared import mount
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
         "temperature": f"{temperature:g}",
         "reads": list(found.inputs.labels),
         "cuts": CUTS,
+        "ties": [not controls and tie is not None for tie in near_ties(found.log_probs)],
+        "nearTie": NEAR_TIE,
     }
 
 

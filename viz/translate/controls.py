@@ -44,7 +44,7 @@ def strategy(view: View) -> None:
         draws = "seed" in names
         if draws:
             _sampling(view)
-        texts.note(translate_texts.strategy_note(chosen))
+        texts.note(translate_texts.strategy_note(chosen), "token", "beam", "log-probability")
         if names and not draws:
             _fields(*names, view=view)
 
@@ -92,15 +92,12 @@ def _reader(name: str) -> Callable[[str], Any]:
 
 
 def _sampling(view: View) -> None:
-    seed = "The next seed, with the controls as they are"
-    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help=seed)
+    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help="Draws with the next seed")
     st.slider(
         "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
     )
     st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
     _fields("top_k", "seed", view=view)
-    if view.drawn is not None:
-        texts.note(translate_texts.drawn(*view.drawn))
 
 
 def _draw() -> None:
@@ -109,7 +106,7 @@ def _draw() -> None:
 
 def guessing(view: View) -> None:
     """Why what would give the next tokens away is not there."""
-    texts.note("Maps, tree and masks would give the next tokens away: they are back when guessing is off.")
+    texts.note("Maps, tree and masks would give the next tokens away. They come back when you stop guessing.")
     st.button("Stop guessing", key="stop_guessing", on_click=state.change, kwargs={"guess": False})
 
 
@@ -138,7 +135,7 @@ def _yours(view: View) -> None:
     if complaint:
         texts.note(complaint[1], warn=True)
     elif view.target is None:
-        texts.note("Until there is one, the page shows the model's own.")
+        texts.note("Until you give one, the page shows the model's own.")
 
 
 def _target(typed: str) -> str:

@@ -13,7 +13,8 @@ from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.change_figure import change_chart
-from viz.shared.heatmap_figures import attention_map, mask_map
+from viz.shared.heatmap_figures import attention_map, mask_map, with_step_row
+from viz.shared.step_rows import step_rows
 from viz.translate import texts as translate_texts
 from viz.view import View
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.inference.analyse import Analysis
+    from model.trace import View as Map
 
 MAP_HEIGHT = 236
 CHART_HEIGHT = 210
@@ -30,6 +32,7 @@ CHART_HEIGHT = 210
 def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
     """The maps of a layer: over the whole target, so that they do not follow the step."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
+    blank = False
     for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
         site = Site(kind, layer)
         with column:
@@ -37,11 +40,14 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             if site not in analysis.whole.patterns:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
+            blank |= not _seen(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
             which = "mean" if head is None else f"head{head + 1}"
             config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
-            st.plotly_chart(figure, theme=None, key=f"map-{kind}", config=config, alt=alt)
-    translate_texts.map_caption(analysis, view.show)
+            st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
+    step_rows(view.step, follow=True)
+    padded = cache.target_padding(analysis.request, view.device)
+    translate_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
 
 
 @cached_figure
@@ -50,20 +56,31 @@ def one_map(
 ) -> tuple[go.Figure, str]:
     """One map, and the same in words; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
-    seen = analysis.whole.view(site, head)
+    seen, former = _seen(analysis, device, site, head)
     labels = {"queries": seen.queries, "keys": seen.keys}
-    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": analysis.former_mask(site, head)}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former}
     if show == "mask":
         figure = mask_map(seen.allowed, **labels, **sizes)
     else:
         figure = attention_map(seen.values, seen.allowed, **labels, kind=site.kind, **sizes)
+    if site.of.queries == "target":
+        with_step_row(figure, mode)
     return figure, texts.map_alt(seen, site, head, show)
+
+
+def _seen(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[Map, np.ndarray | None]:
+    """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
+    padded = cache.target_padding(analysis.request, device) if site.of.queries == "target" else None
+    if padded is None:
+        return analysis.whole.view(site, head), analysis.former_mask(site, head)
+    return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
     base = analysis.baseline
     translate_texts.change_heading(analysis)
+    texts.turned(analysis, loaded.target_tokenizer)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)

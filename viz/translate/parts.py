@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz import cache, pages
+from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
-from viz.translate import maps, steps
+from viz.translate import intro, maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -29,17 +29,20 @@ class Stage(Places):
 
     language: DeltaGenerator
     count: DeltaGenerator
+    line: DeltaGenerator
 
 
 def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
-    texts.heading(page.title, page.question)
+    line = intro.head(page)
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")
         with left:
             language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
-            notes = st.container(gap=None)
-        return Stage(notes, st.container(), language, count)
+            with st.container(key="under_sentence", gap=None):
+                controls.taught(view)
+                notes = st.container(gap=None)
+        return Stage(notes, st.container(), language, count, line)
 
 
 def mask_effects(page_data: cache.PageData) -> dict[str, Effect]:
@@ -57,12 +60,17 @@ def draw(shown: Shown) -> None:
     """The sentence with its translation, the steps, the maps or how tokens are chosen, and what the edits changed."""
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
+    intro.line(places.line, page_data.loaded)
     with places.language:
         texts.language(languages[0])
     with places.count:
-        translate_texts.token_count(analysis)
+        count, known = translate_texts.token_count(analysis)
+        how = f"{known}How does text become tokens?"
+        st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        texts.sentence_notes(analysis.notes, shown.faults)
+        hidden = analysis.cautions if view.guess else ()  # they name tokens that are still to be guessed
+        notes = [sentence for sentence in analysis.notes if sentence not in hidden]
+        texts.sentence_notes(notes, shown.faults, analysis.cautions)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)
@@ -77,6 +85,12 @@ def draw(shown: Shown) -> None:
         _lower(shown)
     if analysis.baseline is not None:
         maps.draw_changes(analysis, page_data.loaded, shown.mode)
+
+
+def _to_tokens() -> None:
+    """To the words of the sentence and their merges."""
+    state.change(part="tokens")
+    state.go_to("inside")
 
 
 def _lower(shown: Shown) -> None:
@@ -95,4 +109,5 @@ def _lower(shown: Shown) -> None:
         if view.show == "decoding":
             decoding_controls.strategy(view)
         else:
-            controls.mask_switches(view, shown.found)
+            target = cache.target_padding(page_data.request, view.device)
+            masks.switches(view, shown.found, target, shown.analysis, page_data.loaded.config.causal)

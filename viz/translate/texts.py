@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from model import format
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
+from model.inference.decisions import turns
 from viz.shared import texts
 from viz.view import YOURS, View
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from model.inference.analysis import Analysis
+    from model.inference.decisions import Turn
 
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),
@@ -32,7 +34,7 @@ def strategy_title(name: str) -> str:
 def strategy_note(name: str) -> str:
     """How a strategy chooses."""
     if name == YOURS:
-        return "Yours: a translation that you give. It is read, not written: how surprised is the model?"
+        return "Yours: a translation that you give. The model only reads it: how surprised is it?"
     return strategy(name).sentence
 
 
@@ -40,11 +42,6 @@ def unusable(control: str, typed: str, expected: str) -> str:
     """Why what was typed into a control cannot be used."""
     shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"
     return f"The {FIELDS[control][0]} is {shown}; expected {expected}."
-
-
-def drawn(temperature: float, top_k: int, top_p: float) -> str:
-    """Under which controls the text was drawn, where they have moved since."""
-    return f"The text was drawn at temperature {temperature:g}, top-k {top_k}, top-p {top_p:g}; draw again for the new ones."
 
 
 def surprise(
@@ -60,7 +57,7 @@ def surprise(
         f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own translation has <b>{own}</b>. '
         f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
-        "Dark bars: another token was likelier, written above.</p>"
+        "Dark bars: another token was likelier; it is written above.</p>"
     )
 
 
@@ -73,8 +70,10 @@ def sentences(view: View, analysis: Analysis) -> str:
     """How many sentences the text is read as, and what that means for this one."""
     if not view.split:
         return "The text is read as one sentence."
-    pads = sum(label == "<pad>" for label in analysis.trace.source.labels) - analysis.request.padding
-    this = f"this one has {pads} padded positions at its end." if pads else "this one is the longest, without padding."
+    pads = analysis.batch_padding
+    count = "1 pad fills" if pads == 1 else f"{pads} pads fill"
+    own = f"{count} this one up to the length of the longest."
+    this = own if pads else "none is longer than this one, so it has no padding."
     return f"{len(view.sentences)} sentences, decoded as one batch: {this}"
 
 
@@ -85,37 +84,61 @@ def pair(sentence: str, said: str, language: str, chosen: bool) -> None:
     texts.write(f'<p class="{name}">{html.escape(sentence)} → <span lang="{code}">{html.escape(said)}</span></p>')
 
 
+def _likeliest(found: Sequence[Turn], steps: int) -> str:
+    """At how many steps another token is the likeliest now, and how many of them were near-ties."""
+    if not found:
+        return "at every step the same token stays the likeliest"
+    ties = sum(each.is_tie for each in found)
+    were = "" if not ties else ", a near-tie before" if len(found) == 1 else f", {ties} of them near-ties before"
+    return f"at {len(found)} of {steps} steps another token becomes the likeliest{were}"
+
+
 def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after = base.trace, analysis.trace
     if analysis.request.mode == "given":
-        change = format.signed(after.token_log_probs.sum() - before.token_log_probs.sum())
-        turned = int((before.log_probs.argmax(1) != after.log_probs.argmax(1)).sum())
-        steps = len(before.outputs)
-        what = f"log-probability changes by {change}; another token becomes likeliest at {turned} of {steps} steps"
-        how = "One pass over the same target: what the model would have thought at each step."
+        change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
+        what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.outputs))}"
+        how = "One pass over the same translation: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = "the translation does not change", "Every token was chosen anew under the edits."
     else:
-        what = f"the translations part at step {analysis.comparable}"
-        how = "Every token was chosen anew under the edits; where the translations part, nothing can be compared any more."
+        tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
+        what = f"the translations part at step {analysis.comparable}{tie}"
+        how = "Every token was chosen anew under the edits; once the translations part, there is nothing to compare."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
-    texts.note(f"{how} Probability of each token of the baseline, hollow before and filled after.")
+    texts.note(
+        f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.", "baseline"
+    )
 
 
-def map_caption(analysis: Analysis, show: str) -> None:
-    """How the maps are read."""
+def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
+    """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
     if show == "mask":
-        sentence = "Filled cells may attend, blank ones may not; the mask is the same in every layer and head."
+        same = (
+            "some layers or heads have masks of their own"
+            if analysis.whole.head_masks
+            else "the mask is the same in every head"
+        )
+        filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
+        sentence = f"A row asks, a column answers. {filled}; {same}."
     else:
-        sentence = "A row asks, a column answers: each row shares out a weight of 1. Blank cells are forbidden by the mask."
+        sentence = "A row asks, a column answers: each row shares out a weight of 1."
+        sentence += " The mask forbids the blank cells." if blank else ""
+    if padded:
+        rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
+        sentence += f" {rows} padding of the batch: what is computed there is thrown away."
     if analysis.steps:
         sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
-    texts.note(sentence)
+    texts.note(sentence, "mask", "layer", "head")
 
 
-def token_count(analysis: Analysis) -> None:
-    """How long the sentence is, of how long it may be."""
-    real = sum(label != "<pad>" for label in analysis.trace.source.labels)
-    texts.label(f"{real} of {MAX_TOKENS} tokens")
+def token_count(analysis: Analysis) -> tuple[str, str]:
+    """How long the sentence is, beside what training saw, or of how long it may be where that is unknown; and more of it."""
+    size, seen = analysis.source_length, analysis.seen
+    if seen is None:
+        return f"{size} of {MAX_TOKENS} tokens", ""
+    known = seen.lengths["source"]
+    mark = "⚠ " if size > known.most else ""
+    return f"{mark}{size} tokens; usual ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "

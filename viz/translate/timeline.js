@@ -4,6 +4,7 @@ import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep,
 import { copyLink } from "../shared/copy_link_parts.js";
 import { icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
+import { pointing } from "./timeline_pointing.js";
 
 const PLAY_MS = 700;
 
@@ -110,7 +111,7 @@ export default function ({ data, parentElement, setStateValue }) {
     below.append(swatch("decoder"), data.arrangements[state.rows][1] + (shifted ? "" : ` (${data.where})`));
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
     words(sourceChips, source, (token) => {
-      const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}`, token.t);
+      const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}${token.overlooked ? " overlooked" : ""}`, token.t);
       chip.append(element("span", "weight"));
       return chip;
     });
@@ -143,6 +144,7 @@ export default function ({ data, parentElement, setStateValue }) {
       });
     }
     rows.append(drawing("svg", { "aria-hidden": "true" }), sourceChips, targetChips);
+    pointing(state, rows, above);
     scroll.append(rows);
     frame.append(above, middle, below, scroll);
     main.append(bar, element("p", "unseen"), frame);
@@ -157,7 +159,8 @@ export default function ({ data, parentElement, setStateValue }) {
   }
 
   function said(step) {
-    const was = data.before?.[step], now = `Step ${step + 1}: probability ${percent(data.probability[step])}`;
+    const was = data.before?.[step], unsure = data.target[step].unsure ? `, under ${data.bar}: unsure` : "";
+    const now = `Step ${step + 1}: probability ${percent(data.probability[step])}${unsure}`;
     return was == null ? now : `${now}, without the edits ${percent(was)}`;
   }
 
@@ -185,7 +188,7 @@ export default function ({ data, parentElement, setStateValue }) {
       const weight = data.cross[step][j];
       chip.style.background = data.crossTints[Math.round(weight * (data.crossTints.length - 1))];
       chip.classList.toggle("strong", weight > 0.3);
-      chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].rare ? ". Hardly seen in training." : ""}`;
+      chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
     const heavy = data.cross[step].map((weight, j) => [weight, j]).filter(([weight]) => weight > WRITTEN).sort((a, b) => b[0] - a[0]);
@@ -195,17 +198,20 @@ export default function ({ data, parentElement, setStateValue }) {
       chip.classList.toggle("now", n === step || n === step + 1);
       chip.classList.toggle("todo", n > step + 1 && state.rows !== "training");
       hide(chip, data.guess && n > known);
-      if (chip.lastChild.className === "meter") chip.lastChild.style.visibility = n > (state.rows === "training" && !data.guess ? Infinity : known) ? "hidden" : "visible";
+      if (chip.lastChild.className !== "meter") return;
+      const hidden = n > (state.rows === "training" && !data.guess ? Infinity : known);
+      chip.lastChild.style.visibility = hidden ? "hidden" : "visible";
+      chip.classList.toggle("unsure", !hidden && data.target[n - 1].unsure);
     };
     const inputs = root.querySelectorAll(".target .input"), outputs = [...root.querySelectorAll(".target .chip:not(.input)")];
     if (inputs.length) {
       inputs.forEach((chip, n) => { mark(chip, n); chip.classList.toggle("now", n === step); chip.classList.toggle("todo", n > step && state.rows !== "training"); });
       outputs.forEach((chip, n) => { mark(chip, n + 1); chip.classList.toggle("now", n === step); });
-      drawLines(root, data, state.rows !== "steps", { source, inputs: [...inputs], reading: inputs[step], saying: outputs[step] }, step);
-    } else {
-      target.forEach(mark);
-      drawLines(root, data, state.rows !== "steps", { source, inputs: target, reading: target[step], saying: target[step + 1] }, step);
-    }
+    } else target.forEach(mark);
+    state.tokens = inputs.length ? { source, inputs: [...inputs], outputs } : { source, inputs: target, outputs: target.slice(1) };
+    state.known = () => (data.guess ? known : data.target.length);
+    state.lines = (row, still) => drawLines(root, data, state.rows !== "steps", { ...state.tokens, reading: state.tokens.inputs[row], saying: state.tokens.outputs[row] }, row, still);
+    state.lines(step);
   }
 
   return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); unmounted(root); };

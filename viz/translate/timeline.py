@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model import format
+from model.inference.cautions import UNSURE, down
 from model.trace import Site
 from viz import theme
 from viz.shared import mount, texts
@@ -41,7 +42,8 @@ def payload(
     trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
     ids = trace.outputs.ids
     layer = min(layer, trace.sites("cross")[-1].layer)
-    rare = set(analysis.rare)
+    cross, decoder = (trace.view(Site(kind, layer), head) for kind in ("cross", "decoder"))
+    doubts, unsure = _doubts(analysis), set(analysis.unsure)
     identity = f"{analysis.request!r} {ids}"
     same = analysis.comparable if baseline is not None else 0
     before = np.exp(baseline.trace.token_log_probs) if baseline is not None and ids == baseline.trace.outputs.ids else None
@@ -51,15 +53,20 @@ def payload(
         "trace": hashlib.sha256(identity.encode()).hexdigest()[:16],
         "step": min(step, len(ids)),
         "source": [
-            {"t": label, "w": word, "pad": label == "<pad>", "rare": i in rare}
+            {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
             for i, (label, word) in enumerate(zip(trace.source.labels, trace.source.words, strict=True))
         ],
-        "target": [{"t": label, "w": w} for label, w in zip(trace.outputs.labels, trace.outputs.words, strict=True)],
+        "target": [
+            {"t": label, "w": word, "unsure": t in unsure}
+            for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
+        ],
+        "bar": UNSURE,
         "start": trace.inputs.labels[0],
         "segments": tokenizer.segments(ids),
-        "cross": _rows(trace.view(Site("cross", layer), head).values),
-        "decoder": _rows(trace.view(Site("decoder", layer), head).values),
-        "allowed": trace.masks[Site("decoder", layer)].astype(int).tolist(),
+        "cross": _rows(cross.values),
+        "crossAllowed": cross.allowed.astype(int).tolist(),
+        "decoder": _rows(decoder.values),
+        "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
         "score": format.decimal(trace.token_log_probs.sum()),
@@ -70,6 +77,22 @@ def payload(
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
     }
+
+
+SURE = {"rare": False, "overlooked": False, "note": ""}
+
+
+def _doubts(analysis: Analysis) -> dict[int, dict[str, Any]]:
+    """By position: what makes a source token doubtful, as marks, and `note` in words."""
+    found: dict[int, dict[str, Any]] = {}
+    for word in analysis.rare_words:
+        found |= {i: {"rare": True, "note": f"Rare in training: {word.told()}."} for i in word.positions}
+    for word in analysis.overlooked:
+        told = f"{word.text} is hardly looked at: {down(word.weight)} at most in any step, mean of all heads."
+        for i in word.positions:
+            before = found.get(i, {})
+            found[i] = before | {"overlooked": True, "note": f"{before.get('note', '')} {told}".strip()}
+    return found
 
 
 def _rows(values: np.ndarray) -> Any:

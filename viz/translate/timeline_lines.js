@@ -4,7 +4,10 @@ import { drawing } from "../shared/mount.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
 
-export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step) {
+// Weight and number of each token that may be seen, the lightest first: no line leads to what the mask forbids, not even one of weight 0.
+export const seenOf = (weights, allowed) => weights.map((weight, j) => [weight, j]).filter(([, j]) => allowed[j]).sort((a, b) => a[0] - b[0]);
+
+export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step, still = false) { // still: nothing scrolls
   const rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
   svg.replaceChildren();
   const box = rows.getBoundingClientRect();
@@ -14,13 +17,12 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
   const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
   const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
-  const order = (weights) => weights.map((weight, j) => [weight, j]).sort((a, b) => a[0] - b[0]);
-  for (const [weight, j] of order(data.cross[step])) {
+  for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step])) {
     const chip = place(source[j]);
     svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 38} ${chip.x} ${chip.bottom + 48} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
     if (weight > WRITTEN) write(weight, chip.x, chip.bottom + 17, "cross");
   }
-  const seen = order(data.decoder[step]).filter(([, j]) => data.allowed[step][j]);
+  const seen = seenOf(data.decoder[step], data.allowed[step]);
   for (const [weight, j] of seen) {
     if (j >= inputs.length) continue;
     const chip = place(inputs[j]);
@@ -38,5 +40,5 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
   svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const scroll = root.querySelector(".scroll");
-  if (scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+  if (!still && scroll.scrollWidth > scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
 }

@@ -58,7 +58,7 @@ export function meter(p, was) {
 // Whether the space bar means something to what has the focus; on a token of the timeline, and on what is chosen already, it does not.
 export const presses = (at) => !at.closest?.(".chip,.kind[aria-pressed=true],[role=radio][aria-checked=true]") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
 // Whether the arrow keys do.
-export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range");
+export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
 
 // Arrow keys, home and end step, and space plays, wherever the focus is, except where they mean something else already.
 export function listen(state) {

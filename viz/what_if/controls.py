@@ -45,7 +45,9 @@ def matrix_picks(view: View) -> None:
             label_visibility="collapsed",
             **state.bind("scope", "scope", shown),
         )
-    texts.note("Rows ask, columns answer. Click a cell, or a token for its row or column; click a head to switch it off.")
+    texts.note(
+        "Rows ask, columns answer. Click a cell to block it, a token to block its row or column, a head to switch it off."
+    )
 
 
 def head_picks(view: View, loaded: Checkpoint) -> None:
@@ -61,7 +63,13 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
     """The heads that matter most for this sentence; a click switches one off or on."""
     ranked = sorted(effects, key=lambda e: -abs(e.change))
     texts.write('<h3 class="lab-label">Largest changes</h3>')
-    texts.note("Each head off in turn, without the other edits: change in the baseline’s summed log-probability (nats).")
+    texts.note(
+        "Each head switched off alone: by how many nats the log-probability of the baseline’s translation changes.",
+        "head",
+        "nats",
+        "log-probability",
+        "baseline",
+    )
     with st.container(key="ranking"):
         for effect in ranked[:SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):

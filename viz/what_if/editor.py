@@ -1,8 +1,7 @@
-"""The edits of the page What if: their list with its history, the editor in words, and the ready experiments."""
+"""The edits of the page What if: their list with its history, and the editor in words."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,9 @@ import streamlit as st
 
 from model.edits import forms, switches
 from model.edits.kinds import KINDS, EditError, Place
-from model.inference.request import Request
-from viz import cache, state
-from viz.shared import controls, edit_list, texts
-from viz.view import View, unedited
-from viz.what_if import texts as what_if_texts
+from viz import state
+from viz.shared import edit_list, texts
+from viz.view import View
 from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
@@ -43,48 +40,6 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             able = state.can_step(name)
             st.button(name.capitalize(), key=name, disabled=not able, on_click=state.step_back, args=(name,))
         st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=state.clear_edits)
-
-
-def questions(view: View) -> None:
-    """The ready experiments, one click each."""
-    from model.experiments.ready import EXPERIMENTS
-
-    with st.container(key="questions", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.write('<b class="lab-label">Try</b>', inline=True)
-        for known in EXPERIMENTS:
-            st.button(known.question, key=f"try {known.name}", type="tertiary", on_click=_run, args=(known.name, view))
-
-
-def _run(name: str, view: View) -> None:
-    """Asks an experiment's question of the sentence, and shows its request; what cannot be asked is told."""
-    try:
-        answer = cache.experiment(name, _asked(view), view.device)
-    except ValueError as fault:
-        state.tell(str(fault))
-        return
-    state.show_request(answer.request, name)
-
-
-def _asked(view: View) -> Request:
-    """What an experiment is asked of: the sentence, with the model's own translation."""
-    return dataclasses.replace(unedited(view.request()), target=None)
-
-
-def answer(view: View) -> None:
-    """The question that was asked last and its measured answer."""
-    from model.experiments.ready import EXPERIMENTS
-
-    if view.experiment is None:
-        return
-    found = cache.experiment(view.experiment, _asked(view), view.device)
-    question = next(known.question for known in EXPERIMENTS if known.name == view.experiment)
-    what_if_texts.measured(question, found.text)
-    if found.also is not None and found.also.source != view.source:
-        label = controls.plain_label(f"The same for “{found.also.source}”")
-        st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.also, view.experiment))
-    elif found.also is not None:
-        label = controls.plain_label(f"Back to “{found.request.source}”")
-        st.button(label, key="also", type="tertiary", on_click=state.show_request, args=(found.request, view.experiment))
 
 
 # -- the editor in words ----------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from model.trace import Site
 from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
-from viz.shared.heatmap_figures import attention_map, difference_map
+from viz.shared.heatmap_figures import attention_map, difference_map, with_step_row
+from viz.shared.step_rows import step_rows
 from viz.view import View
 from viz.what_if import texts as what_if_texts
 
@@ -36,7 +37,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
         with column:
             texts.write(f'<p class="lab-note">{what_if_texts.MAP_NAMES[name]}</p>')
             if name == "difference" and not same:
-                texts.note("The tokens differ: nothing to subtract.")
+                texts.note("The tokens differ, so there is no difference to show.")
                 continue
             figure = one_map(analysis.request, view.device, site, head, name, mode)
             config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
@@ -44,6 +45,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
             if name == "difference":
                 alt = what_if_texts.difference_alt(after - before)
             st.plotly_chart(figure, theme=None, key=f"whatif-{name}", config=config, alt=f"{name}: {alt}")
+    step_rows(view.step, follow=False)
 
 
 @cached_figure
@@ -53,6 +55,8 @@ def one_map(request: Request, device: str, site: Site, head: int | None, name: s
     before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.whole))
     if name == "difference":
         change = after - before
-        return difference_map(change.values, change.allowed | before.allowed, change.queries, change.keys, mode, **SIZE)
-    seen = {"before": before, "after": after}[name]
-    return attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, **SIZE)
+        figure = difference_map(change.values, change.allowed | before.allowed, change.queries, change.keys, mode, **SIZE)
+    else:
+        seen = {"before": before, "after": after}[name]
+        figure = attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, **SIZE)
+    return with_step_row(figure, mode) if site.of.queries == "target" else figure

@@ -16,7 +16,7 @@ from viz.shared.change_figure import change_chart
 from viz.shared.frame import Shown
 from viz.view import View, unedited
 from viz.what_if import controls as what_if_controls
-from viz.what_if import editor, maps, switchboard
+from viz.what_if import editor, maps, questions, switchboard
 from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def draw(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     with shown.places.body:
         editor.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
-        editor.questions(view)
+        questions.questions(view, page_data.loaded.languages[0])
         controls.given_target(view)
         try:
-            editor.answer(view)
+            questions.answer(view)
         except ValueError as fault:
             texts.fault(str(fault))
     with st.container(key="whatif"):
@@ -56,6 +56,7 @@ def draw(shown: Shown) -> None:
         with right:
             _what_happens(shown)
             what_if_controls.largest_changes(shown.found, view)
+            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
     _leaks(view, page_data.request)
 
 
@@ -84,7 +85,8 @@ def _what_happens(shown: Shown) -> None:
     what_if_controls.mode_picks(view)
     base = analysis.baseline or analysis
     texts.verdict(analysis)
-    texts.sentence_notes(analysis.notes, shown.faults)
+    texts.turned(analysis, loaded.target_tokenizer)
+    texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if analysis.baseline is None:
         what_if_texts.translation(base.translation, loaded.languages[1])
     else:
@@ -108,8 +110,8 @@ def _leaks(view: View, request: Request) -> None:
     with st.container(key="leaks"):
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
         texts.note(
-            "Changes each token that the decoder reads, and then what stands in the padding, and looks at every residual "
-            "stream: what lies before a changed token, and every real token beside padding, must not move."
+            "Changes each token that the decoder reads, then what stands in the padding, and watches every residual stream: "
+            "nothing before a changed token may move, and padding may move no real token."
         )
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return

@@ -143,7 +143,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function grids() {
     const box = element("section", "heads");
     box.setAttribute("aria-label", "Heads");
-    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "Without other edits: change in summed log-probability when each is off."));
+    box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "By how many nats the log-probability changes when it alone is off."));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs)));
     for (const grid of data.grids) {
       box.append(element("h4", "", grid.name));
@@ -158,8 +158,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
           button.dataset.focus = grid.codes[layer][head];
           button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
-          button.setAttribute("aria-label", `${name}: ${signed(change, "+")} nats when off${off ? ", off" : ""}`);
-          button.title = `${name}: ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.setAttribute("aria-label", `${name}: log-probability changes by ${signed(change, "+")} nats when off${off ? ", off now" : ""}`);
+          button.title = `${name}: log-probability changes by ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
           const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
           Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from model.inference.decisions import turned
 from model.inference.predictions import kl_divergence, moves
 from viz.shared import texts
 
@@ -36,11 +37,11 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
     title = f'<h3 class="lab-label">Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
     if base is None:
         texts.write(f"{title}</h3>")
-        texts.note("Without an edit nothing gains and nothing loses.")
+        texts.note("Nothing is edited, so nothing gains or loses.")
         return
     if step >= analysis.comparable:
         texts.write(f"{title}</h3>")
-        texts.note("The prefixes differ here: no comparison.")
+        texts.note("The two translations have parted before this step, so there is nothing to compare.")
         return
     before, after = base.trace.log_probs[step], analysis.trace.log_probs[step]
     kl = float(kl_divergence(before[None], after[None])[0])
@@ -58,6 +59,8 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
         f'<div class="lab-moves">{"".join(columns)}</div>'
     )
+    for each in turned(before[None], after[None]):
+        texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")
 
 
 def leak_report(report: LeakReport) -> None:
@@ -65,9 +68,9 @@ def leak_report(report: LeakReport) -> None:
     layers, steps = report.later.shape[:2]
     leaks = report.leaks
     if report.made_up:
-        texts.note(f"The translation is too short to test on: {steps - 1} other tokens stand in for it.")
+        texts.note(f"The translation is too short for the test: {steps - 1} other tokens stand in for it.")
     if not leaks:
-        texts.note(f"No leak: of {steps} tokens, changing a later one moves no earlier position, at any of {layers} layers.")
+        texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
     else:
         layer, j, i = min(leaks)
         texts.note(
@@ -120,9 +123,9 @@ def reach(view: View) -> dict[str, str]:
 def mode_note(view: View) -> str:
     """What can be told of the edits, given the target or decoded again."""
     if view.target is not None and not view.intervention:
-        return "A target is given, and nothing is edited: it is read as it is. Above is the way to the model’s own."
+        return "The target is given and nothing is edited: it is read as it is."
     if view.mode == "given" and not view.causal_mask:
-        return "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+        return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {
         "given": "The baseline’s tokens are fed in: how much less does it believe them?",
         "again": "Tokens are chosen anew under the edits: what would it have said?",

@@ -13,7 +13,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Block, EditError, Labels, PatchRow, Place, parse
 from model.edits.switches import SWITCHES
 
-WORDS = ("causal mask off", "source padding mask off", "scaling by √d_k off", "self-attention sees less than 2 away")
+WORDS = ("causal mask off", "padding mask off", "scaling by √d_k off", "self-attention sees only tokens less than 2 away")
 
 
 def test_the_empty_intervention_is_the_baseline():

@@ -15,8 +15,9 @@ from model.edits.intervention import BASELINE
 from model.edits.kinds import Skip
 from model.experiments import ready
 from model.experiments.effects import effects, head_effects, layer_skips
-from model.experiments.ready import DOG, EXPERIMENTS, MAN, PADS
+from model.experiments.ready import DOG, EXPERIMENTS, GIRL, PADS, turned_round
 from model.inference.analyse import analyse
+from model.inference.decisions import turns
 from model.inference.request import Request
 
 SHORT = Decoding(limit=8)
@@ -42,22 +43,52 @@ def test_an_answer_names_the_translation_of_its_request(tiny_checkpoint, name, c
     assert answer.request.mode == "again"
     assert answer.request.intervention.causal_mask
     assert (answer.request.decoding, answer.request.target) == (SHORT, None)
+    assert answer.request.source == ASKED.source
     if name != "order":
-        assert answer.request.source == ASKED.source
         before, after = found.baseline.translation, found.translation
         told = f"The translation stays: “{after}”" if before == after else f"“{before}” becomes “{after}”"
-        assert answer.text.endswith(f"{told}.")
+        tied = [each.told(tiny_checkpoint.target_tokenizer.piece) for each in turns(found) if each.is_tie]
+        assert answer.text.endswith(" ".join([f"{told}.", *(f"They part at {each}." for each in tied)]))
 
 
-def test_without_positions_the_dog_and_the_man_are_one_on_the_shipped_checkpoint(shipped):
-    answer = RUN["order"](shipped, Request("Anything at all."))
-    dog, man = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (DOG, MAN))
-    assert answer.request.source == DOG
-    assert dog.translation == man.translation
-    assert dog.baseline.translation != man.baseline.translation
+def test_without_positions_the_dog_and_the_girl_are_one_on_the_shipped_checkpoint(shipped):
+    answer = RUN["order"](shipped, Request(DOG))
+    dog, girl = (analyse(shipped, dataclasses.replace(answer.request, source=text)) for text in (DOG, GIRL))
+    assert (answer.request.source, answer.also.source) == (DOG, GIRL)
+    assert dog.translation == girl.translation
+    assert dog.baseline.translation != girl.baseline.translation
     assert f"both give “{dog.translation}”: the two log-probabilities differ by 0.00" in answer.text
-    assert f"With positions: “{dog.baseline.translation}” and “{man.baseline.translation}”; without positions" in answer.text
-    assert dog.hypothesis.score == pytest.approx(man.hypothesis.score, abs=5e-3)
+    told = (
+        f"With positions: “{dog.baseline.translation}” and, for “{GIRL}”, “{girl.baseline.translation}”; without positions"
+    )
+    assert told in answer.text
+    assert dog.hypothesis.score == pytest.approx(girl.hypothesis.score, abs=5e-3)
+
+
+def test_any_sentence_is_turned_round_into_one_of_the_same_tokens(shipped):
+    assert [turned_round(text) for text in (DOG, GIRL)] == [GIRL, DOG]
+    assert turned_round("The red fox takes a lamp.") == "The lamp a takes fox red."
+    tokens = [sorted(shipped.source_tokenizer.encode(text)) for text in (ASKED.source, turned_round(ASKED.source))]
+    assert tokens[0] == tokens[1]
+    assert (turned_round("Why?"), turned_round("Stop")) == ("Why?", "Stop")
+
+
+BASELINES = {  # what counts as a right translation of an experiment's own sentence
+    "peek": ("Mon chien a peur de mon chat.",),
+    "padding": ("J'aime cette maison parce qu'elle est petite.", "J'aime cette maison car elle est petite."),
+    "order": ("Le chien mord la fille.",),
+    "scaling": ("Le chien n'a pas traversé la rue parce qu'il était trop fatigué.",),
+    "align": ("Elle a acheté une voiture rouge.", "Elle acheta une voiture rouge."),
+    "skip": ("Les enfants jouent dans le jardin.", "Les enfants sont en train de jouer dans le jardin."),
+}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_the_baseline_of_an_experiments_own_sentence_is_right(shipped, experiment):
+    for strategy in ("greedy", "beam"):
+        said = analyse(shipped, Request(experiment.sentence, decoding=Decoding(strategy))).translation
+        assert said in BASELINES[experiment.name]
+    assert experiment.sentence_in("German") is None
 
 
 def test_what_padding_gets_is_measured(tiny_checkpoint):
@@ -100,7 +131,7 @@ def test_the_layer_that_costs_the_least_is_skipped(tiny_checkpoint):
     best, worst = max(changes, key=changes.get), min(changes, key=changes.get)
     assert answer.request.intervention == skips[best]
     assert {type(edit) for edit in answer.request.intervention.edits} == {Skip}
-    assert answer.text.startswith(f"Skipping {best} {'even gains' if changes[best] > 0 else 'costs the least,'} ")
+    assert answer.text.startswith(f"Skipping {best} {'even helps' if changes[best] > 0 else 'costs the least'}: ")
     assert f"; {worst} costs the most, " in answer.text
 
 

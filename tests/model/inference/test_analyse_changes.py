@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.experiments.effects import mask_effects
@@ -58,17 +59,24 @@ def test_the_former_mask_is_shown_where_its_axes_are_the_same(tiny_checkpoint):
     assert again.former_mask(Site("encoder", 1)) is again.baseline.trace.masks[Site("encoder", 1)]
 
 
-@pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"pad": 2}, {"target": TARGET, "pad": 6}], ids=str)
+BATCH = {"other_sentences": ("The old king finds a blue boat and a red fox.",)}
+
+
+@pytest.mark.parametrize(
+    "values", [{}, {"target": TARGET}, {"pad": 2}, {"target": TARGET, "pad": 6}, BATCH, BATCH | {"pad": 1}], ids=str
+)
 def test_mask_effects_equal_the_analysis_under_each_edit(tiny_checkpoint, values):
     request = Request(TEXT, decoding=SHORT, **values)
     effects = mask_effects(tiny_checkpoint, request)
     assert {name: e.intervention for name, e in effects.items()} == {"causal_mask": UNCAUSAL, "padding_mask": UNPADDED}
     plain = analyse(tiny_checkpoint, request)
     for effect in effects.values():
-        assert effect.pad == (request.pad or PAD_WHEN_UNMASKED)
+        assert effect.pad == (plain.trace.source.ids.count(PAD) or PAD_WHEN_UNMASKED)
+        assert effect.added == (0 if PAD in plain.trace.source.ids else PAD_WHEN_UNMASKED)
         assert effect.labels == plain.trace.outputs.labels
         np.testing.assert_allclose(effect.before, plain.trace.token_log_probs, atol=1e-4)
         edited = analyse(tiny_checkpoint, dataclasses.replace(request, intervention=effect.intervention))
+        assert effect is effects["causal_mask"] or edited.trace.source.ids.count(PAD) == effect.pad
         np.testing.assert_allclose(effect.after, edited.trace.token_log_probs, atol=1e-4)
         assert effect.change == pytest.approx(float(edited.hypothesis.score - plain.hypothesis.score), abs=1e-3)
         fall = np.exp(effect.before) - np.exp(effect.after)
@@ -84,3 +92,13 @@ def test_mask_effects_share_one_baseline_row_and_ignore_the_edits_asked_for(tiny
     for name in one:
         assert (one[name].before == two[name].before).all()
         assert (one[name].after == two[name].after).all()
+
+
+def test_a_batch_pads_its_own_rows_and_no_more(tiny_checkpoint):
+    short, long = TEXT, BATCH["other_sentences"][0]
+    for off in (False, True):
+        edit = UNPADDED if off else BASELINE
+        one = analyse(tiny_checkpoint, Request(short, other_sentences=(long,), decoding=SHORT, intervention=edit))
+        two = analyse(tiny_checkpoint, Request(long, other_sentences=(short,), decoding=SHORT, intervention=edit))
+        assert one.batch_padding == one.trace.source.ids.count(PAD) > 0 == two.batch_padding
+        assert two.trace.source.ids.count(PAD) == (PAD_WHEN_UNMASKED if off else 0)

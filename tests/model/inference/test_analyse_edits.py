@@ -95,7 +95,7 @@ def test_edits_that_wait_are_told_and_change_nothing_yet(checkpoint):
     found = analyse(checkpoint, asked(*codes, decoding=Decoding(limit=4), mode="again"))
     assert len(found.hypothesis.ids) == 4
     told = "decoder, all layers: step 99 sees no <s>; cross-attention, layer 1: step 9 looks evenly at all that it may see"
-    assert f"Waiting for a step that is not reached: {told}." in found.notes
+    assert f"Waiting for a step that is not reached yet: {told}." in found.notes
     assert not any("Waiting" in note for note in analyse(checkpoint, asked("block_dec_2-1", target=TARGET)).notes)
     waiting = analyse(checkpoint, asked("block_cross_99-1", "row_dec_99-1", mode="again"))
     np.testing.assert_allclose(waiting.trace.log_probs, waiting.baseline.trace.log_probs, atol=1e-5)
@@ -126,7 +126,7 @@ def test_rows_that_see_nothing_are_told(checkpoint, mode):
     assert found.trace.fully_masked_rows == ((Site("decoder", 1), 1),)
 
 
-FORBIDDEN = "The mask forbids it already, so nothing changes: "
+FORBIDDEN = "The mask forbids this already, so it changes nothing: "
 
 
 @MODES

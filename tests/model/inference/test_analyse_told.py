@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,31 +18,55 @@ from model.inference.request import Request
 from model.trace import Site
 
 
-def test_rare_source_tokens_are_told(tiny_checkpoint):
-    tokenizer = tiny_checkpoint.source_tokenizer
-    counts = [1000] * tokenizer.size
-    rare_id = tokenizer.encode("zq")[0]
-    counts[rare_id] = 19
-    known = dataclasses.replace(tiny_checkpoint, counts={"source": tuple(counts), "target": tuple(counts)})
-    found = analyse(known, Request("zq fox z", target=TARGET, pad=3))
-    assert found.rare == tuple(i for i, token in enumerate(found.trace.source.ids) if token == rare_id)
-    assert found.notes == ("Unlike its training data: zq, z. Expect little of the translation there.",)
-    assert analyse(known, Request("the fox", target=TARGET)).rare == ()
-    unknown = dataclasses.replace(tiny_checkpoint, counts={})
-    assert analyse(unknown, Request("zq fox", target=TARGET)).rare == ()
+def test_rare_words_are_told_with_their_number(tiny_checkpoint):
+    words = {"the": 900, "fox": 5, "lamp": 4, "boat": 1}
+    known = tiny.with_seen(tiny_checkpoint, words)
+    found = analyse(known, Request("the lamp zq fox boat zq", target=TARGET, pad=3))
+    assert [(word.text, word.count) for word in found.rare_words] == [("lamp", 4), ("zq", 0), ("boat", 1), ("zq", 0)]
+    text = known.source_tokenizer.segments(found.trace.source.ids)
+    assert "".join(text[i] for i in found.rare) == " lamp zq boat zq"
+    assert "Rare in training: lamp (4 times), zq (never), boat (once)." in found.notes
+    for quiet in (analyse(known, Request("the fox", target=TARGET)), analyse(tiny_checkpoint, Request("zq", target=TARGET))):
+        assert quiet.rare == quiet.rare_words == () and not any("Rare" in note for note in quiet.notes)
 
 
-def test_many_rare_tokens_are_cut(tiny_checkpoint):
-    none = dataclasses.replace(tiny_checkpoint, counts={"source": (0,) * tiny_checkpoint.source_tokenizer.size})
-    found = analyse(none, Request("q z x j k v w y", target=TARGET))
-    assert found.rare_words == ("q", "z", "x", "j", "k", "v", "w", "y", "</s>")
-    assert found.notes[0] == "Unlike its training data: q, z, x, j, k, v and 3 more. Expect little of the translation there."
+def test_many_rare_words_are_cut(tiny_checkpoint):
+    found = analyse(tiny.with_seen(tiny_checkpoint, {"the": 9}), Request("q z x j k v w y", target=TARGET))
+    assert [word.text for word in found.rare_words] == list("qzxjkvwy")
+    assert found.notes[0].endswith("j (never), k (never), v (never) and 2 more.")
 
 
 @pytest.mark.parametrize("word", ["🦊", "étoile", "שלום"])
 def test_a_rare_word_is_named_whole_and_not_by_its_bytes(tiny_checkpoint, word):
-    none = dataclasses.replace(tiny_checkpoint, counts={"source": (0,) * tiny_checkpoint.source_tokenizer.size})
-    assert word in analyse(none, Request(f"a {word}", target=TARGET)).rare_words
+    found = analyse(tiny.with_seen(tiny_checkpoint, {"a": 9}), Request(f"a {word}", target=TARGET))
+    assert [rare.text for rare in found.rare_words] == [word]
+
+
+def test_a_length_beyond_the_trainings_is_told_with_a_way_out(tiny_checkpoint):
+    size = len(tiny_checkpoint.source_tokenizer.encode(TEXT)) + 1
+    written = len(tiny_checkpoint.target_tokenizer.encode(TARGET)) + 1
+
+    def told(source: int, target: int, text: str = TEXT, pad: int = 0) -> str:
+        known = tiny.with_seen(tiny_checkpoint, {}, source, target)
+        return " ".join(analyse(known, Request(text, target=TARGET, pad=pad)).notes)
+
+    assert "long for" not in told(size, written, pad=3).lower()  # padding is no length
+    long = told(size - 1, written - 1)
+    assert f"Long for this model: {size} tokens; 99% of its training sentences had at most {size - 1}" in long
+    assert "Shorter sentences" in long and "The translation is long" not in long
+    assert "It has 2 sentences: split it into them." in told(3, 99, f"{TEXT} {TEXT}")
+    assert f"The translation is long for this model: {written} tokens" in told(size, written - 1)
+
+
+def test_tokens_of_low_probability_are_told(tiny_checkpoint):
+    found = analyse(tiny_checkpoint, Request(TEXT, target=TARGET))
+    below = found.trace.probabilities < 0.3
+    assert found.unsure == tuple(np.flatnonzero(below)) and below.any()
+    (note,) = (each for each in found.notes if "probability" in each)
+    assert note.startswith(f"{below.sum()} of {len(below)} tokens have a probability under 0.3: ")
+    numbers = [float(number) for number in re.findall(r"\(([0-9.]+)\)", note)]
+    np.testing.assert_allclose(numbers, found.trace.probabilities[below][: len(numbers)], atol=0.01)
+    assert max(numbers) < 0.3
 
 
 def test_the_dictionary_is_json(tiny_checkpoint):
@@ -51,7 +75,7 @@ def test_the_dictionary_is_json(tiny_checkpoint):
     assert values["source"] == TEXT
     assert values["translation"] == TARGET
     assert values["finished"] is True
-    assert values["notes"] == []
+    assert values["notes"] == list(found.notes)
     assert values["source_tokens"] == list(found.trace.source.labels)
     assert [t["token"] for t in values["tokens"]] == list(found.trace.outputs.labels)
     assert sum(t["log_prob"] for t in values["tokens"]) == pytest.approx(values["log_prob"], abs=1e-4)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from model.inference.predictions import (
-    RARE,
     Move,
     candidates,
     changed_words,
@@ -15,15 +14,7 @@ from model.inference.predictions import (
     kl_divergence,
     likelier,
     moves,
-    rare_positions,
 )
-
-
-def test_rare_positions():
-    counts = [0, RARE - 1, RARE, RARE + 1]
-    assert rare_positions([3, 1, 2, 0, 1], counts) == (1, 3, 4)
-    assert rare_positions([3, 1, 2, 0], counts, threshold=1) == (3,)
-    assert rare_positions([], counts) == ()
 
 
 def test_candidates_are_the_likeliest_in_order():

@@ -6,7 +6,7 @@ import pytest
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.inference.request import MAX_PAD, PAD_WHEN_UNMASKED, Request, RequestError
+from model.inference.request import MAX_PAD, Request, RequestError
 
 
 def test_requests_are_keys():
@@ -83,12 +83,3 @@ def test_a_beam_out_of_range_is_told(values, message):
 def test_the_ends_of_the_ranges_are_allowed():
     assert Request("x", pad=MAX_PAD).pad == MAX_PAD
     assert [Decoding(limit=n).limit for n in (1, 128)] == [1, 128]
-
-
-def test_without_its_mask_there_is_padding_to_see():
-    off = Intervention(padding_mask=False)
-    assert Request("x").padding == 0
-    assert Request("x", pad=2).padding == 2
-    assert Request("x", intervention=off).padding == PAD_WHEN_UNMASKED == 4
-    assert Request("x", pad=2, intervention=off).padding == 2
-    assert Request("x", intervention=Intervention(causal_mask=False)).padding == 0

@@ -82,11 +82,13 @@ def test_causal_off_shows_later_tokens_but_no_padding():
     assert masks.decoder_mask(tiny.config(window=1), target, [UNCAUSAL])[0, 0].tolist() == grid("x.. .x. ...")
 
 
-def test_padding_off_shows_source_padding_but_leaves_the_decoder():
+def test_padding_off_shows_padding_of_both_sides_where_the_causal_mask_lets_it():
     source, target = torch.tensor([[5, 6, PAD]]), torch.tensor([[1, 7, PAD]])
-    plain, edited = masks.build(CONFIG, source, target), masks.build(CONFIG, source, target, [UNPADDED])
+    edited = masks.build(CONFIG, source, target, [UNPADDED])
     assert edited.encoder[0, 0].tolist() == edited.cross[0, 0].tolist() == grid("xxx")
-    assert edited.decoder.equal(plain.decoder)
+    assert edited.decoder[0, 0].tolist() == grid("x.. xx. xxx")
+    both = masks.decoder_mask(CONFIG, target, [Intervention(causal_mask=False, padding_mask=False)])
+    assert both[0, 0].tolist() == grid("xxx xxx xxx")
 
 
 def test_one_intervention_a_row():

@@ -6,7 +6,6 @@ import pytest
 from model.readings.head_metrics import (
     METRICS,
     Metric,
-    diagonal,
     head_metrics,
     heaviest,
     is_punctuation,
@@ -16,6 +15,7 @@ from model.readings.head_metrics import (
     rank_correlation,
     register,
     rollout,
+    telling,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -33,11 +33,12 @@ def test_the_numbers_of_a_head_by_hand():
     assert set(found) == set(METRICS)
     one = {name: float(values[0]) for name, values in found.items()}
     expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
-    assert one == pytest.approx(expected | {"end": 0.0, "punctuation": 0.75})
+    assert one == pytest.approx(expected | {"start": 0.0, "end": 0.0, "punctuation": 0.75})
     two = {name: float(values[1]) for name, values in found.items()}
     assert two == pytest.approx(
-        {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 3, "end": 1, "punctuation": 0}
-    )
+        {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 2, "start": 0, "end": 1}
+        | {"punctuation": 0}
+    )  # next: the last of three rows has no token after it, and does not count
 
 
 def test_rows_can_be_left_out():
@@ -55,13 +56,13 @@ def test_what_punctuation_is(label, expected):
     assert is_punctuation(label) is expected
 
 
-def test_the_diagonal_is_full_for_a_diagonal_and_follows_another_length():
-    assert diagonal(np.eye(6)[None]) == pytest.approx([1.0])
-    assert diagonal(np.eye(6)[None, ::-1]) == pytest.approx([2 / 6])
-    stretched = np.zeros((1, 3, 5))
-    stretched[0, [0, 1, 2], [0, 2, 4]] = 1
-    assert diagonal(stretched) == pytest.approx([1.0])
-    assert diagonal(np.ones((1, 1, 1))) == pytest.approx([1.0])
+def test_a_number_that_the_mask_and_the_tokens_fix_at_zero_tells_nothing():
+    causal, full = np.tri(4, dtype=bool), np.ones((4, 4), dtype=bool)
+    decoder, encoder = telling(causal, ("<s>", "a", "b", "c"), True), telling(full, ("a", "b", ".", "</s>"), True)
+    assert {"previous", "same", "start"} <= set(decoder) and not {"next", "end", "punctuation"} & set(decoder)
+    assert {"previous", "same", "next", "end", "punctuation"} <= set(encoder) and "start" not in encoder
+    cross = telling(full, ("a", "b", ".", "</s>"), False)
+    assert not {"previous", "same", "next", "distance"} & set(cross) and {"entropy", "end"} <= set(cross)
 
 
 @pytest.mark.parametrize("by", orders())
@@ -75,7 +76,9 @@ def test_orders_by_a_number():
     heads = np.stack([even, far, sharp])
     assert order(heads, "entropy") == [1, 2, 0]
     assert order(heads, "distance") == [2, 0, 1]
-    assert order(heads, "diagonal")[0] == 2
+    assert order(heads, "same")[0] == 2
+    assert order(np.stack([sharp, np.eye(4, k=1), np.eye(4, k=-1)]), "next") == [1, 0, 2]
+    assert order(np.stack([sharp, np.eye(4, k=1), np.eye(4, k=-1)]), "previous") == [2, 0, 1]
 
 
 def test_similar_heads_stand_together():
@@ -94,8 +97,8 @@ def test_a_metric_that_is_registered_is_measured_and_can_be_an_order(monkeypatch
     heads = np.stack([np.eye(3), np.eye(3)[[0, 0, 0]], np.eye(3)[[2, 2, 2]]])
     assert head_metrics(heads, "abc")["first"].tolist() == pytest.approx([1 / 3, 1, 0])
     assert order(heads, "first", "abc") == [1, 0, 2]
-    assert orders() == ("position", "entropy", "distance", "first", "diagonal", "similarity")
-    for taken in ("first", "diagonal"):
+    assert orders()[-2:] == ("first", "similarity")
+    for taken in ("first", "similarity"):
         with pytest.raises(ValueError, match=f"There is a metric or an order '{taken}' already"):
             register(Metric(taken, "", "", lambda rows: rows.at(0)))
     with pytest.raises(ValueError, match="The order of 'x' is 'up'; expected 'least', 'most' or None"):

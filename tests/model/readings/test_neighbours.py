@@ -10,8 +10,7 @@ import tiny
 import torch
 
 from model.config import CONTROL_TOKENS
-from model.inference.predictions import RARE
-from model.readings.neighbours import WITHOUT_SPACE, cosines, language_of, name_of, nearest, pieces_of, survey
+from model.readings.neighbours import RARE, WITHOUT_SPACE, cosines, language_of, name_of, nearest, pieces_of, survey
 
 FIRST = len(CONTROL_TOKENS)
 

@@ -45,6 +45,10 @@ def test_the_weights_with_the_lowest_dev_loss_are_kept(trained):
     corpus = [s for s, t in tiny.PAIRS if (s, t) not in tiny.HELD_OUT]
     assert sum(loaded.counts["source"]) == sum(len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus)
     assert loaded.counts["source"][2] == len(corpus)
+    lengths = [len(loaded.source_tokenizer.encode(s)) + 1 for s in corpus]
+    assert loaded.seen.lengths["source"].longest == max(lengths)
+    assert {known.sentences for known in loaded.seen.lengths.values()} == {len(corpus)}
+    assert loaded.seen.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
 
 
 def weights(folder: Path) -> bytes:

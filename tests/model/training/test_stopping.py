@@ -63,7 +63,7 @@ def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
         while run.process.is_alive():
             if (killed / "state.pt").exists() and saved(killed)["progress"]["step"] >= wanted:
                 break
-            run.process.join(0.05)
+            run.process.join(0.01)
         run.process.kill()
         assert run.ended() == -signal.SIGKILL, run.text()
         assert saved(killed)["progress"]["step"] > last

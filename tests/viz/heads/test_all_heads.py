@@ -17,7 +17,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.contributions import value_norms
 from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import METRICS, Metric, head_metrics, order, orders
+from model.readings.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
 from model.trace import KINDS, Site
 from viz import theme
 from viz.heads.all_heads import READ_AS, chosen, grids, heads, payload, thumbnails
@@ -46,36 +46,51 @@ def pictures(grid: dict) -> np.ndarray:
     return heads
 
 
-@pytest.mark.parametrize(
-    ("by", "codes"), [*((by, ()) for by in orders()), ("position", ("causal-off",)), ("entropy", ("off_cross.1",))], ids=str
-)
-def test_every_thumbnail_is_the_pattern_of_the_head_that_it_names(read, by, codes):
+@pytest.mark.parametrize("codes", [(), ("causal-off",), ("off_cross.1",)], ids=str)
+def test_every_thumbnail_is_the_pattern_of_the_head_that_it_names(read, codes):
     trace, _ = read(*codes)
-    made = grids(trace, by, "light")
+    made = grids(trace, "light")
     assert [grid["kind"] for grid in made] == list(KINDS)
     for grid in made:
         count = grid["layers"] * grid["heads"]
-        assert sorted(map(tuple, grid["places"])) == [
-            (layer, head) for layer in range(1, grid["layers"] + 1) for head in range(1, grid["heads"] + 1)
-        ]
+        assert grid["places"] == [[n // grid["heads"] + 1, n % grid["heads"] + 1] for n in range(count)]
         for picture, (layer, head) in zip(pictures(grid), grid["places"], strict=True):
             pattern = trace.patterns[Site(grid["kind"], layer - 1)][head - 1]
             np.testing.assert_allclose(picture / 255, pattern, atol=0.51 / 255)
         site = Site(grid["kind"], 0)
         assert (grid["queries"], grid["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-        assert {name: len(values) for name, values in grid["numbers"].items()} == dict.fromkeys(METRICS, count)
+        told = telling(trace.masks[site], grid["keys"], site.of.is_self)
+        assert {name: len(values) for name, values in grid["numbers"].items()} == dict.fromkeys(told, count)
 
 
-@pytest.mark.parametrize("by", orders())
-def test_thumbnails_stand_in_the_order_asked_for_with_their_own_numbers(read, by):
+def test_each_site_has_its_own_numbers_and_every_order_that_says_something_of_it(read):
     trace, _ = read()
-    for grid in grids(trace, by, "light"):
+    for grid in grids(trace, "light"):
         patterns = np.concatenate([trace.patterns[s] for s in sorted(trace.patterns) if s.kind == grid["kind"]])
-        ranked = order(patterns, by)
-        assert grid["places"] == [[n // grid["heads"] + 1, n % grid["heads"] + 1] for n in ranked]
         numbers = head_metrics(patterns, grid["keys"])
         for name, values in grid["numbers"].items():
-            np.testing.assert_allclose(values, numbers[name][ranked], atol=0.51e-5)
+            np.testing.assert_allclose(values, numbers[name], atol=0.51e-5)
+        assert grid["orders"] == {by: order(patterns, by, grid["keys"]) for by in grid["orders"]}
+        assert set(orders()) - set(grid["orders"]) == (set(orders()) & set(METRICS)) - set(grid["numbers"])
+    found = {grid["kind"]: set(grid["orders"]) for grid in grids(read("causal-off")[0], "light")}
+    assert "next" in found["decoder"] and "next" not in {g["kind"]: g["orders"] for g in grids(trace, "light")}["decoder"]
+
+
+def test_the_weights_of_two_tokens_are_those_of_every_head(read):
+    trace, norms = read()
+    for kind, merge in ((kind, merge) for kind in KINDS for merge in (False, True)):
+        view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
+        found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
+        assert found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2] == pytest.approx(
+            data["values"][found["cell"][0]][found["cell"][1]], abs=1e-5
+        )
+        sides = [trace.axis(Site(kind, 0).of.queries), trace.axis(Site(kind, 0).of.keys)]
+        for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
+            first = data["firsts"][name][cell]
+            assert side.words[first] == side.words[at] if merge else first == at
+    assert payload(trace, norms, View(), "light")["find"] is None
+    late = payload(trace, norms, View(layer=1, find=("cross", 1, 900)), "light")["find"]
+    assert late == {"fault": f"The link asks for source token 900; there are {len(trace.source)}."}
 
 
 def test_a_metric_that_is_registered_reaches_the_page_and_the_link(read, monkeypatch):
@@ -85,8 +100,10 @@ def test_a_metric_that_is_registered_reaches_the_page_and_the_link(read, monkeyp
     trace, norms = read()
     *_, last = payload(trace, norms, View(kind="cross", layer=1, order="alone"), "light")["metrics"]
     assert last == {"name": "alone", "label": "Alone", "unit": "marks", "meaning": made.meaning, "digits": 3}
-    for grid in thumbnails(trace, "alone", "light")["grids"]:
-        assert grid["numbers"]["alone"] == sorted(grid["numbers"]["alone"], reverse=True)
+    for grid in thumbnails(trace, "light")["grids"]:
+        values = grid["numbers"]["alone"]
+        assert [values[n] for n in grid["orders"]["alone"]] == sorted(values, reverse=True)
+    assert order_label("alone") == "Alone, most first"
     assert "alone" in orders()
     view, faults = parse({"order": "alone"})
     assert (view.order, faults, link(view)) == ("alone", (), {"order": "alone"})
@@ -99,9 +116,10 @@ def test_every_measure_has_its_words():
 
 
 def test_padded_queries_count_in_no_number(read):
-    plain, padded = (grids(read(pad=pad)[0], "position", "light") for pad in (0, 3))
+    plain, padded = (grids(read(pad=pad)[0], "light") for pad in (0, 3))
     for one, two in zip(plain, padded, strict=True):
-        for name in METRICS:
+        assert one["numbers"].keys() == two["numbers"].keys()
+        for name in one["numbers"]:
             np.testing.assert_allclose(one["numbers"][name], two["numbers"][name], atol=2e-5)
 
 
@@ -138,9 +156,7 @@ def test_all_of_it_is_json(read):
     for mode in ("light", "dark"):
         data = payload(trace, norms, View(kind="decoder", layer=1, head=1), mode)
         assert json.loads(json.dumps(data, allow_nan=False)) == data
-        assert [grid["scale"] for grid in grids(trace, "position", mode)] == [
-            list(theme.scale(kind, mode)) for kind in KINDS
-        ]
+        assert [grid["scale"] for grid in grids(trace, mode)] == [list(theme.scale(kind, mode)) for kind in KINDS]
 
 
 def test_one_token_has_heads_too(tiny_checkpoint):
@@ -155,9 +171,9 @@ def mounted(monkeypatch, read):
     told, browser = [], Mounted(monkeypatch)
     trace, norms = read()
     data = payload(trace, norms, View(kind="cross", layer=1), "light")
-    shown = thumbnails(trace, "position", "light")
+    shown = thumbnails(trace, "light")
     heads(
-        shown, data, lambda *place: told.append(place), lambda *setting: told.append(setting), lambda: told.append("unfold")
+        shown, data, *[lambda *each: told.append(each)] * 2, lambda: told.append("unfold"), lambda *each: told.append(each)
     )
 
     def heard(name: str, value) -> list:
@@ -196,6 +212,19 @@ def test_a_head_is_unfolded_when_that_is_asked_for(mounted):
     assert mounted("unfold", None) == []
 
 
+def test_two_tokens_are_told_where_the_site_has_them(mounted):
+    assert mounted("find", {"kind": "cross", "query": 2, "key": 1}) == [("cross", 2, 1)]
+    assert mounted("find", "none") == [(None, 0, 0)]
+    for junk in (
+        None,
+        {},
+        {"kind": "other", "query": 1, "key": 1},
+        {"kind": "cross", "query": 999, "key": 1},
+        {"kind": "cross"},
+    ):
+        assert mounted("find", junk) == []
+
+
 def test_switches_are_told(mounted):
     assert mounted("set", {"merge": True}) == [("merge", True)]
     assert mounted("set", {"mass": 90}) == [("mass", 90)]
@@ -204,10 +233,10 @@ def test_switches_are_told(mounted):
 
 def test_thumbnails_have_another_name_when_their_content_changes(read):
     trace, _ = read()
-    names = {thumbnails(trace, by, mode)["id"] for by in orders() for mode in ("light", "dark")}
-    assert thumbnails(trace, "position", "light")["id"] in names
-    assert len(names) == 2 * len(orders())
-    assert thumbnails(read(pad=3)[0], "position", "light")["id"] not in names
+    names = {thumbnails(trace, mode)["id"] for mode in ("light", "dark")}
+    assert thumbnails(trace, "light")["id"] in names
+    assert len(names) == 2
+    assert thumbnails(read(pad=3)[0], "light")["id"] not in names
 
 
 def test_the_mean_over_layers_is_that_of_all_heads(read):

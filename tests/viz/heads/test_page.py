@@ -49,9 +49,20 @@ def test_the_link_names_the_head_and_its_measure(kind, measure):
 def test_orders_and_measures_can_be_picked_and_stand_in_the_link():
     page = heads()
     for order in orders()[1:]:
-        assert page.pick("order", order).all_heads["order"] == page.link["order"] == order
-    assert "order" not in page.pick("order", "position").link
+        page.at.selectbox(key="order").set_value(order)
+        assert page.run().all_heads["order"] == page.link["order"] == order
+    page.at.selectbox(key="order").set_value("position")
+    assert "order" not in page.run().link
     assert page.pick("measure", "rollout").all_heads["chosen"]["measure"] == page.link["measure"] == "rollout"
+
+
+def test_two_tokens_stand_in_the_link_until_the_sentence_is_another():
+    page = heads(find="encoder_3_2", step="2")
+    analysis, _ = analysed()
+    patterns = np.concatenate([analysis.trace.patterns[site] for site in analysis.trace.sites("encoder")])
+    np.testing.assert_allclose(page.all_heads["find"]["weights"], patterns[:, 2, 1], atol=0.51e-5)
+    assert page.run().link["find"] == "encoder_3_2"
+    assert "find" not in page.type("A cat.").link and page.all_heads["find"] is None
 
 
 def test_merged_words_hidden_tokens_and_mass_come_from_the_link():

@@ -113,7 +113,7 @@ def test_the_sentence_says_from_which_layer_on():
         == "“il” is the likeliest token after layer 1 already, is overtaken, and leads again after the last layer."
     )
     assert settled(Lens, 2, "il") == "“il” is the likeliest token from the embedding on."
-    assert "it was given, or drawn" in settled(Lens, 3, "il")
+    assert "it was given, drawn, or chosen by the beam" in settled(Lens, 3, "il")
     assert "after the embedding and layer 1 already" in settled(Lens, 4, "il")
     assert settled(Lens, 5, "il") == "“il” is the likeliest token only after the last layer."
 
@@ -180,7 +180,7 @@ def test_a_token_of_the_sentence_can_be_picked_and_let_go():
 
 def test_a_word_of_several_pieces_offers_them_all():
     page = inside("embeddings", near="reconnaissants")
-    assert "no token of its own but 2 pieces" in plain(page)
+    assert "no token of its own; it is cut into 2" in plain(page)
     first = chosen(page)
     page.click("piece target 2")
     assert chosen(page) != first and chosen(page) in "reconnaissants"
@@ -194,7 +194,7 @@ def test_odd_words_are_text(near):
 
 
 def test_a_rare_token_is_told():
-    assert any("too rarely" in text for text in inside("embeddings", near="🦉").warnings)
+    assert any("too rare for training" in text for text in inside("embeddings", near="🦉").warnings)
     assert not inside("embeddings", near="dog").warnings
 
 

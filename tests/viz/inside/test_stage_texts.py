@@ -134,7 +134,7 @@ def test_what_a_visitor_types_stays_as_it_was_typed(make, text):
         ("scaling-off", "encoder", 0, "scale", "switches the division by √8 off"),
         ("off_enc.1.2", "encoder", 0, "mix", "is replaced and no longer the sum"),
         ("mean_enc.1.2", "encoder", 0, "mix", "is replaced and no longer the sum"),
-        ("row_enc.1.2_1-uniform", "encoder", 0, "softmax", "writes this row over"),
+        ("row_enc.1.2_1-uniform", "encoder", 0, "softmax", "overwrites this row"),
         ("skip_enc.1.self", "encoder", 0, "residual", "skips this sub-layer"),
         ("skip_dec.1.ff", "cross", 0, "ff_residual", "skips this sub-layer"),
     ],

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { inside } from "../../../viz/heads/all_heads_maps.js";
-import { meant } from "../../../viz/heads/all_heads_numbers.js";
+import { meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
+import { askable, mayAsk } from "../../../viz/heads/all_heads_find.js";
+import { arranged, sized } from "../../../viz/heads/all_heads_thumbnails.js";
 import { previewed, rgb } from "../../../viz/heads/all_heads_parts.js";
 
 test("a colour is read", () => assert.deepEqual(rgb("#0072b2"), [0, 114, 178]));
@@ -23,3 +25,34 @@ test("numbers are those of a head, of a layer, or of all", () => {
 });
 
 test("a mark stays inside", () => assert.deepEqual([-1, 0, 4, 5].map((n) => inside(n, 5)), [0, 0, 4, 4]));
+
+const grid = { kind: "encoder", places: [[1, 1], [1, 2], [2, 1]], queries: ["a", "a", "b"], keys: ["c", "d"], shape: [3, 2], allowed: "110111", numbers: { near: [0.1, 0.3, 0.2] }, orders: { position: [0, 1, 2], near: [1, 2, 0], alike: [0, 2, 1] } };
+const metrics = [{ name: "near", label: "Near" }, { name: "far", label: "Far" }];
+
+test("heads that link two tokens stand before each other by their weight, with names and numbers", () => {
+  const find = { kind: "encoder", query: 1, key: 1, weights: [0.2, 0.2, 0.9] };
+  assert.deepEqual(arranged(grid, { find, order: "near", metrics }), { places: [2, 0, 1], named: true, notes: ["0.20", "0.20", "0.90"], told: "a (2nd) on d, most first" });
+  assert.deepEqual(arranged(grid, { find: { ...find, kind: "cross" }, order: "position", metrics }).places, [0, 1, 2]);
+});
+
+test("an order names the thumbnails, by their numbers where it has some; one that says nothing of a site leaves it as it is", () => {
+  assert.deepEqual(arranged(grid, { find: null, order: "near", metrics }), { places: [1, 2, 0], named: true, notes: ["0.10", "0.30", "0.20"], told: "" });
+  assert.deepEqual(arranged(grid, { find: null, order: "alike", metrics }), { places: [0, 2, 1], named: true, notes: null, told: "" });
+  assert.deepEqual(arranged(grid, { find: null, order: "far", metrics }), { places: [0, 1, 2], named: false, notes: null, told: "“Far” says nothing here" });
+});
+
+test("a name has room below its thumbnail, however many heads stand beside each other", () => {
+  for (const width of [120, 326, 980]) for (const heads of [1, 8, 16, 64]) {
+    const { columns, tile, pitch } = sized(width, heads, { named: true, notes: ["0.10"] });
+    assert.ok(columns >= 1 && columns <= heads && columns * tile <= width && (tile >= 37 || columns === heads) && pitch >= tile + 26);
+  }
+});
+
+test("a token may look where the mask lets it", () => {
+  assert.deepEqual(askable([grid, { ...grid, kind: "cross" }, { ...grid, kind: "decoder" }]).map(({ side, grids }) => [side, grids.length]), [["source", 1], ["target", 2]]);
+  assert.deepEqual([[0, 0], [1, 0], [1, 1]].map(([i, j]) => mayAsk(grid, i, j)), [true, false, true]);
+});
+
+test("a strip names the head whose tick is nearest", () => {
+  assert.deepEqual([0, 0.4, 0.8, 1].map((share) => nearest([0.1, 0.3, 0.2], 0.3, share)), [0, 0, 2, 1]);
+});

@@ -2,13 +2,22 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
-import { exact, floats, short } from "../../../viz/inside/stages_parts.js";
+import { exact, floats, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
+import { pieces, ranks, told } from "../../../viz/inside/tokens_parts.js";
 import { readable } from "../../../viz/what_if/switchboard_parts.js";
 
 test("numbers of a stage: short ones in cells, exact ones when asked for", () => {
   assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);
   assert.deepEqual([exact(-0.123456789), exact(3)], ["−0.1234568", "3"]);
   assert.deepEqual([...floats(btoa(String.fromCharCode(...new Uint8Array(Float32Array.from([1.5, -2]).buffer))))], [1.5, -2]);
+});
+
+test("all bars of a table have one scale, and tables that stand together one place for their rows' names", () => {
+  assert.deepEqual(reach([3, 12, -1, -4], "scores"), [-4, 12]);
+  assert.deepEqual(reach([3, 12], "scores"), [0, 12]);
+  assert.deepEqual(reach([0.2, 0.8], "weights"), [0, 1]);
+  assert.equal(rowLetters([{ rows: ["<s>", "parce"] }, { rows: ["the"], footName: "together" }]), 8);
+  assert.equal(rowLetters([{ rows: ["x".repeat(40)] }]), 17);
 });
 
 test("parameters are counted in round numbers", () => {
@@ -45,4 +54,19 @@ test("blocks stand one above the other, and layers that are not open behind plat
 test("text over a colour can be read", () => {
   const style = { "--lab-ink": "#171c20", "--lab-page": "#fdfdfc" };
   assert.deepEqual([readable("#fdfdfc", style), readable("#0072b2", style)], ["var(--lab-ink)", "var(--lab-page)"]);
+});
+
+test("a word's pieces after each merge, and what is said of them", () => {
+  const table = { labels: { 1: "·", 2: "a", 3: "⟨C3⟩", 4: "·a", 5: "·aa" }, ranks: { "1,2": 2, "4,2": 1204, "2,2": 1 }, merges: 7741 };
+  const word = { start: [1, 2, 2, 3], merges: [[0, 4], [0, 5]] };
+  assert.deepEqual([0, 1, 2].map((done) => pieces(word, done)), [[1, 2, 2, 3], [4, 2, 3], [5, 3]]);
+  assert.deepEqual(ranks(pieces(word, 0), table), [2, 1, null]);
+  assert.equal(told(word, 0, table), "The word starts as 4 bytes. Next: “·” and “a”, by merge 2 of 7,741, learned after 1 other.");
+  assert.equal(told(word, 1, table), "Joined: “·a”. Next: “·a” and “a”, by merge 1,204 of 7,741, learned after 1,203 others.");
+  assert.equal(told(word, 2, table), "Joined: “·aa”. No two neighbours are in the list any more: the word stays in 2 tokens. Each ⟨ ⟩ holds one byte of a character that was too rare in the training text to get a token of its own.");
+  const first = { start: [2, 2], merges: [[0, 1]] };
+  assert.match(told(first, 0, table), /by merge 1 of 7,741, the very first that was learned\.$/);
+  assert.match(told(first, 1, table), /The whole word is one token\.$/);
+  assert.equal(told({ start: [2], merges: [] }, 0, table), "The word starts as 1 byte. That byte is its token: there is nothing to join.");
+  assert.equal(told({ start: [2, 1], merges: [] }, 0, table), "The word starts as 2 bytes. No two neighbours are in the list: the word stays in 2 tokens.");
 });

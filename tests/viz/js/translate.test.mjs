@@ -3,7 +3,9 @@ import test from "node:test";
 
 import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
 import { judged } from "../../../viz/translate/candidates_parts.js";
+import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
 import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
+import { seenOf } from "../../../viz/translate/timeline_lines.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
 const NODES = [{ p: null, s: 1, sc: -1 }, { p: 0, s: 2, sc: -3 }, { p: 0, s: 2, sc: -2 }, { p: 2, s: 3, sc: -4 }];
@@ -37,4 +39,18 @@ test("space and arrows keep their meaning where they have one", () => {
   const inside = (...selectors) => ({ closest: (asked) => selectors.find((each) => asked.split(",").includes(each)) });
   assert.deepEqual([presses(inside("button")), presses(inside("button", ".chip")), presses(inside())], [true, false, false]);
   assert.deepEqual([moves(inside("[role=tree]")), moves({ type: "range", className: "" }), moves({ type: "range", className: "range" })], [true, true, false]);
+});
+
+test("a source token tells who looks at it, a target row where it looks; what is to be guessed is not told", () => {
+  const data = { start: "<s>", source: [{ t: "a" }, { t: "b" }], target: [{ t: "x" }, { t: "y" }], where: "layer 1, head 2", cross: [[0.9, 0.1], [0.25, 0.75]], decoder: [[1, 0], [0.375, 0.625]], allowed: [[1, 0], [1, 1]] };
+  assert.equal(toldOf(data, ["source", 0], 2), "“a” is looked at by <s> → x 0.90, x → y 0.25 (layer 1, head 2)");
+  assert.equal(toldOf(data, ["source", 1], 1), "“b” is looked at by <s> → x 0.10 (layer 1, head 2)");
+  assert.equal(toldOf(data, ["source", 1], 0), "“b” is looked at by no token from 0.01 on (layer 1, head 2)");
+  assert.equal(toldOf(data, ["target", 1], 2), "“x → y” looks at b 0.75, a 0.25; in the target at x 0.63, <s> 0.38 (layer 1, head 2)");
+  assert.deepEqual(rowNames(data, 1), ["<s> → x"]);
+});
+
+test("no line leads to a token that the mask forbids", () => {
+  assert.deepEqual(seenOf([0.2, 0, 0.8, 0], [1, 0, 1, 1]), [[0, 3], [0.2, 0], [0.8, 2]]);
+  assert.deepEqual(seenOf([0, 0], [0, 0]), []);
 });

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viz_helpers import hover, numbers, read, through_json
+from viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
 
 from viz import theme
-from viz.shared.heatmap_figures import LABEL_CELL, attention_map, difference_map, mask_map
+from viz.shared.heatmap_figures import LABEL_CELL, attention_map, difference_map, mask_map, with_step_row
 
 QUERIES = ("<s> → a", "a → &", "& → a", 'a → "')
 KEYS = ("<s>", "a", "&", "a")  # a word twice, and what would vanish as markup
@@ -250,3 +250,18 @@ def test_without_labels_tokens_are_read_on_hover_alone(builder):
         assert plain.layout[axis].ticktext == labelled.layout[axis].ticktext
     assert max(plain.layout.margin.l, plain.layout.margin.t) < min(labelled.layout.margin.l, labelled.layout.margin.t)
     assert hover(plain, 3, 0).startswith('a → " looks at <s>')
+
+
+def test_the_frame_around_the_first_row_is_the_one_that_the_script_moves():
+    figure = with_step_row(draw(), "light")
+    (frame,) = through_json(figure)["layout"]["shapes"]
+    assert (frame["x0"], frame["x1"], frame["y0"], frame["y1"], frame["opacity"]) == (-0.5, 3.5, -0.5, 0.5, 0)
+    assert f'NAME = "{frame["name"]}"' in (ROOT / "viz" / "shared" / "step_rows.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [TRANSLATE, WHAT_IF])
+def test_a_figure_knows_no_step_and_the_maps_of_target_rows_follow_it(page):
+    one, four = (Lab(page, text="The dog sleeps.", kind="cross", step=step).charts for step in ("1", "4"))
+    assert one[:3] == four[:3]
+    named = [[shape.get("name") for shape in chart["layout"].get("shapes", ())] for chart in one[:3]]
+    assert named == [["step row"] if page == WHAT_IF or n else [] for n in range(3)]

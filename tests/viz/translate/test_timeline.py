@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 
 import numpy as np
 import pytest
+import tiny
 from component_helpers import Mounted
 
-from model.config import PAD
+from model.config import END, PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
+from model.inference.cautions import down
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Site
 from viz import theme
@@ -58,6 +59,8 @@ def test_rows_are_the_traces_rows_to_five_decimals(ask, layer, head, more):
     trace = analysis.trace
     close(data["cross"], trace.view(Site("cross", layer), head).values)
     close(data["decoder"], trace.view(Site("decoder", layer), head).values)
+    for name, kind in (("crossAllowed", "cross"), ("allowed", "decoder")):
+        assert data[name] == trace.view(Site(kind, layer), head).allowed.astype(int).tolist()
     close(data["probability"], trace.probabilities)
     np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[Site("decoder", layer)])
     assert [token["t"] for token in data["source"]] == list(trace.source.labels)
@@ -160,14 +163,29 @@ def test_the_header_tells_where_the_weights_and_the_target_come_from(ask):
 
 
 def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
-    ids = tiny_checkpoint.source_tokenizer.encode(TEXT)
-    counts = tuple(0 if i == ids[1] else 1000 for i in range(tiny_checkpoint.source_tokenizer.size))
-    checkpoint = dataclasses.replace(tiny_checkpoint, counts={"source": counts})
+    words = {word: 9 for word, _ in tiny_checkpoint.source_tokenizer.spelled(tiny_checkpoint.source_tokenizer.encode(TEXT))}
+    checkpoint = tiny.with_seen(tiny_checkpoint, words | {"fox": 3})
     analysis = analyse(checkpoint, Request(TEXT, intervention=UNPADDED, decoding=SHORT))
     source = payload(analysis, checkpoint, 0, None, 1, "light")["source"]
     assert [token["pad"] for token in source] == [i == PAD for i in analysis.trace.source.ids]
     assert sum(token["pad"] for token in source) == PAD_WHEN_UNMASKED
-    assert [token["rare"] for token in source] == [i == ids[1] for i in analysis.trace.source.ids]
+    assert "".join(token["t"] for token in source if token.get("rare")) == "fox"
+    assert {token["note"] for token in source if token.get("rare")} == {"Rare in training: fox (3 times)."}
+
+
+@pytest.mark.parametrize("more", [{}, {"pad": 3}, {"intervention": UNCAUSAL}, {"target": "Lo roda."}], ids=str)
+def test_what_no_step_looked_at_and_what_is_unsure_is_marked(ask, more):
+    analysis, data = ask(**more)
+    trace = analysis.trace
+    most = np.mean([trace.patterns[site].mean(0) for site in trace.sites("cross")], axis=0).max(0)
+    words = analysis.trace.source.words
+    for i, (token, source) in enumerate(zip(data["source"], trace.source.ids, strict=True)):
+        best = max(most[j] for j in range(len(most)) if words[j] == words[i])
+        looked_at = source in (PAD, END) or not any(map(str.isalnum, token["t"])) or best >= 0.25
+        assert token.get("overlooked", False) != looked_at
+        assert looked_at or f" {down(float(best))} at most" in token["note"]
+    assert [token["unsure"] for token in data["target"]] == (trace.probabilities < 0.3).tolist()
+    assert any(token.get("overlooked") for token in data["source"])
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</s><pad>&lt;"])

@@ -8,7 +8,8 @@ import tiny
 from edit_helpers import ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
-from model.experiments.ready import EXPERIMENTS
+from model.experiments.ready import EXPERIMENTS, PADS
+from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
@@ -113,7 +114,7 @@ def test_a_given_target_is_believed_less_or_more():
     found = analysed("off_cross.1", "causal-off")
     before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
     assert lab.sentences("lab-verdict") == [f"Summed log-probability {before} → {after}"]
-    fed = "The baseline’s tokens are fed in; without the causal mask each step sees those that it should predict."
+    fed = "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     assert fed in lab.sentences("lab-note")
     (both,) = lab.sentences("lab-both")
     assert both == f"Baseline{found.baseline.translation}Editedthe same tokens, given: their probabilities are below"
@@ -132,7 +133,13 @@ def test_decoded_again_the_translation_itself_answers():
     gone, new = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
     assert new > gone > 0
     more = f", {new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
-    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}"]
+    (turn,) = turns(found)
+    tie = ", by tipping a near-tie" if turn.is_tie else ""
+    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}{tie}"]
+    told = [text for text in lab.sentences("lab-note") if text.startswith(f"Step {found.comparable}: ")]
+    assert told[0].startswith(
+        f"Step {found.comparable}: {turn.told(cache.checkpoint('en-fr', 'auto').target_tokenizer.piece)}."
+    )
     assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
     (both,) = lab.sentences("lab-both")
     assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
@@ -140,7 +147,7 @@ def test_decoded_again_the_translation_itself_answers():
     for kind, maps in (("encoder", 4), ("cross", 3)):
         lab.pick("kind", kind)
         assert len(lab.charts) == maps
-        assert ("The tokens differ: nothing to subtract." in lab.sentences("lab-note")) is (maps == 3)
+        assert ("The tokens differ, so there is no difference to show." in lab.sentences("lab-note")) is (maps == 3)
 
 
 def test_the_chart_holds_the_same_token_before_and_after():
@@ -177,7 +184,7 @@ def test_a_step_tells_what_gains_and_what_loses():
         assert name + told in title
     bold = [text.startswith("<b>") for text in lab.charts[-1]["layout"]["xaxis"]["ticktext"]]
     assert [i for i, on in enumerate(bold) if on] == [2]
-    assert lab.click("clear").sentences("lab-note").count("Without an edit nothing gains and nothing loses.") == 1
+    assert lab.click("clear").sentences("lab-note").count("Nothing is edited, so nothing gains or loses.") == 1
 
 
 # -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
@@ -263,16 +270,38 @@ def test_the_leak_test_tells_what_padding_moves():
 
 
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
-    lab = what_if().click("try scaling")
-    (known,) = [e for e in EXPERIMENTS if e.name == "scaling"]
-    expected = cache.experiment("scaling", Request(SENTENCE), "auto").text
+    lab = what_if().click("try padding")
+    (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
+    expected = cache.experiment("padding", Request(known.sentence), "auto").text
     assert lab.sentences("lab-answer") == [f"{known.question} {expected}"]
-    assert lab.link == {"text": SENTENCE, "edits": "scaling-off", "mode": "again", "try": "scaling"}
-    assert what_if(**lab.link).sentences("lab-answer") == lab.sentences("lab-answer")
-    lab.click("edit scaling-off")
+    shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
+    assert lab.link == {"text": known.sentence, "try": "padding", **shown}
+    there = what_if(**lab.link)
+    assert there.sentences("lab-answer") == lab.sentences("lab-answer")
+    assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
+    lab.click("edit padding-off")
     assert lab.sentences("lab-answer") == []
-    assert lab.link == {"text": SENTENCE, "mode": "again"}
+    assert lab.link == {"text": known.sentence, "pad": str(PADS), "mode": "again"}
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
+
+
+def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
+    lab = what_if(edits="off_cross.3.5", pad="2")
+    made = lab.link
+    for name in ("padding", "scaling"):  # the second is not asked of what the first has left
+        (known,) = [e for e in EXPERIMENTS if e.name == name]
+        lab.click(f"try {name}")
+        assert lab.box == known.sentence
+        assert cache.experiment(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
+    asked = lab.link
+    assert lab.click("back to own").link == made
+    assert "back to own" not in lab.buttons
+    assert lab.click("undo").link == asked
+    lab.click("ask own")
+    (said,) = lab.sentences("lab-answer")
+    assert cache.experiment("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
+    assert lab.click("try align").click("back to own").link == made
 
 
 def test_edits_hold_on_the_other_page_and_come_back_from_it():

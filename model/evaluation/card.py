@@ -1,0 +1,43 @@
+"""The part of a model card that is written by what was measured: how often the lab's warnings are right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from model.text.worth import Worth, read
+
+HEADING = "## How often the warnings are right"
+KINDS = {
+    "rare": "a source word that training had fewer than 5 times",
+    "unsure": "a token of a probability under 0.3",
+    "overlooked": "a source word that no step gives a weight of 0.25",
+    "long": "source or translation longer than 99% of the training's",
+}
+
+
+def table(warnings: dict[str, Any]) -> str:
+    """The numbers of `model.experiments.warnings.measure`, as a table; the last row is warning always."""
+    found = read({"warnings": warnings})
+    always = Worth(warnings["sentences"], warnings["bad"], warnings["sentences"], warnings["bad"])
+    rows = [(KINDS.get(name, name), worth) for name, worth in found.items()]
+    lines = [
+        f"| {name} | {worth.warned:,} | {worth.right:,} | {worth.precision:.2f} | {worth.recall:.2f} |"
+        for name, worth in [*rows, ("warning always", always)]
+    ]
+    return "\n".join(["| warning | stands at | right | precision | recall |", "|---|---|---|---|---|", *lines])
+
+
+def write(path: Path, warnings: dict[str, Any]) -> None:
+    """Puts the section into a model card, in place of the one that was there; the rest stays as it is."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    section = (
+        f"{HEADING}\n\nOf {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
+        f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
+        f"{table(warnings)}\n"
+    )
+    before, heading, after = text.partition(HEADING)
+    following = re.search(r"^## ", after, re.MULTILINE) if heading else None
+    rest = after[following.start() :] if following else ""
+    path.write_text("\n\n".join(part.strip() for part in (before, section, rest) if part.strip()) + "\n", encoding="utf-8")

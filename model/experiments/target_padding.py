@@ -1,0 +1,43 @@
+"""What follows a translation that is shorter than others of its batch: `<pad>`, in the one pass that reads them all."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from model.checkpoint import Checkpoint
+from model.config import PAD
+from model.edits.intervention import BASELINE
+from model.inference.analyse import teacher_force
+from model.inference.analysis import Analysis
+from model.trace import Trace
+
+
+@dataclass(frozen=True)
+class TargetPadding:
+    """A target as it stands in the batch: T real tokens, and `pads` after them."""
+
+    pads: int
+    before: Trace  # without edits, over T + pads tokens
+    trace: Trace  # under the edits
+    change: float  # what the pads do to the summed log-probability of the T tokens without the padding mask, in nats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays hold."""
+        return self.before.nbytes + self.trace.nbytes
+
+
+def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding | None:
+    """The target of an analysis with the padding of its batch, read in one pass as in training; `change` is measured
+    with the other edits as they are. None where there is no such padding, or no such pass: tokens that are chosen one by
+    one end with the sentence."""
+    pads, edit = analysis.target_padding, analysis.request.intervention
+    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.steps:
+        return None
+    source, ids = analysis.trace.source.ids, analysis.trace.outputs.ids
+    seen = dataclasses.replace(edit, padding_mask=False)
+    before, trace, padded = teacher_force(checkpoint, source, [*ids, *[PAD] * pads], [BASELINE, edit, seen])
+    (plain,) = teacher_force(checkpoint, source, ids, [seen])
+    change = padded.token_log_probs[: len(ids)].sum(dtype=float) - plain.token_log_probs.sum(dtype=float)
+    return TargetPadding(pads, before, trace, float(change))

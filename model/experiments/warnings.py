@@ -1,0 +1,55 @@
+"""How often the lab's warnings are right: the sentences that they stand at, against those that came out badly.
+
+A translation came out badly where its chrF, against the best of the sentence's references, is under `BAD`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from sacrebleu.metrics import CHRF
+
+from model.checkpoint import Checkpoint
+from model.config import END, MAX_TOKENS
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE
+from model.evaluation.scoring import GREEDY, translate
+from model.inference import cautions
+from model.inference.analyse import teacher_force
+from model.text.corpus import by_source
+
+BAD = 50.0  # chrF, 0 to 100
+
+
+@torch.inference_mode()
+def measure(
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    limit: int | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
+) -> dict[str, Any]:
+    """Translates the distinct sources (at most `limit`) and counts how often each kind of warning stands, and is right.
+
+    Returns `bar`, `sentences`, `bad`, and `rules`: for each kind `warned` and `right`. A kind that needs what the checkpoint
+    does not hold is left out.
+    """
+    groups = list(by_source(pairs).items())[:limit]
+    found = translate(checkpoint.model, checkpoint.source_tokenizer, [s for s, _ in groups], 64, progress, decoding)
+    chrf, bad, kinds = CHRF(), [], []
+    for (source, references), hypothesis in zip(groups, found, strict=True):
+        said = checkpoint.target_tokenizer.decode(hypothesis.ids)
+        bad.append(max(chrf.sentence_score(said, [each]).score for each in references) < BAD)
+        ids = [*checkpoint.source_tokenizer.encode(source)[: MAX_TOKENS - 1], END]
+        (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
+        kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
+    rules = {
+        name: {
+            "warned": sum(each[name] for each in kinds),
+            "right": sum(each[name] and wrong for each, wrong in zip(kinds, bad, strict=True)),
+        }
+        for name in (kinds[0] if kinds else ())
+    }
+    return {"bar": BAD, "sentences": len(groups), "bad": sum(bad), "rules": rules}

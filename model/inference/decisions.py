@@ -1,0 +1,79 @@
+"""What is decided at a step, and how clearly: near-ties, and the steps at which edits turn a decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.inference.predictions import Candidate, candidates
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+
+NEAR = 1.2
+NEAR_TIE = f"a near-tie: the likelier of two tokens is less than {NEAR:g} times as likely as the other"
+Piece = Callable[[int], str]  # what is shown for a token
+
+
+def is_near(one: float, other: float) -> bool:
+    """Whether two probabilities are a near-tie: less than a factor of `NEAR`, 0.18 nats, apart."""
+    low, high = sorted((one, other))
+    return high < NEAR * low
+
+
+def near_ties(log_probs: np.ndarray) -> tuple[tuple[Candidate, Candidate] | None, ...]:
+    """For each step its two likeliest tokens where they are a near-tie, else None; log_probs [T,V] in nats."""
+    pairs = ((row[0], row[1]) for row in candidates(log_probs, 2))
+    return tuple((a, b) if is_near(a.probability, b.probability) else None for a, b in pairs)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A step at which another token is chosen. Probabilities of the one that was, and of the one that is chosen now."""
+
+    step: int  # from 0
+    was: int
+    now: int
+    before: tuple[float, float]
+    after: tuple[float, float]
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether there was little to turn: the two were in a near-tie already."""
+        return is_near(*self.before)
+
+    def told(self, piece: Piece) -> str:
+        """The turn in words: `il → elle, which was a near-tie: 0.451 against 0.445; now 0.420 against 0.440`."""
+        was, now = (piece(token).removeprefix("·") or "·" for token in (self.was, self.now))
+        before, after = (f"{a:.3f} against {b:.3f}" for a, b in (self.before, self.after))
+        what = ", which was a near-tie" if self.is_tie else ""
+        return f"{was} → {now}{what}: {before}; now {after}"
+
+
+def turn(step: int, was: int, now: int, before: np.ndarray, after: np.ndarray) -> Turn:
+    """What became of two tokens at a step; log-probabilities [V] before and after, in nats."""
+    odds = [(math.exp(row[was]), math.exp(row[now])) for row in (before, after)]
+    return Turn(step, int(was), int(now), *odds)
+
+
+def turned(before: np.ndarray, after: np.ndarray) -> tuple[Turn, ...]:
+    """Every step at which another token becomes the likeliest; log-probabilities [T,V] in nats."""
+    likeliest = before.argmax(axis=1), after.argmax(axis=1)
+    steps = np.flatnonzero(likeliest[0] != likeliest[1]).tolist()
+    return tuple(turn(t, likeliest[0][t], likeliest[1][t], before[t], after[t]) for t in steps)
+
+
+def turns(analysis: Analysis) -> tuple[Turn, ...]:
+    """The decisions that the edits turn: over a given target every likeliest token that is another one; decoded again the
+    step at which the two translations part. None without edits, and where one translation only goes on longer."""
+    if analysis.baseline is None:
+        return ()
+    before, after, last = analysis.baseline.trace, analysis.trace, analysis.comparable - 1
+    if analysis.request.mode == "given" or after.outputs is None:
+        return turned(before.log_probs, after.log_probs)
+    was, now = before.outputs.ids[last], after.outputs.ids[last]
+    return (turn(last, was, now, before.log_probs[last], after.log_probs[last]),) if was != now else ()

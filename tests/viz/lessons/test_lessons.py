@@ -1,0 +1,120 @@
+"""Each lesson begins unsolved, is solved by what it asks for, and the shipped model is decided about its sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+
+from viz import cache, pages
+from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
+from viz.links import parse
+
+# What solves a lesson: the parameters of the link that are changed for it.
+SOLVED = {
+    "unsure": {"step": "5"},
+    "formula": {"stage": "7"},
+    "heads": {"head": "4"},
+    "order": {"edits": "source-positions_off"},
+    "mask": {"causal": "off"},
+    "beam": {"decode": "beam"},
+    "ablation": {"edits": "off_cross.1"},
+    "cell": {"edits": "block_cross_8-6"},
+    "scale": {"edits": "scaling-off"},
+    "fails": {"text": "I saw a capybara."},
+}
+CLEAR = 0.1  # of probability, by which the chosen token is ahead of the next
+NAMES = [lesson.name for lesson in LESSONS]
+
+
+def shown(lesson: Lesson, **changed: str) -> Seen:
+    view, faults = parse(dict(parse_qsl(urlsplit(lesson.href).query)) | changed)
+    assert faults == ()
+    return Seen(lesson.page, cache.page_data(view))
+
+
+def margins(seen: Seen) -> np.ndarray:
+    """By how much the written token is ahead of the likeliest other at each step, as probabilities."""
+    trace = seen.analysis.trace
+    rows = np.exp(trace.log_probs)
+    own = rows[np.arange(len(rows)), list(trace.predicted.ids)].copy()
+    rows[np.arange(len(rows)), list(trace.predicted.ids)] = 0
+    return own - rows.max(1)
+
+
+def test_every_lesson_is_here():
+    assert list(SOLVED) == NAMES and len(set(NAMES)) == len(NAMES)
+    assert [find(name).name for name in NAMES] == NAMES and find("nothing") is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_begins_unsolved_and_what_it_asks_for_solves_it(name):
+    lesson = find(name)
+    start, end = lesson.verdict(shown(lesson)), lesson.verdict(shown(lesson, **SOLVED[name]))
+    assert (start.solved, end.solved) == (False, True), (start, end)
+    assert start.said and any(sign.isdigit() for sign in end.said)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_model_is_decided_about_a_lessons_sentence(name):
+    lesson = find(name)
+    if name == "beam":  # it is about a choice that is not clear: what must be clear is which translation is likelier
+        sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]
+        assert sums[1] - sums[0] > CLEAR
+        return
+    assert margins(shown(lesson)).min() > CLEAR
+    if name in ("order", "ablation", "cell"):
+        after = shown(lesson, **SOLVED[name])
+        assert margins(after)[after.analysis.comparable - 1] > CLEAR
+    if name == "unsure":
+        least = np.sort(shown(lesson).analysis.trace.probabilities)
+        assert least[1] - least[0] > CLEAR
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "said"),
+    [
+        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}, "exactly one blocked cell alone"),
+        ("cell", {"edits": "block_cross_8-all"}, "exactly one blocked cell alone"),
+        ("cell", {"edits": "block_cross_8-6", "mode": "given"}, "Choose Decode again"),
+        ("cell", {"edits": "block_enc_1-2"}, "elle 0."),
+        ("mask", {"causal": "off", "mode": "again"}, "Choose Given target"),
+        ("mask", {"causal": "off", "edits": "scaling-off"}, "Wanted alone"),
+        ("order", {"edits": "target-positions_off"}, "the positions of the source"),
+        ("ablation", {"edits": "off_cross.2.1"}, "all heads of one layer off alone"),
+        ("heads", {"step": "2"}, "go to “rouge”"),
+        ("heads", {"kind": "encoder"}, "one head of cross-attention"),
+        ("beam", {"decode": "beam", "width": "1"}, "Beam of 1"),
+        ("scale", {"edits": "scaling-off~causal-off"}, "with the division"),
+        ("unsure", {"text": "I love you.", "step": "4"}, "start over"),
+        ("unsure", {"target": "Les enfants jouent."}, "A translation is given"),
+    ],
+)
+def test_something_else_does_not_solve_it_and_is_told(name, link, said):
+    lesson = find(name)
+    verdict = lesson.verdict(shown(lesson, **link))
+    assert not verdict.solved and said in verdict.said
+
+
+def test_on_another_checkpoint_a_lesson_is_not_solved_and_says_whose_it_is():
+    lesson = find("unsure")
+    assert lesson.verdict(shown(lesson, checkpoint="en-fr-learned", step="5")) == Verdict(
+        False, "This lesson is about en-fr; en-fr-learned is on."
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_is_a_link_to_a_page_and_carries_its_name(name):
+    lesson = find(name)
+    parts = urlsplit(lesson.href)
+    assert parts.path.removeprefix("./") in ("", *(page.name for page in pages.PAGES[1:]))
+    view, faults = parse(dict(parse_qsl(parts.query)))
+    assert (view, faults, view.lesson) == (lesson.view, (), name)
+
+
+def test_a_lesson_that_begins_nowhere_is_refused():
+    lost = dataclasses.replace(LESSONS[0], start=(("step", "none"),))
+    with pytest.raises(ValueError, match="The lesson 'unsure' begins nowhere: The link's step is “none”"):
+        lost.view  # noqa: B018

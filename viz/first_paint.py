@@ -1,0 +1,49 @@
+"""The stylesheet in the very page that a browser fetches first: what comes later finds its place, and nothing jumps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from viz import theme
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+BODY = b"<body>"
+ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page would come packed, or not at all
+OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
+
+
+def with_stylesheet(app: ASGIApp) -> ASGIApp:
+    """Adds the stylesheet to every page of HTML that `app` answers with; whatever else it answers is passed on as it is."""
+    style = theme.first_stylesheet().encode()
+
+    async def shown(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):
+            await app(scope, receive, send)
+            return
+        start: Message | None = None
+        body = b""
+
+        async def answer(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and _header(message, b"content-type").startswith(b"text/html"):
+                start = message
+            elif start is None or message["type"] != "http.response.body":
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body"):
+                    body = body.replace(BODY, BODY + style, 1)
+                    headers = [(name, value) for name, value in start["headers"] if name.lower() not in OF_THE_FILE]
+                    await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+                    await send({"type": "http.response.body", "body": body})
+
+        headers = [(name, value) for name, value in scope["headers"] if name not in ASKED_ANEW]
+        await app({**scope, "headers": headers}, receive, answer)
+
+    return shown
+
+
+def _header(message: Scope | Message, name: bytes) -> bytes:
+    return next((value for key, value in message.get("headers", ()) if key.lower() == name), b"")

@@ -1,0 +1,93 @@
+// Two tokens, and the heads that link them. Nothing here makes markup from text: textContent only.
+
+import { button, element, nth } from "../shared/mount.js";
+
+const BEST = 3; // heads that are named; the thumbnails stand in order for the rest
+
+// What can be asked: the rows of each kind of site by the side that asks, what each may look at, as the masks have it.
+export function askable(grids) {
+  const sides = new Map();
+  for (const grid of grids) {
+    const side = grid.kind === "encoder" ? "source" : "target";
+    if (!sides.has(side)) sides.set(side, { side, tokens: grid.queries, grids: [] });
+    sides.get(side).grids.push(grid);
+  }
+  return [...sides.values()];
+}
+
+export const mayAsk = (grid, query, key) => grid.allowed[query * grid.shape[1] + key] === "1";
+
+function option(value, text) {
+  const node = element("option", "", text);
+  node.value = value;
+  return node;
+}
+
+function group(name, tokens, value) {
+  const node = element("optgroup");
+  node.label = name;
+  tokens.forEach((_, n) => { if (value(n)) node.append(option(value(n), nth(tokens, n))); });
+  return node;
+}
+
+// `pick` looks for the heads of two tokens, `forget` ends it, `choose` and `show` a head that was found.
+export function findBar({ grids, find, chosen }, { state, pick, forget, choose, show }) {
+  const bar = element("section", "find"), asks = element("select"), answers = element("select"), sides = askable(grids);
+  const set = find && !find.fault ? find : null, grid = set && grids.find((each) => each.kind === set.kind);
+  bar.setAttribute("aria-label", "Find a head");
+  asks.setAttribute("aria-label", "Token that looks");
+  answers.setAttribute("aria-label", "Token that it looks at");
+  asks.dataset.focus = "find asks";
+  answers.dataset.focus = "find answers";
+  asks.append(option("", "a token"), ...sides.map(({ side, tokens }) => group(side === "source" ? "Source" : "Target rows", tokens, (n) => `${side} ${n}`)));
+  const asked = () => { const [side, n] = asks.value.split(" "); return [sides.find((each) => each.side === side), Number(n)]; };
+  const offer = () => {
+    const [side, query] = asked(), groups = side ? side.grids : [];
+    answers.disabled = !side;
+    answers.replaceChildren(option("", "another"), ...groups.map((each) => group(each.name, each.keys, (n) => mayAsk(each, query, n) && `${each.kind} ${n}`)));
+  };
+  const send = () => { const [kind, key] = answers.value.split(" "); if (answers.value) pick(kind, asked()[1], Number(key)); };
+  asks.onchange = () => {
+    const kept = answers.value;
+    state.asks = asks.value;
+    offer();
+    answers.value = [...answers.options].some((each) => each.value === kept) ? kept : "";
+    send();
+  };
+  answers.onchange = send;
+  if (set) state.asks = `${set.kind === "encoder" ? "source" : "target"} ${set.query}`;
+  asks.value = state.asks || "";
+  if (asks.selectedIndex < 0) asks.value = "";
+  offer();
+  if (set) answers.value = `${set.kind} ${set.key}`;
+  bar.append(element("h2", "small", "Find a head"), "that links ", asks, " to ", answers);
+  if (find?.fault) bar.append(element("span", "fault", find.fault));
+  if (set) bar.append(best(grid, set, chosen, choose, show));
+  if (find) {
+    const clear = button("mean", "Clear", () => { state.asks = ""; forget(); });
+    clear.dataset.focus = "find clear";
+    bar.append(clear);
+    bar.onkeydown = (event) => { if (event.key === "Escape") clear.click(); };
+  } else bar.append(element("span", "told-so", "or click a cell of the full map"));
+  return bar;
+}
+
+function best(grid, { weights }, chosen, choose, show) {
+  const line = element("span", "best"), order = weights.map((_, n) => n).sort((a, b) => weights[b] - weights[a]);
+  order.slice(0, BEST).forEach((index, n) => {
+    const [layer, head] = grid.places[index], one = button("mean", `L${layer} H${head}`, () => choose(grid, index));
+    const own = grid.kind === chosen.kind && layer === chosen.layer && head === chosen.head; // shown already, and exactly
+    let shown = false;
+    const look = (on) => { if (on !== shown && !own) { shown = on; show(on ? { grid, index } : null); } };
+    one.onmouseenter = () => look(true);
+    one.onfocus = () => look(one.matches(":focus-visible"));
+    one.onmouseleave = () => look(false);
+    one.onblur = (event) => { if (!event.relatedTarget?.closest(".detail")) look(false); }; // what is drawn anew loses the focus
+    one.dataset.focus = `find best ${n}`;
+    one.setAttribute("aria-label", `Layer ${layer}, head ${head}: ${weights[index].toFixed(3)}`);
+    line.append(one, element("b", "", weights[index].toFixed(3)));
+  });
+  const mean = weights.reduce((a, b) => a + b, 0) / weights.length;
+  line.append(element("span", "", `mean of ${weights.length} heads ${mean.toFixed(3)}`));
+  return line;
+}

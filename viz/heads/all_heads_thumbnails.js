@@ -1,0 +1,160 @@
+// The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
+
+import { element, nth, onKeys } from "../shared/mount.js";
+import { rgb, unpacked } from "./all_heads_parts.js";
+
+const LEFT = 22, TOP = 16, GAP = 2, NAMED = 37, LINE = 13; // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it
+
+// How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
+// order, and with the `notes` by which they are ordered.
+export function arranged(grid, { find, order, metrics }) {
+  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value.toFixed(digits));
+  if (find?.kind === grid.kind) {
+    const places = [...own].sort((a, b) => find.weights[b] - find.weights[a]);
+    return { places, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
+  }
+  if (order === "position") return { places: own, named: false, notes: null, told: "" };
+  if (!grid.orders[order]) return { places: own, named: false, notes: null, told: `“${metrics.find((metric) => metric.name === order).label}” says nothing here` };
+  return { places: grid.orders[order], named: true, notes: grid.numbers[order] ? say(grid.numbers[order], 2) : null, told: "" };
+}
+
+function picture(grid, byRow) { // every head under the other, a pixel a cell; the largest of several cells where they are many
+  const kept = byRow ? "byRow" : "plain";
+  if (grid[kept]) return grid[kept];
+  const { raw, cells } = unpacked(grid), [m, n] = grid.shape, canvas = element("canvas"), count = grid.places.length, all = cells.length;
+  const pool = Math.max(1, Math.ceil(Math.max(m, n) / 72)), high = Math.ceil(m / pool), wide = Math.ceil(n / pool);
+  Object.assign(canvas, { width: wide, height: high * count });
+  const image = new ImageData(wide, high * count), levels = new Int16Array(wide * high * count).fill(-1), colours = grid.scale.map(rgb), most = new Float32Array(m);
+  for (let head = 0; head < count; head++) {
+    most.fill(byRow ? 0 : 255);
+    if (byRow) for (let k = 0; k < all; k++) { const i = Math.floor(cells[k] / n), w = raw[head * all + k]; if (w > most[i]) most[i] = w; }
+    for (let k = 0; k < all; k++) {
+      const i = Math.floor(cells[k] / n), j = cells[k] % n, at = (head * high + Math.floor(i / pool)) * wide + Math.floor(j / pool);
+      const level = most[i] ? (raw[head * all + k] / most[i]) * 255 : 0;
+      if (level > levels[at]) levels[at] = level;
+    }
+  }
+  levels.forEach((level, at) => { if (level >= 0) image.data.set([...colours[Math.round((level / 255) * (colours.length - 1))], 255], at * 4); });
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return (grid[kept] = Object.assign(canvas, { high, wide }));
+}
+
+// How many thumbnails stand side by side, how large, and how far apart, in so many pixels.
+export function sized(width, heads, { named, notes }) {
+  const left = named ? 0 : LEFT, columns = named ? Math.max(1, Math.min(heads, Math.floor(width / NAMED))) : heads;
+  const tile = Math.max(8, Math.min(64, (width - left) / columns));
+  return { left, top: named ? 4 : TOP, columns, tile, pitch: tile + (named ? LINE * (notes ? 2 : 1) + 4 : 0) };
+}
+
+// `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again.
+export function thumbnailGrid(grid, { places, named, notes, told }, { data, state, colour, sans, show, choose, repaint }) {
+  const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
+  hue.style.background = `var(--lab-${grid.kind})`;
+  title.append(hue, grid.name);
+  top.append(title, element("span", "", told || `${grid.places.length} heads`));
+  const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
+  canvas.tabIndex = 0;
+  canvas.dataset.focus = grid.kind;
+  canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
+  canvas.setAttribute("role", "application");
+  canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads${told ? `, ${told}` : ""}. Arrow keys preview a head, Enter chooses it.`);
+  const live = element("span", "unseen"), ground = element("canvas"), scaled = (drawn, ratio) => { const x = drawn.getContext("2d"); x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
+  live.setAttribute("aria-live", "polite");
+  let over = null, at = sized(320, grid.heads, { named, notes });
+
+  const corner = (place) => [at.left + (place % at.columns) * at.tile, at.top + Math.floor(place / at.columns) * at.pitch];
+  const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;
+
+  function settle() { // the thumbnails, drawn once for a size
+    const width = canvas.parentElement?.clientWidth || 320, ratio = Math.max(2, devicePixelRatio || 1);
+    at = sized(width, grid.heads, { named, notes });
+    const height = at.top + Math.ceil(places.length / at.columns) * at.pitch;
+    Object.assign(canvas, { width: width * ratio, height: height * ratio });
+    canvas.style.height = `${height}px`;
+    Object.assign(ground, { width: canvas.width, height: canvas.height });
+    const x = scaled(ground, ratio);
+    x.imageSmoothingEnabled = at.tile * ratio < Math.max(source.high, source.wide);
+    x.textBaseline = "middle";
+    if (!named) numbered(x);
+    places.forEach((index, place) => {
+      const [left, y] = corner(place), size = at.tile - GAP, middle = left + size / 2;
+      x.drawImage(source, 0, index * source.high, source.wide, source.high, left, y, size, size);
+      frame(x, place, "line", 1);
+      if (row !== null) outlined(x, left, y, size);
+      if (!named) return;
+      x.textAlign = "center";
+      x.font = `11px ${sans()}`;
+      x.fillStyle = colour("ink2");
+      x.fillText(name(index), middle, y + at.tile + LINE / 2 - 1, at.tile);
+      if (!notes) return;
+      x.font = `650 12px ${sans()}`;
+      x.fillStyle = colour("ink");
+      x.fillText(notes[index], middle, y + at.tile + LINE * 1.5 - 1, at.tile);
+    });
+    paint();
+  }
+
+  function numbered(x) { // layers down, heads across
+    x.font = `11px ${sans()}`;
+    x.fillStyle = colour("ink2");
+    x.textAlign = "center";
+    for (let head = 0; head < grid.heads; head++) x.fillText(head + 1, LEFT + (head + 0.5) * at.tile, TOP / 2);
+    x.textAlign = "left";
+    for (let layer = 0; layer < grid.layers; layer++) x.fillText(`L${layer + 1}`, 0, TOP + (layer + 0.5) * at.tile);
+  }
+
+  function outlined(x, left, y, size) { // the row of the step
+    const high = size / grid.shape[0];
+    x.strokeStyle = colour("ink2");
+    x.lineWidth = 0.75;
+    x.strokeRect(left + 0.5, y + row * high, size - 1, high);
+  }
+
+  function frame(x, place, name, thick) {
+    const [left, y] = corner(place);
+    x.strokeStyle = colour(name);
+    x.lineWidth = thick;
+    x.strokeRect(left + 0.5, y + 0.5, at.tile - GAP - 1, at.tile - GAP - 1);
+  }
+
+  function paint() { // what is chosen, and what is pointed at
+    const x = scaled(canvas, 1);
+    x.clearRect(0, 0, canvas.width, canvas.height);
+    x.drawImage(ground, 0, 0);
+    scaled(canvas, canvas.width / (canvas.parentElement?.clientWidth || 320));
+    places.forEach((index, place) => {
+      const [layer, head] = grid.places[index];
+      const on = (data.together || grid.kind === chosen.kind) && [null, layer].includes(chosen.layer) && [null, head].includes(chosen.head);
+      if (on || over === index) frame(x, place, "ink", on && chosen.layer !== null ? 2.5 : 1.5);
+    });
+  }
+
+  const hit = (event) => {
+    const column = Math.floor((event.offsetX - at.left) / at.tile), place = Math.floor((event.offsetY - at.top) / at.pitch) * at.columns + column;
+    return column >= 0 && column < at.columns && place >= 0 && place < places.length ? places[place] : null;
+  };
+  const look = (index) => {
+    if (index === over) return;
+    over = index;
+    paint();
+    show(index === null ? null : { grid, index });
+    if (index !== null) live.textContent = `Layer ${grid.places[index][0]}, head ${grid.places[index][1]}${notes ? `: ${notes[index]}` : ""}`;
+  };
+  canvas.onmousemove = (event) => look(hit(event));
+  canvas.onmouseleave = () => look(null);
+  canvas.onblur = () => look(null);
+  canvas.onclick = (event) => { const index = hit(event); if (index !== null) { state.cursor[grid.kind] = index; choose(grid, index); } };
+  onKeys(canvas, (key, arrow) => {
+    const own = grid.places.findIndex(([layer, head]) => layer === (chosen.layer ?? 1) && head === (chosen.head ?? 1));
+    const from = state.cursor[grid.kind] ?? (grid.kind === chosen.kind && own >= 0 ? own : places[0]);
+    if (key === "Enter" || key === " ") choose(grid, over ?? from);
+    else if (arrow) {
+      const to = places.indexOf(from) + (over === null ? 0 : arrow[0] * at.columns + arrow[1]);
+      if (to >= 0 && to < places.length) { state.cursor[grid.kind] = places[to]; look(places[to]); }
+    } else return false;
+    return true;
+  });
+  box.append(top, canvas, live);
+  repaint.push(settle);
+  return box;
+}

@@ -1,0 +1,26 @@
+// The lessons in their order, each a link to where it begins, with a tick where this browser has seen it solved.
+
+import { element, mounted } from "../shared/mount.js";
+import { followed, solvedLessons } from "./progress_parts.js";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root } = mounted({ data, parentElement }, ".lesson-list"), solved = solvedLessons();
+  const count = data.lessons.filter((lesson) => solved.has(lesson.name)).length;
+  const list = element("ol");
+  list.replaceChildren(...data.lessons.map(entry));
+  root.replaceChildren(element("p", "count", `${count} of ${data.lessons.length} solved in this browser`), list);
+
+  function entry(lesson) {
+    const item = element("li"), link = element("a", "", lesson.question), done = solved.has(lesson.name);
+    link.href = lesson.href;
+    const tick = element("span", done ? "tick done" : "tick", done ? "✓" : "");
+    tick.setAttribute("role", "img");
+    tick.setAttribute("aria-label", done ? "Solved" : "Not solved yet");
+    const words = element("div", "words");
+    words.append(followed(link, () => setTriggerValue("begin", lesson.name)), element("p", "", lesson.task));
+    item.append(tick, words, element("span", "place", lesson.place));
+    item.classList.toggle("on", lesson.name === data.lesson);
+    if (lesson.name === data.lesson) link.setAttribute("aria-current", "step");
+    return item;
+  }
+}

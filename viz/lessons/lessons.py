@@ -1,0 +1,163 @@
+"""The lessons, each declared once: a question, where it begins, what to do, and how the lab finds that it is solved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from model.edits.intervention import Intervention
+from model.edits.kinds import Ablate, Positions
+from viz import pages
+from viz.lessons import checks
+from viz.lessons.checks import Check, Seen, Verdict
+from viz.links import link, parse
+from viz.view import View
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson. `start`: the parameters of the link at which it begins, beside those that follow from the other fields.
+    `own`: whether it is about its own sentence alone."""
+
+    name: str
+    question: str
+    task: str  # one or two sentences
+    page: str
+    start: tuple[tuple[str, str], ...]
+    check: Check
+    checkpoint: str = "en-fr"
+    own: bool = True
+
+    @property
+    def view(self) -> View:
+        """Where it begins. Raises ValueError for a parameter that cannot be read."""
+        begun = {**dict(self.start), "lesson": self.name, "checkpoint": self.checkpoint}
+        view, faults = parse(begun)
+        if faults:
+            raise ValueError(f"The lesson {self.name!r} begins nowhere: {faults[0]}")
+        return view
+
+    @property
+    def href(self) -> str:
+        """The link to where it begins, from any page."""
+        place = "" if self.page == pages.PAGES[0].name else self.page
+        return f"./{place}?{urlencode(link(self.view))}"
+
+    def verdict(self, seen: Seen) -> Verdict:
+        """Whether what is shown solves it."""
+        if seen.data.loaded.name != self.checkpoint:
+            return Verdict(False, f"This lesson is about {self.checkpoint}; {seen.data.loaded.name} is on.")
+        if self.own and seen.data.request.source.strip() != self.view.source:
+            return Verdict(False, f"This lesson is about “{self.view.source}”: start over.")
+        if seen.data.request.target is not None:
+            return Verdict(False, "A translation is given: let the model translate.")
+        return self.check(seen)
+
+
+def _starts(text: str, **more: str) -> tuple[tuple[str, str], ...]:
+    return (("text", text), *more.items())
+
+
+CAT = "The black cat is sleeping on the old chair."
+RED = "She bought a red car."
+CHEAP = "I bought a car because it was cheap."
+
+LESSONS = (  # in the order in which they are taken
+    Lesson(
+        "unsure",
+        "Where is it least sure of itself?",
+        "Press → and watch the probabilities: stop at the step whose token is the least likely.",
+        "translate",
+        _starts("The children are playing in the garden."),
+        checks.least_sure,
+    ),
+    Lesson(
+        "formula",
+        "Where do scores become weights?",
+        "Walk through the stages of one head, to the one that turns scores into weights that add up to 1.",
+        "inside",
+        _starts(CAT, part="stages", kind="encoder", layer="1", head="1", token="3", stage="1"),
+        checks.at_softmax,
+    ),
+    Lesson(
+        "heads",
+        "Who reads “red” to write “rouge”?",
+        "The French turns the words round. Find a head of cross-attention that puts most of its weight on “red” at the "
+        "step that writes “rouge”.",
+        "heads",
+        _starts(RED, kind="cross", layer="4", head="2", step="6"),
+        checks.reads("red", "rouge"),
+    ),
+    Lesson(
+        "order",
+        "Does it need to know the order?",
+        "With Add edit, switch the positions of the source off. Who sleeps on what now?",
+        "what-if",
+        _starts(CAT, mode="again"),
+        checks.changes(
+            Positions, lambda edit: edit.side == "source", "one edit: the positions of the source, off, shuffled or shifted"
+        ),
+    ),
+    Lesson(
+        "mask",
+        "What does the causal mask hide?",
+        "Switch the causal mask off: the decoder sees words that it was never meant to see yet. How likely does it find "
+        "the same translation now?",
+        "translate",
+        _starts(CAT),
+        checks.less_likely(Intervention(causal_mask=False)),
+    ),
+    Lesson(
+        "beam",
+        "Can a wider search find a better translation?",
+        "Greedy decoding writes “le homme”, which no one in France says. Under Decoding choose Beam: is there a likelier "
+        "translation?",
+        "translate",
+        _starts("The dog bites the man.", show="decoding"),
+        checks.beats_greedy,
+    ),
+    Lesson(
+        "ablation",
+        "Which heads can it not spare?",
+        "With Add edit, switch off all heads of one layer, then of another instead, until the translation changes. Which "
+        "word is lost? Begin with cross-attention.",
+        "what-if",
+        _starts(CAT, mode="again"),
+        checks.changes(
+            Ablate,
+            lambda edit: edit.place.layer is not None and edit.place.head is None,
+            "one edit: all heads of one layer off",
+        ),
+    ),
+    Lesson(
+        "cell",
+        "How does it know that “it” is a she?",
+        "Voiture is feminine, so the model writes “elle”. Make it write “il” by blocking a single cell.",
+        "what-if",
+        _starts(CHEAP, mode="again", kind="cross", step="8"),
+        checks.word_becomes("elle", "il"),
+    ),
+    Lesson(
+        "scale",
+        "Why divide by √dₖ?",
+        "Leave the division out in the whole model, with the button under the table: what becomes of the largest weight?",
+        "inside",
+        _starts(CAT, part="scale", kind="encoder", layer="1", head="mean"),
+        checks.sharper,
+    ),
+    Lesson(
+        "fails",
+        "Where does it fail?",
+        "It has read simple sentences only. Type one with a word that it can hardly have met, an animal from far away "
+        "perhaps.",
+        "translate",
+        _starts("I saw a cat."),
+        checks.hardly_known,
+        own=False,
+    ),
+)
+
+
+def find(name: str) -> Lesson | None:
+    """The lesson of a name, or None."""
+    return next((lesson for lesson in LESSONS if lesson.name == name), None)

@@ -1,0 +1,41 @@
+"""The parts of the page Lessons: what they are, and the list."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz import pages, state
+from viz.lessons.lesson_list import lesson_list
+from viz.lessons.lesson_strip import begin
+from viz.lessons.lessons import LESSONS
+from viz.shared import texts
+from viz.shared.frame import Places, Shown
+from viz.view import View
+
+
+def head(view: View, page: pages.Page) -> Places:
+    """The title, and what is to be expected."""
+    texts.heading(page.title, page.question)
+    texts.note(
+        f"{len(LESSONS)} questions of a minute or two. Each opens where it is answered and is checked by the numbers of "
+        "what you did. Only this browser remembers which you have solved."
+    )
+    notes = st.container()
+    return Places(notes, notes)
+
+
+def draw(shown: Shown) -> None:
+    """What was wrong with the link, and the list."""
+    with shown.places.body:
+        texts.sentence_notes((), shown.faults)
+    _list()
+
+
+def without_sentence(view: View, places: Places) -> None:
+    """The list needs no sentence."""
+    with places.body:
+        _list()
+
+
+def _list() -> None:
+    lesson_list(state.current().lesson, on_begin=begin)

@@ -1,0 +1,52 @@
+// How the labels of a chart's cells fit: a pure matter of numbers, all in pixels.
+
+const LINE = 1.05; // of a font's size: what a line of it takes
+const LEANING = -60, UPRIGHT = -90, SIN = Math.sin(Math.PI / 3), COS = Math.cos(Math.PI / 3);
+const MOST = 0.45; // of a chart's width or height may go to labels
+const STEP = 0.5; // from size to size
+
+// The labels above or below cells of a width: flat where the longest fits, else leaning, else upright; where even those would
+// touch, every so many. `longest` is in pixels at this font size.
+export function across(cell, longest, size) {
+  if (longest + 0.6 * size <= cell) return { angle: 0, every: 1 };
+  const every = (angle, line) => ({ angle, every: Math.max(1, Math.ceil(line / cell - 1e-9)) });
+  const leaning = every(LEANING, (LINE * size) / SIN), upright = every(UPRIGHT, LINE * size);
+  return leaning.every > 1 && upright.every === 1 ? upright : leaning;
+}
+
+// The labels beside rows of a height.
+export const down = (cell, size) => ({ angle: 0, every: Math.max(1, Math.ceil((LINE * size) / cell - 1e-9)) });
+
+// The largest font size from `base` to `most` at which every label is shown, else `base` with some left out; the margins that
+// the labels need, and the labels of each axis. `x` and `y` hold an axis's lengths of labels at font size 1, in the order of its
+// cells, and whether they stand `above`; or null, where it has none to fit, and the margin of that side is `margin`'s, grown.
+export function fitted({ width, height, base, most, margin, x, y }) {
+  for (let size = most; size > base; size -= STEP) {
+    const found = fittedAt(size, { width, height, base, margin, x, y });
+    if ((found.x?.every ?? 1) === 1 && (found.y?.every ?? 1) === 1) return found;
+  }
+  return fittedAt(base, { width, height, base, margin, x, y });
+}
+
+function fittedAt(size, { width, height, base, margin, x, y }) {
+  const grown = Object.fromEntries(Object.entries(margin).map(([side, px]) => [side, Math.round((px * size) / base)]));
+  const { l, r, t, b } = grown, longest = (axis) => size * Math.max(0, ...axis.lengths);
+  const found = { size, margin: grown };
+  if (y) grown.l = Math.round(Math.min(MOST * width, longest(y) + 0.8 * size));
+  if (x) {
+    const count = x.lengths.length, cell = (width - grown.l - r) / count;
+    found.x = across(cell, longest(x), size);
+    const leans = found.x.angle === LEANING;
+    const high = found.x.angle === 0 ? 1.8 * size : (leans ? SIN : 1) * longest(x) + size;
+    grown[x.above ? "t" : "b"] = Math.round(Math.min(MOST * height, high));
+    // a leaning label stands out of the plot: to the right above it, to the left below
+    const over = leans ? x.lengths.map((each, i) => COS * size * each + 0.4 * size - ((x.above ? count - 1 - i : i) + 0.5) * cell) : [0];
+    const out = Math.round(Math.min(MOST * width, Math.max(x.above ? 0 : grown.l, 0.4 * size, ...over)));
+    grown[x.above ? "r" : "l"] = x.above ? Math.max(out, y ? 6 : r) : Math.max(out, y ? 0 : l);
+  }
+  if (y) {
+    const above = x?.above ? grown.t : t, below = x && !x.above ? grown.b : b;
+    found.y = down((height - above - below) / y.lengths.length, size);
+  }
+  return found;
+}

@@ -1,0 +1,61 @@
+"""The tour: five stops on the first page, offered once to who is new, and begun by the button in the sidebar at any time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from viz import pages, state
+from viz.shared import mount
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A stop: what is pointed at, by the first of some selectors that finds something in sight, and what is said of it."""
+
+    title: str
+    text: str
+    at: tuple[str, ...]
+
+
+STOPS = (  # in their order, all on the first page
+    Stop(
+        "Your sentence",
+        "Type a sentence and press Enter, or take one of the examples. The model translates it while you watch.",
+        (".st-key-input_row",),
+    ),
+    Stop(
+        "One token at a time",
+        "Play, or step with the arrow keys: it writes one token at a time. The lines show what it looks at meanwhile.",
+        (".st-key-timeline",),
+    ),
+    Stop(
+        "Why this word?",
+        "What it might have written instead, with the probability of each. Click one, and it goes on from there.",
+        (".st-key-candidates",),
+    ),
+    Stop(
+        "Inside the heads",
+        "Every layer and every head has a map of who looks at whom: choose one here. The maps are below.",
+        (".st-key-picks",),
+    ),
+    Stop(
+        "Break it",
+        "The other pages take it apart: switch heads and masks off, and see what becomes of the translation. Lessons tell "
+        "you where to begin.",
+        ('[data-testid="stSidebarNav"]', '[data-testid="stExpandSidebarButton"]'),
+    ),
+)
+_TOUR = mount.Component(__file__, '<div class="tour"></div>')
+_INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
+
+
+def tour(key: str = "tour") -> None:
+    """Mounts the button that begins the tour, on whatever page; it leads to the first one."""
+    first, here = pages.PAGES[0].name, state.page()
+    data = {"stops": [asdict(stop) for stop in STOPS], "here": here == first}
+    _TOUR.mount(key, data, {"go": (mount.pressed, lambda: None if here == first else state.go_to(first))})
+
+
+def invitation(key: str = "tour_invitation") -> None:
+    """Mounts the one line that offers the tour; who has seen it once is not asked again."""
+    _INVITATION.mount(key, {})

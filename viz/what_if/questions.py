@@ -1,0 +1,109 @@
+"""The ready experiments: each asked of a sentence that fits it or of the visitor's own, and the way back from them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.inference.request import Request
+from viz import cache, state
+from viz.shared import controls, texts
+from viz.view import View, unedited
+from viz.what_if import texts as what_if_texts
+
+if TYPE_CHECKING:
+    from model.experiments.ready import Experiment
+
+OWN = "view before questions"  # session key: the visitor's own view, and the sentence that a question has put in its place
+
+
+def questions(view: View, language: str) -> None:
+    """The ready experiments, one click each; `language` is what the checkpoint translates from."""
+    from model.experiments.ready import EXPERIMENTS
+
+    with st.container(key="questions", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write('<b class="lab-label">Try</b>', inline=True)
+        for known in EXPERIMENTS:
+            sentence = known.sentence_in(language)
+            st.button(
+                known.question,
+                key=f"try {known.name}",
+                type="primary" if known.name == view.experiment else "tertiary",
+                help=f"Asked of “{sentence}”" if sentence else None,
+                on_click=_run,
+                args=(known, view, sentence),
+            )
+
+
+def answer(view: View) -> None:
+    """The question that was asked last and its measured answer; its other sentence, the visitor's own, and the way back."""
+    from model.experiments.ready import EXPERIMENTS
+
+    known = next((known for known in EXPERIMENTS if known.name == view.experiment), None)
+    if view.experiment is not None:
+        found = cache.experiment(view.experiment, _asked(view), view.device)
+        what_if_texts.measured(known.question, found.text)
+    own = _own(view)
+    with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
+        if known is not None and found.also is not None:
+            there = found.also if found.also.source != view.source else found.request
+            label = controls.plain_label(f"The same for “{there.source}”")
+            st.button(label, key="also", type="tertiary", on_click=_show, args=(there, known.name))
+        if own is None:
+            return
+        if known is not None:
+            label = controls.plain_label(f"Ask it of your sentence, “{_short(own)}”")
+            st.button(label, key="ask own", type="tertiary", on_click=_run, args=(known, own, None))
+        st.button("Back to your sentence", key="back to own", on_click=_back, args=(own,))
+
+
+def _run(known: Experiment, view: View, sentence: str | None) -> None:
+    """Asks an experiment's question of a sentence, or of the view's own, and shows its request; what cannot be asked is
+    told."""
+    try:
+        found = cache.experiment(known.name, _asked(view, sentence), view.device)
+    except ValueError as fault:
+        state.tell(str(fault))
+        return
+    _show(found.request, known.name, view if sentence is None else None)
+
+
+def _show(request: Request, name: str, whose: View | None = None) -> None:
+    """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
+    now = state.current()
+    if _own(now) is None and not _is_own(now):
+        state.keep(OWN, (now, request.source))
+    elif kept := state.kept(OWN):
+        state.keep(OWN, (kept[0], request.source))
+    state.show_request(request, name, whose)
+
+
+def _own(view: View) -> View | None:
+    """The visitor's own view, where a question has put another sentence in the place of its own."""
+    own, sentence = state.kept(OWN) or (None, None)
+    return own if own is not None and view.source == sentence != own.source else None
+
+
+def _is_own(view: View) -> bool:
+    """Whether a question is asked of the visitor's own sentence: then what was there before it is kept already."""
+    own, _ = state.kept(OWN) or (None, None)
+    return own is not None and view.experiment is not None and view.source == own.source
+
+
+def _back(own: View) -> None:
+    state.change(**state.restored(own))
+
+
+def _asked(view: View, sentence: str | None = None) -> Request:
+    """What an experiment is asked of: a sentence alone, or the view's, with the model's own translation."""
+    request = dataclasses.replace(unedited(view.request()), target=None)
+    if sentence is None:
+        return request
+    return dataclasses.replace(request, source=sentence, other_sentences=(), branches=(), path=(), pad=0)
+
+
+def _short(view: View) -> str:
+    chosen = view.sentences[min(view.sentence, len(view.sentences)) - 1] if view.sentences else view.source.strip()
+    return chosen if len(chosen) <= 40 else f"{chosen[:39].rstrip()}…"
