@@ -2,9 +2,9 @@
 
 The same arithmetic as `model.network`, without what a step does not need: weights are laid out [in, out], queries, keys and
 values of self-attention come from one product, positions from a table, keys and values lie in arrays of their final size,
-those of cross-attention are computed once. It has no edits in the decoder, no probe and no other mask than the causal one, a window,
-and the padding of the source; for all else `search` takes the explicit path. Both give the same log-probabilities within
-1e-5, by test, for every variant.
+those of cross-attention are computed once. It has no edits in the decoder, no probe and no other mask than the causal one, a
+window, and the padding of the source; for all else `search` takes the explicit path. Both give the same log-probabilities
+within 1e-5, by test, for every variant.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _norm(norm: nn.Module) -> Norm:
 
 @dataclass(frozen=True)
 class _Layer:
-    """A decoder layer, laid out for decoding; `cross_query`, `cross_output` and `cross` are None where there is no memory."""
+    """A decoder layer, laid out for decoding; `cross_query`, `cross_output`, `cross` are None where there is no memory."""
 
     norms: tuple[Norm, ...]
     qkv: _Product
@@ -138,7 +138,9 @@ class FastSteps:
         self.memories: list[tuple[Tensor, Tensor]] = []
         self.bias = None
         if memory is not None:
-            self.memories = [(self._split(e.cross.key(memory)), self._split(e.cross.value(memory))) for e in self.made.layers]
+            self.memories = [
+                (self._split(e.cross.key(memory)), self._split(e.cross.value(memory))) for e in self.made.layers
+            ]
             if not cross_mask.all():  # 0 where padding may be seen, the least number where not: [N,1,1,S]
                 self.bias = torch.zeros_like(cross_mask, dtype=like.dtype).masked_fill(
                     ~cross_mask, torch.finfo(like.dtype).min
