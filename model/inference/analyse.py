@@ -15,6 +15,7 @@ from model import device as devices
 from model.checkpoint import Checkpoint
 from model.config import END, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.recorder import Recorder
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
@@ -55,7 +56,8 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None) -
     made = _Analyses(checkpoint, request, source, added, most)
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
-    tree, *others = target_of(checkpoint, request, rows)
+    recorder = None if edit else Recorder()
+    tree, *others = target_of(checkpoint, request, rows, recorder)
     made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
     made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
     plain = shown(tree, request)
@@ -63,8 +65,8 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None) -
     if not edit and not checkpoint.config.causal and request.target is None:
         return made.stepwise(plain, tree, BASELINE)
     if not edit:
-        (trace,) = teacher_force(checkpoint, source, plain.ids, [BASELINE])
-        return made.of(plain, tree, trace)
+        trace = _recorded(checkpoint, source, plain.ids, recorder)
+        return made.of(plain, tree, trace or teacher_force(checkpoint, source, plain.ids, [BASELINE])[0])
     before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
     baseline = made.of(plain, tree, before, request=unedited)
@@ -156,14 +158,33 @@ def teacher_force(
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), _batch(target, rows, device)
     hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, Pass(Edits(edits, checkpoint.means), probe))
-    logits = checkpoint.model.project(hidden).float()  # [B,T,V]
+    return _traces(checkpoint, source, target, probe, checkpoint.model.project(hidden).float())
+
+
+def _recorded(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: tuple[int, ...], recorder: Recorder
+) -> Trace | None:
+    """What decoding recorded of a target; None where it did not."""
+    found = recorder.read(checkpoint.config, source, target)
+    return None if found is None else _traces(checkpoint, source, target, *found)[0]
+
+
+def _traces(
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    target: Sequence[int] | None,
+    probe: Probe,
+    logits: torch.Tensor,
+) -> list[Trace]:
+    """One for each row of what a probe recorded, with its logits [B,T,V]."""
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
+    inputs = target and shifted(torch.tensor([list(target)]))[0].tolist()
     axes = {
         "source": source and axis(checkpoint.source_tokenizer, source),
-        "inputs": target and axis(checkpoint.target_tokenizer, shifted(outputs)[0].tolist()),
+        "inputs": target and axis(checkpoint.target_tokenizer, inputs),
         "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
-    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
+    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(len(logits))]
 
 
 def _batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:
