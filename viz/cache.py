@@ -63,10 +63,11 @@ def checkpoint(name: str, device: str) -> Checkpoint:
 
 @kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes)
 def analyse(request: Request, device: str) -> Analysis:
-    """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none."""
+    """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none, or one too large to be
+    kept."""
     from model.inference.analyse import analyse as compute
 
-    return compute(checkpoint(request.checkpoint, device), request)
+    return compute(checkpoint(request.checkpoint, device), request, most=MAX_BYTES // 2).without_scores()
 
 
 @kept(512)
