@@ -22,7 +22,7 @@ ROWS = (
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.lessons"),
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts"),
+    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),
     ("viz.view",),
     ("viz.fields",),
     ("viz.values",),
