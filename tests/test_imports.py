@@ -23,6 +23,7 @@ ROWS = (
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),
+    ("viz.turns",),
     ("viz.view",),
     ("viz.fields",),
     ("viz.values",),
