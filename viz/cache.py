@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 * 1024 * 1024
 MAX_CHECKPOINTS = 4
+LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 
 
 @kept(MAX_CHECKPOINTS)
@@ -61,7 +62,13 @@ def checkpoint(name: str, device: str) -> Checkpoint:
         raise CheckpointError(f"The checkpoint {name!r} cannot be read ({type(fault).__name__}).") from fault
 
 
-@kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes)
+def _is_long(request: Request, device: str) -> bool:
+    """True where an analysis takes many times what a usual sentence takes: by its characters and the width of the search."""
+    characters = sum(map(len, (request.source, *request.other_sentences)))
+    return characters * (request.decoding.width if request.decoding.strategy == "beam" else 1) > LONG_TEXT
+
+
+@kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes, is_long=_is_long)
 def analyse(request: Request, device: str) -> Analysis:
     """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none, or one too large to be
     kept."""
@@ -175,7 +182,7 @@ def target_padding(request: Request, device: str) -> TargetPadding | None:
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
-@kept(512, beside=("progress",))
+@kept(512, beside=("progress",), is_long=lambda *args: True)
 def head_effects(request: Request, device: str, progress: Callable[[float], None]) -> tuple[HeadEffect, ...]:
     """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
     from model.experiments.effects import head_effects as compute
@@ -183,7 +190,7 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     return compute(checkpoint(request.checkpoint, device), request, progress)
 
 
-@kept(256)
+@kept(256, is_long=lambda *args: True)
 def leak_test(request: Request, device: str) -> LeakReport:
     """Whether anything sees what it must not; see `model.experiments.leaks`."""
     from model.experiments.leaks import leak_test as compute
@@ -191,7 +198,7 @@ def leak_test(request: Request, device: str) -> LeakReport:
     return compute(checkpoint(request.checkpoint, device), request)
 
 
-@kept(256)
+@kept(256, is_long=lambda *args: True)
 def experiment(name: str, request: Request, device: str) -> Answer:
     """The measured answer of a ready experiment; ValueError where there is none of this name."""
     from model.experiments.ready import EXPERIMENTS

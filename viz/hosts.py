@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def name_of(host: str) -> str:
     """The name in a Host header, in lower case, without its port and the brackets of an IPv6 address."""
     host = host.strip().lower()

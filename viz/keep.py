@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 from collections.abc import Callable, Hashable
@@ -9,22 +10,35 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache, cached
 
+from viz.turns import turn
+
 MAX_DRAWN = 256
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept
 
 
-def kept(size: int, weigh: Callable[[Any], int] | None = None, beside: tuple[str, ...] = ()) -> Callable[[F], F]:
+def kept(
+    size: int,
+    weigh: Callable[[Any], int] | None = None,
+    beside: tuple[str, ...] = (),
+    is_long: Callable[..., bool] = lambda *args, **named: False,
+) -> Callable[[F], F]:
     """Keeps what a function computes for all visitors, under all its arguments but those that stand `beside`.
 
     `size` counts results, or bytes where `weigh` tells those of one; what was asked for the longest ago goes first. Who asks
-    for what is being computed waits for it. `forget` empties all that is declared in this way.
+    for what is being computed waits for it; else it is computed in its turn (`viz.turns`), among the long ones where
+    `is_long` says so of the arguments. `forget` empties all that is declared in this way.
     """
 
     def declared(function: F) -> F:
+        @functools.wraps(function)
+        def computed(*args: Any, **named: Any) -> Any:
+            with turn(is_long(*args, **named)):
+                return function(*args, **named)
+
         room = LRUCache(size, getsizeof=weigh)
-        made = cached(room, key=_key(function, beside), condition=threading.Condition())(function)
+        made = cached(room, key=_key(function, beside), condition=threading.Condition())(computed)
         _forget.append(made.cache_clear)
         return made
 

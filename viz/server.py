@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.arguments import Parser
-from viz.hosts import is_loopback, only_known, own_names, same_origin
+from viz.health import Readiness, with_health
+from viz.hosts import only_known, own_names, same_origin
 
 if TYPE_CHECKING:
     import uvicorn
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def warm_up(server: uvicorn.Server) -> None:
+MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
+MAX_CONNECTIONS = 2000  # of one process, waiting ones included; beyond them a visitor is told to come back (503)
+
+
+def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     """Once the page can be read: imports torch, loads the checkpoint and answers the first view, then takes all that from
-    the collector's rounds."""
+    the collector's rounds and says that it is ready."""
     while not server.started:
         time.sleep(0.02)
     if has_screen():
@@ -45,7 +50,10 @@ def warm_up(server: uvicorn.Server) -> None:
         cache.analyse(view.request(), view.device)
         cache.mask_effects(unedited(view.request()), view.device)
         import plotly.graph_objects  # noqa: F401
+
+        readiness.fault = ""
     except ValueError as fault:
+        readiness.fault = str(fault)
         print(f"The lab is open, but: {fault}", file=sys.stderr)
     gc.collect()
     gc.freeze()
@@ -83,6 +91,22 @@ def show_errors(wanted: str) -> None:
         st.set_option("client.showErrorDetails", "full")
 
 
+def more_files() -> None:
+    """As many open files as the system allows: a session takes four, and one who left is kept for two minutes."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # no such limit on this system
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+def in_a_line(record: logging.LogRecord) -> bool:
+    """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
+    if record.getMessage().startswith("Error deserializing"):
+        record.exc_info = record.exc_text = None
+    return True
+
+
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
@@ -111,20 +135,25 @@ def main() -> int:
     from viz.first_paint import with_stylesheet
 
     allowed = os.environ.get("ALLOWED_HOSTS", "")
+    more_files()
     logging.getLogger("streamlit").setLevel(logging.WARNING)
+    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
+    readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
     config = uvicorn.Config(
-        only_known(app if is_loopback(args.host) else same_origin(app), own_names(args.host, allowed)),
+        with_health(only_known(same_origin(app), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         ws="websockets-sansio",
         ws_per_message_deflate=False,
+        ws_max_size=MAX_FRAME,
+        limit_concurrency=MAX_CONNECTIONS,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
-    threading.Thread(target=warm_up, args=(server,), name="warm-up", daemon=True).start()
+    threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
     print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run()

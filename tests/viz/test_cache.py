@@ -17,7 +17,7 @@ from model.experiments import effects
 from model.inference import analyse as inference
 from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
-from viz import cache, keep
+from viz import cache, keep, turns
 
 MANY = 8
 
@@ -97,6 +97,7 @@ def test_who_asks_the_same_at_once_shares_one_computation(network, name):
 
 def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     network()
+    monkeypatch.setattr(turns, "SHORT", turns.Turns(MANY))
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
     def compute(checkpoint, request, most):

@@ -1,19 +1,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
 import pytest
 from viz_helpers import ROOT
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
 
 from viz.first_paint import with_stylesheet
+from viz.health import STARTING, Readiness, with_health
+from viz.server import MAX_FRAME
 
 TORCHLESS = (
     "viz.server viz.state viz.cache viz.shared.controls viz.theme viz.translate.timeline "
@@ -124,6 +130,55 @@ def test_it_answers_and_serves_the_page(server):
     _, port = server
     assert answers(f"http://127.0.0.1:{port}/_stcore/health").strip() == "ok"
     assert '<div id="root">' in answers(f"http://127.0.0.1:{port}/")
+
+
+def test_it_says_when_a_visitor_need_not_wait_any_more(server):
+    _, port = server
+    assert answers(f"http://127.0.0.1:{port}/healthz") == "ok\n"
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            assert answers(f"http://127.0.0.1:{port}/readyz") == "ok\n"
+            return
+        except urllib.error.HTTPError as fault:
+            assert (fault.code, fault.read()) == (503, f"{STARTING}\n".encode())
+        assert time.monotonic() < deadline
+        time.sleep(0.25)
+
+
+@pytest.mark.parametrize("sent", [bytes(MAX_FRAME + 1), b"no message at all", b""])
+def test_whoever_sends_what_cannot_be_read_disturbs_nobody_else(server, sent):
+    async def visit() -> None:
+        url = f"ws://127.0.0.1:{server[1]}/_stcore/stream"
+        async with connect(url, subprotocols=["streamlit"], compression=None) as other, connect(url) as rude:
+            with contextlib.suppress(ConnectionClosed):
+                await rude.send(sent)
+                await rude.wait_closed() if len(sent) > MAX_FRAME else None
+            pong = await other.ping()
+            await asyncio.wait_for(pong, 60)
+
+    asyncio.run(visit())
+
+
+@pytest.mark.parametrize("fault", ["", STARTING, "There is no checkpoint."])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/other"])
+def test_a_process_may_be_alive_and_not_ready(path, fault):
+    sent = []
+
+    async def page(scope, receive, send):
+        sent.append("passed on")
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path}
+    with pytest.raises(StopIteration):  # run by hand: the browser tests' event loop may be about
+        with_health(page, Readiness(fault))(scope, None, send).send(None)
+    if path == "/other":
+        assert sent == ["passed on"]
+    else:
+        told = fault if path == "/readyz" else ""
+        assert (sent[0]["status"], sent[1]["body"].decode()) == (503 if told else 200, f"{told or 'ok'}\n")
 
 
 def test_it_listens_at_this_machine_alone_unless_told_otherwise(server):

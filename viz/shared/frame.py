@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz import cache, pages, state, theme
-from viz.shared import controls, edit_list, texts
+from viz.shared import controls, edit_list, texts, waiting
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def show(
     view, faults = state.open_view(name)
     places = head(view, pages.find(name))
     try:
-        with places.body:
+        with places.body, waiting.queue():
             with texts.waiting():
                 page_data = cache.page_data(view)
                 found = None if has_progress else compute(page_data)

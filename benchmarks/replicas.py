@@ -1,0 +1,113 @@
+"""Two replicas behind Debian's nginx, with deploy/nginx.conf:  python -m benchmarks.replicas
+
+New sentences a second, through nginx, of one replica and of two. Then one of them is killed (-9) under 50 sessions: how long
+until all are served again, with the view of their link. The driver shares the processors with them; it says what it took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import websockets
+
+from benchmarks.load import Result, crowd
+from benchmarks.visitors import ROOT, Visitor, free_port, lab, query_of, sentences, served
+
+SESSIONS = 50
+
+
+@contextlib.contextmanager
+def behind_nginx(ports: list[int]) -> Iterator[int]:
+    """The port of an nginx with the shipped configuration before replicas on this machine."""
+    program = shutil.which("nginx") or "/usr/sbin/nginx"
+    if not Path(program).exists():
+        raise SystemExit("nginx is not here; on Debian: apt install nginx-light")
+    text, at = (ROOT / "deploy" / "nginx.conf").read_text(), free_port()
+    line = next(line for line in text.splitlines() if "server lab1:8501" in line)
+    servers = "\n".join(line.replace("lab1:8501", f"127.0.0.1:{port}") for port in ports)
+    other = next(other for other in text.splitlines() if "server lab2:8501" in other)
+    text = text.replace(line, servers).replace(other, "").replace("listen 8080", f"listen 127.0.0.1:{at}")
+    with tempfile.TemporaryDirectory() as folder:
+        head = f"daemon off;\npid {folder}/pid;\nerror_log {folder}/log crit;\n"
+        (written := Path(folder, "nginx.conf")).write_text(head + text)
+        with served([program, "-p", folder, "-c", str(written)], at, "/healthz"):
+            yield at
+
+
+async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """How many of the sessions were on the replica, and the seconds until the last of them was served again."""
+    source, moved, gone = sentences(1), [], asyncio.Event()
+    open_ = 0
+
+    async def visit(result: Result, number: int) -> None:
+        nonlocal open_
+        query, cookie = query_of(next(source)), f"lab=visitor{number}"
+        async with Visitor(at, cookie) as visitor:
+            await visitor.run(query)
+            open_ += 1
+            if open_ == SESSIONS:
+                replica.kill()
+                start.append(time.perf_counter())
+                gone.set()
+            await gone.wait()
+            try:
+                await visitor.run(query)
+                return
+            except (websockets.ConnectionClosed, OSError):
+                moved.append(number)
+        while True:  # as a browser does: again, until someone answers
+            try:
+                async with Visitor(at, cookie) as again:
+                    await again.run(query)
+                result.took.append(time.perf_counter() - start[0])
+                return
+            except (websockets.WebSocketException, OSError):
+                await asyncio.sleep(0.2)
+
+    start: list[float] = []
+    result = await crowd(SESSIONS, visit)
+    if result.faults:
+        raise RuntimeError(result.faults[0])
+    return len(moved), max(result.took, default=0.0)
+
+
+async def new_sentences(at: int, source: Iterator[str], seconds: float = 20.0, visitors: int = 8) -> float:
+    """Sentences a second where every visitor asks the next as soon as it has the last."""
+    end = time.monotonic() + seconds
+
+    async def visit(result: Result, number: int) -> None:
+        while time.monotonic() < end:
+            async with Visitor(at, f"lab=typist{number}") as visitor:
+                result.took.append(await visitor.run(query_of(next(source))))
+
+    result = await crowd(visitors, visit)
+    if result.faults:
+        raise RuntimeError(result.faults[0])
+    return len(result.took) / result.seconds
+
+
+def main() -> None:
+    with lab() as (first, _), lab() as (second, replica):
+        rates, source = {}, sentences(2)
+        for ports in ([first], [first, second]):
+            with behind_nginx(ports) as at:
+                start = time.process_time()
+                rates[len(ports)] = asyncio.run(new_sentences(at, source))
+                took = time.process_time() - start
+            told = f"{rates[len(ports)]:.1f} new sentences a second; the driver took {took:.1f} s"
+            print(f"{len(ports)} behind nginx: {told}", flush=True)
+        print(f"two serve {rates[2] / rates[1]:.2f} times what one serves", flush=True)
+        with behind_nginx([first, second]) as at:
+            moved, took = asyncio.run(killed(at, replica))
+        print(f"one replica killed under {SESSIONS} sessions: {moved} were on it, all served again after {took:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Visitors without browsers: Streamlit's websocket protocol, spoken to a server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+ROOT = Path(__file__).resolve().parent.parent
+WAIT = 120  # seconds for an answer, after which a visitor counts as lost
+EMPTY_PAGE = """import sys, streamlit as st, uvicorn
+uvicorn.run(st.App(sys.argv[1]), port=int(sys.argv[2]), log_config=None)
+"""
+WHO = ("man", "woman", "boy", "girl", "teacher", "doctor", "cat", "dog", "horse", "bird", "friend", "sister", "king")
+DID = ("saw the", "found the", "bought a", "sold the", "opened the", "forgot her", "needed a", "wanted a", "broke his")
+HOW = ("old", "new", "red", "green", "small", "big", "heavy", "little", "white", "black")
+WHAT = ("house", "car", "book", "door", "table", "bottle", "letter", "window", "boat", "chair", "hat", "bridge", "picture")
+WHEN = ("yesterday", "this morning", "last night", "in the city", "after the lesson", "before the rain", "on Monday")
+
+
+def sentences(seed: int = 0) -> Iterator[str]:
+    """Sentences of ten words or so, each once, in the words of a first year of English."""
+    made = [f"The {' '.join(words)}." for words in itertools.product(WHO, DID, HOW, WHAT, WHEN)]
+    random.Random(seed).shuffle(made)
+    return iter(made)
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def answers(port: int, path: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as reply:
+            return reply.status == 200
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def served(command: list[str], port: int, path: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that answers at a path of its port, ended at the end; RuntimeError where it ends before or never answers."""
+    started = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 300
+        while not answers(port, path):
+            if started.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{command[0]} does not answer at port {port} (status {started.poll()})")
+            time.sleep(0.1)
+        yield started
+    finally:
+        started.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            started.wait(15)
+        started.kill()
+        started.wait()
+
+
+@contextlib.contextmanager
+def lab(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A lab of its own whose model is loaded: its port and process."""
+    port = free_port()
+    command = [sys.executable, "-m", "viz.server", "--port", str(port)]
+    with served(command, port, "/readyz", **environment) as process:
+        yield port, process
+
+
+@contextlib.contextmanager
+def empty_page() -> Iterator[int]:
+    """The port of a Streamlit page with nothing but a title: what Streamlit itself takes."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        (page := Path(folder, "page.py")).write_text("import streamlit as st\nst.title('Empty')\n")
+        with served([sys.executable, "-c", EMPTY_PAGE, str(page), str(port)], port, "/_stcore/health"):
+            yield port
+
+
+class Shown(Exception):
+    """The page shows an exception."""
+
+
+class Visitor:
+    """One connection. `cookie` is what a proxy knows the visitor by."""
+
+    def __init__(self, port: int, cookie: str = "") -> None:
+        headers = {"Cookie": cookie} if cookie else {}
+        url = f"ws://127.0.0.1:{port}/_stcore/stream"
+        self._connecting = websockets.connect(
+            url, subprotocols=["streamlit"], max_size=None, compression=None, additional_headers=headers, open_timeout=WAIT
+        )
+        self.received = 0
+
+    async def __aenter__(self) -> Visitor:
+        self._socket = await self._connecting
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._socket.close()
+
+    async def run(self, query: str = "", page: str = "") -> float:
+        """Runs a page from its link; seconds until the run has ended. Shown, ConnectionClosed or TimeoutError otherwise."""
+        message = BackMsg()
+        message.rerun_script.query_string, message.rerun_script.page_name = query, page
+        start = time.perf_counter()
+        await self._socket.send(message.SerializeToString())
+        while True:
+            data = await asyncio.wait_for(self._socket.recv(), WAIT)
+            self.received += len(data)
+            answer = ForwardMsg()
+            answer.ParseFromString(data)
+            kind = answer.WhichOneof("type")
+            if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
+                raise Shown(answer.delta.new_element.exception.message[:200])
+            if kind == "script_finished":
+                return time.perf_counter() - start
+
+
+def query_of(sentence: str) -> str:
+    return f"text={quote(sentence)}"
+
+
+def quantiles(seconds: list[float]) -> str:
+    """p50 and p95 in milliseconds."""
+    if not seconds:
+        return "none answered"
+    p50, p95 = np.quantile(seconds, (0.5, 0.95)) * 1e3
+    return f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms"

@@ -1,0 +1,38 @@
+"""The files for many machines fit together, and fit the lab."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+from viz_helpers import ROOT
+
+DEPLOY = ROOT / "deploy"
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+
+
+def test_the_image_holds_all_that_the_lab_is_installed_from():
+    copied = re.findall(r"^COPY (.+) \S+$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    names = {name for names in copied for name in names.split()}
+    kept = set((ROOT / ".dockerignore").read_text().split())
+    assert {"app.py", "viz", "model", "checkpoints", "requirements.txt", ".streamlit"} <= names
+    assert names == {name.removeprefix("!") for name in kept if name.startswith("!")}
+    assert all((ROOT / name).exists() for name in names)
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"] == ">=3.11"
+
+
+def test_every_replica_is_known_to_the_one_that_shares_out():
+    services = re.findall(r"^  (lab\d+): \*lab$", (DEPLOY / "compose.yaml").read_text(), re.MULTILINE)
+    known = re.findall(r"server (lab\d+):8501", (DEPLOY / "nginx.conf").read_text())
+    assert services == known and len(known) >= 2
+
+
+@pytest.mark.skipif(not NGINX, reason="nginx is not installed")
+def test_nginx_reads_its_file(tmp_path):
+    text = re.sub(r"lab\d+:8501", "127.0.0.1:8501", (DEPLOY / "nginx.conf").read_text())
+    (file := tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nerror_log {tmp_path}/log;\n{text}")
+    done = subprocess.run([NGINX, "-t", "-p", tmp_path, "-c", file], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,106 @@
+"""How much is computed at once, and who waits."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from viz import turns
+from viz.turns import Turns
+
+TIMEOUT = 300
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+
+
+class Gone(Exception):
+    """What stands for a visitor who left."""
+
+
+def ignored(before: int) -> None:
+    """Hears nothing."""
+
+
+def test_no_more_work_at_once_than_there_are_places_and_all_of_it_is_done():
+    room, lock, together = Turns(3), threading.Lock(), threading.Barrier(3)
+    now, most = 0, 0
+
+    def work(_: int) -> int:
+        nonlocal now, most
+        with room.turn(ignored):
+            with lock:
+                now += 1
+                most = max(most, now)
+            together.wait(TIMEOUT)  # three are here at once, and a fourth would be counted
+            with lock:
+                now -= 1
+        return 1
+
+    with ThreadPoolExecutor(20) as many:
+        assert sum(many.map(work, range(60))) == 60
+    assert (most, now) == (3, 0)
+
+
+def test_whoever_waits_hears_how_many_are_before_and_comes_in_the_order_of_asking():
+    room, heard, order = Turns(1), [], []
+    waiting = [threading.Event(), threading.Event()]
+
+    def ask(number: int) -> None:
+        def told(before: int) -> None:
+            heard.append((number, before))
+            waiting[number].set()
+
+        with room.turn(told):
+            order.append(number)
+
+    with ThreadPoolExecutor(2) as others:
+        with room.turn(ignored):
+            asked = []
+            for number in (0, 1):
+                asked.append(others.submit(ask, number))
+                assert waiting[number].wait(TIMEOUT)
+            assert order == []
+        for one in asked:
+            one.result(TIMEOUT)
+    assert order == [0, 1]
+    assert {(0, 1), (1, 2), (0, 0), (1, 0)} <= set(heard)
+
+
+def test_who_leaves_while_waiting_is_not_computed_for_and_leaves_no_trace():
+    room = Turns(1)
+
+    def told(before: int) -> None:
+        raise Gone
+
+    with room.turn(ignored):
+        for _ in range(3):
+            with pytest.raises(Gone), room.turn(told):
+                raise AssertionError("computed for somebody who left")
+    with room.turn(told):  # nobody is before, so nothing is told
+        pass
+    assert (room._free, len(room._queue)) == (1, 0)
+
+
+def test_a_fault_gives_the_place_back():
+    room = Turns(1)
+    for _ in range(3):
+        with pytest.raises(ValueError), room.turn(ignored):
+            raise ValueError
+    assert room._free == 1
+
+
+def test_short_work_passes_long_work_and_a_part_of_what_has_its_turn_waits_for_nothing(monkeypatch):
+    monkeypatch.setattr(turns, "LONG", Turns(1))
+    monkeypatch.setattr(turns, "SHORT", Turns(1))
+
+    def short() -> str:
+        with turns.turn(long=False):
+            return "served"
+
+    with turns.turn(long=True), turns.turn(long=True), turns.turn(long=False), ThreadPoolExecutor(1) as other:
+        assert other.submit(short).result(TIMEOUT) == "served"
