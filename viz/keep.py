@@ -32,15 +32,20 @@ def kept(
     """
 
     def declared(function: F) -> F:
-        @functools.wraps(function)
-        def computed(*args: Any, **named: Any) -> Any:
-            with turn(is_long(*args, **named)):
-                return function(*args, **named)
-
         room = LRUCache(size, getsizeof=weigh)
-        made = cached(room, key=_key(function, beside), condition=threading.Condition())(computed)
+        made = cached(room, key=_key(function, beside), condition=threading.Condition())(function)
         _forget.append(made.cache_clear)
-        return made
+
+        @functools.wraps(made)
+        def asked(*args: Any, **named: Any) -> Any:
+            with made.cache_condition:
+                known = made.cache_key(*args, **named) in room
+            if known:
+                return made(*args, **named)
+            with turn(is_long(*args, **named)):  # first the place, then the computation: whoever is waited for has one
+                return made(*args, **named)
+
+        return asked
 
     return declared
 

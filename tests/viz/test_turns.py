@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from viz import turns
+from viz import keep, turns
 from viz.turns import Turns
 
 TIMEOUT = 300
@@ -104,3 +104,33 @@ def test_short_work_passes_long_work_and_a_part_of_what_has_its_turn_waits_for_n
 
     with turns.turn(long=True), turns.turn(long=True), turns.turn(long=False), ThreadPoolExecutor(1) as other:
         assert other.submit(short).result(TIMEOUT) == "served"
+
+
+def test_what_is_waited_for_has_a_place_already(monkeypatch):
+    """Two hold the only places and need what a third one, still in the queue, has asked for first: none may wait for ever."""
+    monkeypatch.setattr(turns, "SHORT", Turns(2))
+    inside, go = threading.Barrier(3), threading.Event()
+
+    @keep.kept(8)
+    def part(of: int) -> int:
+        return of + 1
+
+    @keep.kept(8)
+    def whole(number: int) -> int:
+        inside.wait(TIMEOUT)
+        assert go.wait(TIMEOUT)
+        return part(7) + number
+
+    queued = threading.Event()
+
+    def third() -> int:
+        with turns.hearing(lambda before: queued.set()):
+            return part(7)
+
+    with ThreadPoolExecutor(3) as many:
+        asked = [many.submit(whole, number) for number in (0, 1)]
+        inside.wait(TIMEOUT)
+        asked.append(many.submit(third))
+        assert queued.wait(TIMEOUT)
+        go.set()
+        assert [each.result(TIMEOUT) for each in asked] == [8, 9, 8]
