@@ -107,7 +107,7 @@ def test_short_work_passes_long_work_and_a_part_of_what_has_its_turn_waits_for_n
 
 
 def test_what_is_waited_for_has_a_place_already(monkeypatch):
-    """Two hold the only places and need what a third one, still in the queue, has asked for first: none may wait for ever."""
+    """Two hold the only places and need what a third one, still in the queue, asked for first: none may wait for ever."""
     monkeypatch.setattr(turns, "SHORT", Turns(2))
     inside, go = threading.Barrier(3), threading.Event()
 
