@@ -110,14 +110,16 @@ def test_after_typing_the_arrows_step_and_nothing_below_moves(visit):
 
 
 def test_the_player_stands_still_whatever_there_is_to_say(visit):
-    page = visit()
+    page = visit("?layer=77&edits=nothing&target=" + quote("Le chien dort."))
     player, tops = page.locator(".bar"), {}
 
     def look(state: str) -> None:
         idle(page)
         tops[state] = player.bounding_box()["y"]
 
-    look("at first")
+    look("faults of the link, and a target that is given")
+    assert page.locator(".lab-note.warn").count() == 2 and page.get_by_text("The target is given.").count() == 1
+    page.get_by_role("button", name="Let the model translate").click()
     type_sentence(page, DOUBTFUL)
     look("signs of doubt")
     verdict = page.locator(".verdict.some")

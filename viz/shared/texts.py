@@ -183,11 +183,15 @@ def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
     )
 
 
-def sentence_notes(notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = ()) -> None:
+def sentence_notes(
+    notes: Sequence[str], faults: Sequence[str], cautions: Sequence[str] = (), in_a_box: bool = False
+) -> None:
     """Under the sentence: what was wrong with the link, and what to know of its translation; `cautions` are those of the
-    notes that say how doubtful it is: the first is shown, the others open under it."""
+    notes that say how doubtful it is: the first is shown, the others open under it. In a box that scrolls the keyboard gets
+    to each."""
+    stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
-        write(f'<p class="lab-note warn">{html.escape(sentence)}</p>')
+        write(f'<p class="lab-note warn"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
         told = "".join(f"<p>{sign}</p>" for sign in signs)

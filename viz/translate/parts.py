@@ -66,7 +66,8 @@ def draw(shown: Shown) -> None:
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        notes = [note for note in analysis.notes if note not in analysis.cautions]
+        texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)

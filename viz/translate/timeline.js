@@ -186,7 +186,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
-    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source), ([kind, query, key]) => setTriggerValue("why", { kind, query, key }));
+    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source, data.guess), ([kind, query, key]) => setTriggerValue("why", { kind, query, key }));
     tellStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];

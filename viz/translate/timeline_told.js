@@ -34,11 +34,12 @@ export function doubt({ verdict, signs, meant }, hidden) {
 }
 
 // Where a step looks most, and the heads that are to be looked for: [kind, query, key], counted from 1.
-export function whyOf(why, step, source) {
+export function whyOf(why, step, source, guess = false) { // the way to the heads would give away what is to be guessed
   if (!why) return null;
   const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`;
   const found = { told: `Looks most at ${named(why.source)} (${why.weight.toFixed(2)}, mean of all heads).`, ways: [{ text: "Which heads?", pair: ["cross", step, why.source + 1] }] };
-  if (why.to != null) found.ways.push({ text: `Which head links ${named(why.source)} to ${named(why.to)}?`, pair: ["encoder", why.source + 1, why.to + 1] });
+  if (guess) found.ways = [];
+  else if (why.to != null) found.ways.push({ text: `Which head links ${named(why.source)} to ${named(why.to)}?`, pair: ["encoder", why.source + 1, why.to + 1] });
   return found;
 }
 

@@ -72,5 +72,6 @@ test("why: the heads of the step and its word, then those of the word in the enc
   assert.deepEqual(found.ways.map(({ pair }) => pair), [["cross", 5, 4], ["encoder", 4, 2]]);
   assert.equal(found.ways[1].text, "Which head links “a (2nd)” to “dog”?");
   assert.equal(whyOf({ source: 1, weight: 0.4, to: null, linked: 0 }, 1, source).ways.length, 1);
+  assert.deepEqual(whyOf({ source: 3, weight: 0.444, to: 1, linked: 0.7 }, 5, source, true).ways, []);
   assert.equal(whyOf(null, 1, source), null);
 });
