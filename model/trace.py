@@ -216,6 +216,12 @@ class Trace:
         """The sites of a kind, from the first layer on."""
         return sorted(site for site in self.patterns if site.kind == kind)
 
+    @property
+    def same_masks(self) -> bool:
+        """Whether the mask of each kind of site is the same in all its layers."""
+        kinds = {site.kind for site in self.masks}
+        return all(len({self.masks[site].tobytes() for site in self.sites(kind)}) <= 1 for kind in kinds)
+
     def view(self, site: Site, head: int | None = None) -> View:
         """The pattern of one head, or the mean over heads where `head` is None, with its labels.
 

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
+from model.edits.intervention import Intervention
+from model.edits.kinds import Ablate, Place
 from model.inference.analysis import Analysis
 from model.network.attention import MultiHeadAttention
 from model.network.transformer import Transformer
@@ -17,7 +19,8 @@ from model.trace import Site
 def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.ndarray]:
     """For every site the norm of each head's value of each key after W_O, without biases of W_O: float32 [H,S].
 
-    Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution.
+    Read from one pass over the analysis' whole target, under its intervention; times the pattern it is the contribution. A
+    head that is switched off passes no value on: 0 at every key, or where its mean stands in for it.
     """
     found = {}
     for site, record in activations(checkpoint, analysis).records.items():
@@ -25,9 +28,16 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
         heads, _, width = values.shape
         output = _output(checkpoint.model, site).unflatten(1, (heads, width)).permute(1, 2, 0)  # [D,H*K] to [H,K,D]
         norms = (values @ output).norm(dim=-1).float().cpu().numpy()  # [H,S]
+        norms[switched_off(analysis.request.intervention, site, heads)] = 0
         norms.flags.writeable = False
         found[site] = norms
     return found
+
+
+def switched_off(intervention: Intervention, site: Site, heads: int) -> list[int]:
+    """The heads of a site that are ablated, from 0."""
+    ablated = [edit.place for edit in intervention.edits if isinstance(edit, Ablate)]
+    return [n for n in range(heads) if any(Place(site.kind, site.layer, n).meets(place) for place in ablated)]
 
 
 def _output(model: Transformer, site: Site) -> torch.Tensor:

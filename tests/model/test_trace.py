@@ -234,3 +234,9 @@ def test_a_view_of_a_read_only_array_is_read_only():
     assert isinstance(view, View)
     with pytest.raises(ValueError, match="read-only"):
         view.values[0, 0] = 1
+
+
+@pytest.mark.parametrize(("codes", "same"), [((), True), (("block_enc_2-1",), True), (("block_enc.1_2-1",), False)])
+def test_a_mask_of_one_layer_is_not_that_of_all(tiny_checkpoint, codes, same):
+    trace = analyse(tiny_checkpoint, Request("The red fox.", intervention=tiny.edited(*codes))).whole
+    assert trace.same_masks is same

@@ -120,7 +120,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "layer": None if view.average else layer,
         "head": None if view.average else view.head,
         "measure": view.measure,
-        "readAs": READ_AS[view.measure],
+        "readAs": READ_AS[view.measure] + (_off(trace, norms, view) if view.measure == "contribution" else ""),
         **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
@@ -133,6 +133,19 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "hide": view.hide,
         "byRow": view.by_row,
     }
+
+
+def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
+    """Which of the heads that are shown are switched off, and so contribute nothing; empty where none is."""
+    sites = sorted(site for site in trace.patterns if site.kind == view.kind)
+    shown = sites if view.average else [sites[min(view.layer, len(sites)) - 1]]
+    on = np.concatenate([norms[site].any(axis=-1) for site in shown])  # [heads]
+    if view.head is not None and not view.average:
+        return "" if on[view.head - 1] else "; this head is switched off and contributes nothing"
+    off = int((~on).sum())
+    return (
+        f"; {off} of {len(on)} heads {'is' if off == 1 else 'are'} switched off and count{'s' * (off == 1)} 0" if off else ""
+    )
 
 
 def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:

@@ -1,6 +1,7 @@
 // One head for one query, stage by stage. Walking sends nothing; 300 ms after the last move the server hears of the stage.
 
-import { button, element, focusOf, free, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { onPageKeys } from "../shared/page_keys.js";
 import { bars, cells, formula, rowLetters } from "./stages_parts.js";
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
@@ -39,18 +40,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   state.go = go;
   state.last = last;
   if (first) {
-    state.onKey = (event) => {
-      const at = event.composedPath()[0], to = walked(event.key, state.stage, state.last);
-      if (to === null || !free(event, at) || /^(INPUT|CANVAS)$/.test(at.tagName)) return;
-      if (at.closest?.("[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox],.code")) return;
-      event.preventDefault();
-      state.go(to);
-    };
-    document.addEventListener("keydown", state.onKey);
+    state.deaf = onPageKeys(".code", (key) => {
+      const to = walked(key, state.stage, state.last);
+      if (to !== null) state.go(to);
+      return to !== null;
+    });
   }
   document.fonts?.ready.then(() => state.draw());
   return () => {
-    document.removeEventListener("keydown", state.onKey);
+    state.deaf();
     clearTimeout(state.rest);
     unmounted(root);
   };

@@ -1,6 +1,7 @@
 // Words on their way to tokens. Walking sends nothing; 300 ms after the last move the server hears of the word and the merge.
 
-import { button, element, focusOf, free, isNews, mounted, onKeys, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { button, element, focusOf, isNews, mounted, onKeys, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { onPageKeys } from "../shared/page_keys.js";
 import { cells } from "./stages_parts.js";
 import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 
@@ -43,18 +44,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     go(key === "Home" ? 0 : to);
     return true;
   };
-  if (first) {
-    state.onKey = (event) => {
-      const at = event.composedPath()[0];
-      if (!free(event, at) || /^(INPUT|CANVAS)$/.test(at.tagName)) return;
-      if (at.closest?.("[role=radiogroup],[role=slider],[role=listbox],[role=menu],[role=tablist],[role=combobox],.scroll,.drawn")) return;
-      if (state.go(event.key)) event.preventDefault();
-    };
-    document.addEventListener("keydown", state.onKey);
-  }
+  if (first) state.deaf = onPageKeys(".scroll,.drawn", (key) => state.go(key));
   document.fonts?.ready.then(() => state.draw());
   return () => {
-    document.removeEventListener("keydown", state.onKey);
+    state.deaf();
     clearTimeout(state.rest);
     unmounted(root);
   };

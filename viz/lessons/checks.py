@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LEAST_CHANGE = 0.5  # nats: below, a translation has hardly become less likely
 MOST = 0.8  # of a head's weight
+DOUBTED = 0.5  # mean probability: below, a decoder does not believe a translation
 LIKELY = 200  # tokens of a step that are looked through for a word
 SAME = 1e-6  # probabilities nearer than this are one
 
@@ -188,6 +189,25 @@ def sharper(seen: Seen) -> Verdict:
     if seen.edits != Intervention(scaling=False):
         return Verdict(False, f"{which} is {before:.2f} with the division.")
     return Verdict(after > before, f"{which} goes from {before:.2f} to {after:.2f}.")
+
+
+def believes_anything(seen: Seen) -> Verdict:
+    """A translation is given which the checkpoint finds likely, and its peer, trained with the causal mask, does not."""
+    if seen.edits != BASELINE:
+        return Verdict(False, "Something is edited: take it back first.")
+    if seen.data.request.target is None:
+        alone = seen.analysis.translation
+        return Verdict(False, f"On its own it writes {f'“{alone}”' if alone else 'nothing'}. Give it a translation.")
+    peer = dataclasses.replace(unedited(seen.data.request), checkpoint=seen.data.loaded.peer or "")
+    try:
+        other = cache.analyse(peer, seen.data.view.device)
+    except ValueError as fault:
+        return Verdict(False, str(fault))
+    own, masked = (float(each.trace.probabilities.mean()) for each in (seen.analysis, other))
+    said = f"It finds the tokens of “{seen.data.request.target}” {own:.0%} likely on average, {peer.checkpoint} {masked:.0%}"
+    if masked > DOUBTED:
+        return Verdict(False, f"{said}: give it one that is wrong.")
+    return Verdict(own >= MOST, f"{said}." if own < MOST else f"{said}: it reads each token off its own input.")
 
 
 def hardly_known(seen: Seen) -> Verdict:

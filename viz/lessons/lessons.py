@@ -17,7 +17,7 @@ from viz.view import View
 @dataclass(frozen=True)
 class Lesson:
     """A lesson. `start`: the parameters of the link at which it begins, beside those that follow from the other fields.
-    `own`: whether it is about its own sentence alone."""
+    `own`: whether it is about its own sentence alone; `given`: whether a translation may be given."""
 
     name: str
     question: str
@@ -27,6 +27,7 @@ class Lesson:
     check: Check
     checkpoint: str = "en-fr"
     own: bool = True
+    given: bool = False
 
     @property
     def view(self) -> View:
@@ -49,7 +50,7 @@ class Lesson:
             return Verdict(False, f"This lesson is about {self.checkpoint}; {seen.data.loaded.name} is on.")
         if self.own and seen.data.request.source.strip() != self.view.source:
             return Verdict(False, f"This lesson is about “{self.view.source}”: start over.")
-        if seen.data.request.target is not None:
+        if seen.data.request.target is not None and not self.given:
             return Verdict(False, "A translation is given: let the model translate.")
         return self.check(seen)
 
@@ -144,6 +145,17 @@ LESSONS = (  # in the order in which they are taken
         "inside",
         _starts(CAT, part="scale", kind="encoder", layer="1", head="mean"),
         checks.sharper,
+    ),
+    Lesson(
+        "peek",
+        "Can a decoder cheat?",
+        "This model was trained without the causal mask: its decoder saw the word that it had to guess. Under Yours, "
+        "give it a French sentence that means something else. How likely does it find that?",
+        "translate",
+        _starts(RED, show="decoding", decode="yours"),
+        checks.believes_anything,
+        checkpoint="en-fr-peek",
+        given=True,
     ),
     Lesson(
         "fails",

@@ -197,11 +197,12 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             texts.label("No token occurs twice in this sentence.")
             st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
-    for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
-        with column:
-            texts.write(f'<h3 class="lab-label">{title}</h3>')
-            alt = position_texts.token_alt(title, found.labels, values)
-            _chart(f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
+    with st.container(key="pe_tokens"):
+        for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
+            with column:
+                texts.write(f'<h3 class="lab-label">{title}</h3>')
+                alt = position_texts.token_alt(title, found.labels, values)
+                _chart(f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
 def variants_part(page_data: cache.PageData, view: View) -> None:

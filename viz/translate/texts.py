@@ -118,8 +118,8 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     if show == "mask":
         same = (
             "some layers or heads have masks of their own"
-            if analysis.whole.head_masks
-            else "the mask is the same in every head"
+            if analysis.whole.head_masks or not analysis.whole.same_masks
+            else "the mask is the same in every layer and head"
         )
         filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
         sentence = f"A row asks, a column answers. {filled}; {same}."

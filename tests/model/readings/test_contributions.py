@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tiny
 import torch
 
 from model.edits.intervention import Intervention
@@ -40,9 +41,26 @@ def test_the_contributions_of_all_keys_and_heads_add_up_to_the_layers_output(tin
     assert keys == analysis.trace.patterns[site].shape[-1]
 
 
+def test_a_head_that_is_off_contributes_nothing(tiny_checkpoint):
+    norms = {}
+    for codes in ((), ("off_enc.1.1",), ("off_dec.2",), ("off_cross",)):
+        edit = tiny.edited(*codes)
+        norms[codes] = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT, intervention=edit)))
+    off = {
+        codes: {(site, head) for site, each in found.items() for head in range(len(each)) if not each[head].any()}
+        for codes, found in norms.items()
+    }
+    heads = range(len(norms[()][Site("encoder", 0)]))
+    assert off[()] == set() and off["off_enc.1.1",] == {(Site("encoder", 0), 0)}
+    assert off["off_dec.2",] == {(Site("decoder", 1), head) for head in heads}
+    assert off["off_cross",] == {(site, head) for site in norms[()] if site.kind == "cross" for head in heads}
+
+
 def test_norms_follow_the_intervention(tiny_checkpoint):
     plain = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT)))
     edit = Intervention().with_edit("off_enc.1.1")
     edited = value_norms(tiny_checkpoint, analyse(tiny_checkpoint, Request(TEXT, intervention=edit)))
-    np.testing.assert_array_equal(plain[Site("encoder", 0)], edited[Site("encoder", 0)])  # its values come before the edit
+    np.testing.assert_array_equal(
+        plain[Site("encoder", 0)][1:], edited[Site("encoder", 0)][1:]
+    )  # values come before the edit
     assert np.abs(plain[Site("encoder", 1)] - edited[Site("encoder", 1)]).max() > 1e-4

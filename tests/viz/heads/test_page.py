@@ -120,6 +120,15 @@ def test_edits_beams_and_padding_show_in_the_heads():
     assert heads(decode="beam").all_heads
 
 
+def test_a_head_that_is_off_contributes_nothing_and_says_so():
+    off = {"kind": "cross", "measure": "contribution", "edits": "off_cross.2.3"}
+    alone = heads(**off, layer="2", head="3").all_heads["chosen"]
+    assert not np.any(alone["values"]) and alone["readAs"].endswith("; this head is switched off and contributes nothing")
+    mean = heads(**off, layer="2", head="mean").all_heads["chosen"]
+    assert np.any(mean["values"]) and mean["readAs"].endswith("; 1 of 8 heads is switched off and counts 0")
+    assert "switched" not in heads(**off, layer="3", head="3").all_heads["chosen"]["readAs"]
+
+
 def test_the_step_is_marked_and_goes_along_between_the_pages():
     page = heads(kind="cross", step="4")
     assert page.all_heads["chosen"]["row"] == 3

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from viz import cache, pages
+from viz.lessons import checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.links import parse
 
@@ -23,6 +24,7 @@ SOLVED = {
     "ablation": {"edits": "off_cross.1"},
     "cell": {"edits": "block_cross_8-6"},
     "scale": {"edits": "scaling-off"},
+    "peek": {"target": "Je mange une pomme verte."},
     "fails": {"text": "I saw a capybara."},
 }
 CLEAR = 0.1  # of probability, by which the chosen token is ahead of the next
@@ -60,6 +62,11 @@ def test_a_lesson_begins_unsolved_and_what_it_asks_for_solves_it(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_model_is_decided_about_a_lessons_sentence(name):
     lesson = find(name)
+    if name == "peek":  # it is about a translation that is given: what must be clear is who believes it
+        wrong, right = (shown(lesson, target=text) for text in (SOLVED[name]["target"], "Elle a acheté une voiture rouge."))
+        means = [float(s.analysis.trace.probabilities.mean()) for s in (wrong, right)]
+        assert min(means) - checks.MOST > CLEAR and "give it one that is wrong" in lesson.verdict(right).said
+        return
     if name == "beam":  # it is about a choice that is not clear: what must be clear is which translation is likelier
         sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]
         assert sums[1] - sums[0] > CLEAR
@@ -89,6 +96,7 @@ def test_the_model_is_decided_about_a_lessons_sentence(name):
         ("beam", {"decode": "beam", "width": "1"}, "Beam of 1"),
         ("scale", {"edits": "scaling-off~causal-off"}, "with the division"),
         ("unsure", {"text": "I love you.", "step": "4"}, "start over"),
+        ("peek", {"edits": "scaling-off", "target": "Oui."}, "take it back first"),
         ("unsure", {"target": "Les enfants jouent."}, "A translation is given"),
     ],
 )
