@@ -11,6 +11,7 @@ from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
 from viz.shared.chart_labels import chart_labels
 from viz.shared.popovers import popovers
+from viz.shared.reconnect import reconnect
 from viz.shared.terms_list import terms_list
 from viz.shared.theme_watch import theme_watch
 from viz.shared.tour import tour
@@ -35,6 +36,7 @@ def sidebar() -> None:
         theme_watch(mode)
         popovers()
         chart_labels()
+        reconnect()
 
 
 frame.run(page, lesson_strip, sidebar)

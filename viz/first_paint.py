@@ -1,7 +1,9 @@
-"""The stylesheet in the very page that a browser fetches first: what comes later finds its place, and nothing jumps."""
+"""What stands in the very page that a browser fetches first: the stylesheet, so that what comes later finds its place and
+nothing jumps; and the script that loses nothing while a server starts anew, which must be there before the first socket."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viz import theme
@@ -10,13 +12,14 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY = b"<body>"
+SCRIPT = Path(__file__).with_name("reconnect.js")
 ASKED_ANEW = (b"accept-encoding", b"if-none-match", b"if-modified-since")  # else the page would come packed, or not at all
 OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
 
 
 def with_stylesheet(app: ASGIApp) -> ASGIApp:
-    """Adds the stylesheet to every page of HTML that `app` answers with; whatever else it answers is passed on as it is."""
-    style = theme.first_stylesheet().encode()
+    """Adds stylesheet and script to every page of HTML that `app` answers with; all else that it answers is passed on."""
+    added = f"{theme.first_stylesheet()}<script>{SCRIPT.read_text(encoding='utf-8')}</script>".encode()
 
     async def shown(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):
@@ -34,7 +37,7 @@ def with_stylesheet(app: ASGIApp) -> ASGIApp:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body"):
-                    body = body.replace(BODY, BODY + style, 1)
+                    body = body.replace(BODY, BODY + added, 1)
                     headers = [(name, value) for name, value in start["headers"] if name.lower() not in OF_THE_FILE]
                     await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
                     await send({"type": "http.response.body", "body": body})

@@ -37,6 +37,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     session["moved"] = session.get("page", page) != page
     touched = session.pop("touched", False) or (not incoming and session["moved"])
     session["page"] = page
+    session["young"] = "view" not in session
     if session["moved"] and not incoming:  # the way from page to page leaves an address without a link in the history
         session["bare"] = session.get("bare", {}) | {page: session.get("view", View())}
     if "view" not in session or (incoming != session["link"] and not touched):
@@ -287,10 +288,13 @@ def bind(
     typed, as the field's complaint. `write` takes the value instead of the view.
     """
     session = st.session_state
-    if session.get("moved") or session.get(key) != value:  # setting it unchanged would take away what is being typed
+    if (
+        session.get("moved") or session.pop(f"set {key}", False) or session.get(key) != value
+    ):  # setting it unchanged would take away what is being typed
         session[key] = value  # a page's widgets do not know what those of another page have shown
 
     def store() -> None:
+        session[f"set {key}"] = session["young"]  # an open page may have been told otherwise by its new server
         try:
             value = read(st.session_state[key])
         except ValueError as fault:

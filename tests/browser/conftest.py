@@ -32,11 +32,15 @@ TIMEOUT = 180_000  # ms
 WATCH = Path(__file__).with_name("watch.js")
 
 
-def start_server() -> tuple[subprocess.Popen, str]:
-    """The lab on a free port of 127.0.0.1, once it answers, and its address."""
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+def start_server(port: int | None = None) -> tuple[subprocess.Popen, str]:
+    """The lab on a port of 127.0.0.1 (a free one where none is given), once it answers, and its address."""
+    port = port or free_port()
     command = [sys.executable, "-m", "viz.server", "--port", str(port)]
     server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HOST": "127.0.0.1"})
     url = f"http://127.0.0.1:{port}"

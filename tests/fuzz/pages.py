@@ -123,7 +123,7 @@ def shown(page: pages.Page) -> str | None:
     return None if page == pages.PAGES[0] else page.file
 
 
-@fuzzer("links", few=8)
+@fuzzer("links", few=4)
 def a_link(draw: random.Random) -> str:
     """A link to a page: up to eight parameters, which may mean something or not."""
     link = {name: parameter(draw, name) for name in draw.sample(NAMES, draw.randint(1, 8))}
@@ -216,7 +216,7 @@ def value(draw: random.Random, widget: str, kind: str, events: list[str]) -> Wid
     return made
 
 
-@fuzzer("values", few=6)
+@fuzzer("values", few=3)
 def some_values(draw: random.Random) -> str:
     """A page, and then values for some of its widgets and components that no script of ours would send."""
     page = draw.choice(pages.PAGES)
@@ -226,10 +226,10 @@ def some_values(draw: random.Random) -> str:
         "decode": draw.choice(KNOWN["decode"]),
         "show": draw.choice(KNOWN["show"]),
     }
-    lab, outcome = Lab(shown(page), **start), ""
+    lab, outcome, charts = Lab(shown(page), **start), "", set()
     for _ in range(3):
         known = lab.at._session_state._state._new_widget_state.widget_metadata
-        charts = {chart.proto.id for chart in lab.at.get("plotly_chart")}
+        charts |= {chart.proto.id for chart in lab.at.get("plotly_chart")}
         kinds = {widget: "chart" if widget in charts else each.value_type for widget, each in known.items()}
         sent = [
             value(draw, widget, kinds[widget], list(known[widget].callbacks or ()))
