@@ -103,5 +103,9 @@ def _lower(shown: Shown) -> None:
             decoding_controls.strategy(view)
         else:
             target = cache.target_padding(page_data.request, view.device)
-            effects = cache.mask_effects(unedited(page_data.request), view.device)  # once the maps are on their way
+            try:
+                effects = cache.mask_effects(unedited(page_data.request), view.device)  # once the maps are on their way
+            except ValueError as fault:  # padding that is added to be seen may go beyond a learned table
+                texts.fault(str(fault))
+                return
             masks.switches(view, effects, target, shown.analysis, page_data.loaded.config.causal)
