@@ -40,8 +40,10 @@ def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
 
 
 @torch.inference_mode()
-def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None) -> Analysis:
+def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, known: Analysis | None = None) -> Analysis:
     """Translates, or reads the given target, and records every layer, head and step.
+
+    Where the same request without edits has been analysed, what was decoded in it is `known` and not decoded anew.
 
     A model without a decoder reads the source and says what stands at each place; one without an encoder goes on with it.
     Raises RequestError where the source, the target or the prefix is longer than the text limit, and where the arrays would
@@ -57,9 +59,13 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None) -
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
     recorder = None if edit else Recorder()
-    tree, *others = target_of(checkpoint, request, rows, recorder)
-    made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
-    made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
+    if known is None:
+        tree, *others = target_of(checkpoint, request, rows, recorder)
+        made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
+        made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
+    else:
+        tree = known.tree
+        made.known |= {name: getattr(known, name) for name in ("other_translations", "other_lengths")}
     plain = shown(tree, request)
     made.check_size(plain, 2 if edit else 1)
     if not edit and not checkpoint.config.causal and request.target is None:
@@ -74,7 +80,9 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None) -
         return made.edited(plain, tree, after[0], baseline)
     again = decode(checkpoint, request, rows, edit)[0]
     path = shown(again, request)
-    made.check_size(path, 3)
+    made.check_size(path, 3 if checkpoint.config.causal else 4)
+    if not checkpoint.config.causal:  # compared with tokens that were chosen one by one, nothing that follows seen
+        baseline = made.stepwise(plain, tree, BASELINE, request=unedited)
     if edit.causal_mask and checkpoint.config.causal:
         (trace,) = teacher_force(checkpoint, source, path.ids, [edit])
         return made.edited(path, again, trace, baseline)
@@ -159,6 +167,26 @@ def teacher_force(
     probe, outputs = Probe("maps"), _batch(target, rows, device)
     hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, Pass(Edits(edits, checkpoint.means), probe))
     return _traces(checkpoint, source, target, probe, checkpoint.model.project(hidden).float())
+
+
+@torch.inference_mode()
+def log_probs(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+) -> torch.Tensor:
+    """The same pass without a record: of every token at each place, under each intervention, [N,T,V]."""
+    rows, device = len(edits), checkpoint.device
+    at = Pass(Edits(edits, checkpoint.means))
+    hidden = forced(checkpoint.model, _batch(source, rows, device), _batch(target, rows, device), at)
+    return checkpoint.model.project(hidden).float().log_softmax(-1)
+
+
+def target_log_probs(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+) -> np.ndarray:
+    """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]."""
+    found = log_probs(checkpoint, source, target, edits)
+    chosen = _batch(source if target is None else target, len(edits), checkpoint.device)
+    return _frozen(found.gather(-1, chosen[..., None])[..., 0].cpu().numpy())
 
 
 def _recorded(

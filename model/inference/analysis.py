@@ -50,7 +50,7 @@ class Analysis:
         """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
         if self.baseline is None:
             return None
-        mask = self.baseline.trace.mask(site, head)
+        mask = self.baseline.whole.mask(site, head)
         return mask if mask.shape == self.whole.masks[site].shape else None
 
     @property

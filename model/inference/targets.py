@@ -82,6 +82,19 @@ def decode(
     return trees
 
 
+def decode_each(
+    checkpoint: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]
+) -> list[Tree]:
+    """What decoding finds for one source row under each intervention, all as one batch."""
+    rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
+    made, search = Edits(edits, checkpoint.means), request.decoding.search
+    trees = search(checkpoint.model, rows, made, _prefix(checkpoint, request))
+    for branch in request.branches:
+        _check_branch(checkpoint, branch, request.decoding.limit)
+        trees = [a.joined(b) for a, b in zip(trees, search(checkpoint.model, rows, made, branch), strict=True)]
+    return trees
+
+
 def shown(tree: Tree, request: Request) -> Hypothesis:
     """The hypothesis that is looked at: the one of the request's path, else the best of the last branch, else the best."""
     if request.path and (found := tree.find(request.path)):

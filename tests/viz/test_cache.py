@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tiny
 
 from model.checkpoint import CheckpointError
 from model.config import MAX_TOKENS
@@ -49,7 +50,7 @@ class Network:
         self.asked: list[Request] = []
         self.nbytes, self.seconds, self.fault = nbytes, seconds, fault
 
-    def __call__(self, checkpoint: object, request: Request, most: int | None = None) -> SimpleNamespace:
+    def __call__(self, checkpoint: object, request: Request, *_: object) -> SimpleNamespace:
         self.asked.append(request)
         time.sleep(self.seconds)
         if self.fault:
@@ -65,6 +66,7 @@ def network(monkeypatch):
         for name in ("mask_effects", "head_effects"):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
+        monkeypatch.setattr(cache, "_target", lambda request, device: None)
         return stub
 
     return made
@@ -100,7 +102,7 @@ def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     monkeypatch.setattr(turns, "SHORT", turns.Turns(MANY))
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
-    def compute(checkpoint, request, most):
+    def compute(checkpoint, request, *_):
         meeting.wait(60)
         return Answer(1, request)
 
@@ -164,6 +166,23 @@ def test_what_could_not_be_kept_is_refused_in_a_sentence(monkeypatch, tiny_check
     monkeypatch.setattr(cache, "MAX_BYTES", 1000)
     with pytest.raises(RequestError, match=r"^The maps of \d+ source and \d+ target tokens would take .* Shorten"):
         cache.analyse(PLAIN, "cpu")
+
+
+def test_what_is_edited_and_what_it_is_compared_with_are_decoded_once(monkeypatch, tiny_checkpoint):
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    decoded, search = [], Decoding.search
+    monkeypatch.setattr(Decoding, "search", lambda *given, **named: decoded.append(given) or search(*given, **named))
+    plain = Request("The red fox.", decoding=Decoding(limit=4))
+    given, again = (dataclasses.replace(plain, mode=m, intervention=tiny.edited("off_dec.1")) for m in ("given", "again"))
+    edited = cache.analyse(given, "cpu")
+    for name in ("causal_mask", "padding_mask"):
+        assert cache.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
+    cache.head_effects(plain, "cpu", lambda share: None)
+    assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
+    found = cache.analyse(again, "cpu")
+    assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)
+    alone = inference.analyse(tiny_checkpoint, again)
+    assert (found.translation, found.tree) == (alone.translation, alone.tree)
 
 
 def test_the_longest_text_can_be_kept_of_every_checkpoint_that_is_shipped():

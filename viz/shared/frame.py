@@ -70,7 +70,6 @@ def show(
     *,
     head: Callable[[View, pages.Page], Places] = title_row,
     compute: Callable[[cache.PageData], Any] = lambda page_data: None,
-    has_progress: bool = False,
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
@@ -78,20 +77,17 @@ def show(
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
-    raise ValueError as they do; with `has_progress` it says itself how far it is. `steps_of` has the steps that the view
-    may look at, and `look` what it looks at where its link leaves that open. Where the sentence or the checkpoint fails,
-    `without` draws what needs neither; else `draw` the page.
+    raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
+    link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
+    page.
     """
     state.leave()
     view, faults = state.open_view(name)
     places = head(view, pages.find(name))
     try:
-        with places.body, waiting.queue():
-            with texts.waiting():
-                page_data = cache.page_data(view)
-                found = None if has_progress else compute(page_data)
-            if has_progress:
-                found = compute(page_data)
+        with places.body, texts.waiting():
+            page_data = cache.page_data(view)
+            found = compute(page_data)
     except ValueError as fault:
         with places.notes:
             texts.sentence_notes((), faults)
@@ -112,7 +108,8 @@ def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], Non
     A fault that nobody foresaw is logged, and told in one sentence; where errors are shown it is raised."""
     unforeseen = None
     try:
-        page.run()
+        with waiting.queue():
+            page.run()
         foot()
     except BaseException as fault:
         if not (

@@ -30,7 +30,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     if site not in analysis.whole.patterns:
         texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.whole))
+    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
     same = (before.queries, before.keys) == (after.queries, after.keys)
     which = "mean" if head is None else f"head{head + 1}"
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
@@ -52,7 +52,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
 def one_map(request: Request, device: str, site: Site, head: int | None, name: str, mode: theme.Mode) -> go.Figure:
     """One of the maps, by its name; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.whole))
+    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
     how = SIZE | {"step_row": site.of.queries == "target"}
     if name == "difference":
         change = after - before
