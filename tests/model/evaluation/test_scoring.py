@@ -32,7 +32,7 @@ def test_translations_come_in_the_order_given(exact_checkpoint):
 
 def test_a_sentence_over_the_limit_is_cut(exact_checkpoint, monkeypatch):
     shapes = []
-    cut = lambda model, source, *_: shapes.append(source) or [Hypothesis((END,), (0.0,))]  # noqa: E731
+    cut = lambda model, source, *_, **__: shapes.append(source) or [Hypothesis((END,), (0.0,))]  # noqa: E731
     monkeypatch.setattr(search, "greedy", cut)
     translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, ["q" * 500])
     assert shapes[0].shape == (1, MAX_TOKENS)

@@ -146,10 +146,7 @@ def test_a_tokenizer_without_merges_is_one_sentence(home, tokenizer):
         content["model"] = {"type": "WordLevel", "vocab": content["model"]["vocab"], "unk_token": "a"}
         file.write_text(json.dumps(content), "utf-8")
     page = inside(checkpoint="no-merges", text="The red fox takes a lamp.")
-    assert (
-        page.faults == ["The tokenizer is a WordLevel model; expected byte-pair encoding, which has merges."]
-        and page.tokens is None
-    )
+    assert "its model is 'WordLevel'; expected 'BPE'" in page.faults[0] and len(page.faults) == 1 and page.tokens is None
 
 
 def test_translate_leads_here_from_its_number_of_tokens():
