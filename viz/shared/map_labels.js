@@ -20,7 +20,7 @@ export function mapLayout({ width, least, most, font, rows, columns }) {
   const left = Math.ceil(Math.min(LEFT_MOST, Math.max(0, ...rows) + font)), longest = Math.max(0, ...columns);
   const at = (size) => {
     const x = across(size, longest, font), lean = (-x.angle * Math.PI) / 180;
-    const over = columns.map((each, i) => Math.cos(lean) * Math.min(each, TOP_MOST) + font / 2 - (columns.length - i - 0.5) * size);
+    const over = columns.map((each, i) => Math.cos(lean) * Math.min(each, TOP_MOST) + font - (columns.length - i - 0.5) * size);
     const top = x.angle === 0 ? 1.8 * font : Math.min(TOP_MOST, Math.sin(lean) * longest + font);
     return { left, top: Math.ceil(top), right: x.angle === 0 ? 2 : Math.ceil(Math.max(2, ...over)), size, angle: x.angle, across: x.every, down: down(size, font).every };
   };

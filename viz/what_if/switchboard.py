@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
     from model.trace import Trace
 
-WIDTH = 312  # px that the matrix may take
+WIDTH = 294  # px that the matrix may take
 NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 
 
