@@ -63,7 +63,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     """All of a regular file of at most so many bytes; errors as those of `opened`."""
     with opened(path, most) as raw:
         try:
-            return raw.read(most)
+            return raw.read(most) or b""  # nothing where a file of the system would keep its reader waiting
         except OSError as fault:
             raise FileError(f"{path} cannot be read: {fault.strerror}") from None
 

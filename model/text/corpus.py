@@ -115,7 +115,10 @@ def file_hash(path: Path) -> str:
     read."""
     try:
         with opened(path, MAX_BYTES) as raw:
-            return hashlib.file_digest(raw, "sha256").hexdigest()
+            found = hashlib.sha256()
+            while piece := raw.read(MAX_LINE):
+                found.update(piece)
+            return found.hexdigest()
     except FileError as fault:
         raise DataError(f"{fault}; expected a readable file.") from None
     except OSError as fault:

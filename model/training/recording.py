@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class Recording:
                 arrays = {key: _array(archive, key, shape) for key, shape in expected.items()}
         except (FileError, FileNotFoundError) as fault:
             raise ValueError(f"{fault}; expected a recording of probes. Copy the file again.") from None
-        except (*DAMAGED, TypeError, SyntaxError, MemoryError) as fault:
+        except (*DAMAGED, TypeError, SyntaxError, TokenError, MemoryError) as fault:
             said = " ".join(str(fault).split())[:200] or type(fault).__name__
             raise ValueError(f"{path} is no readable recording of probes ({said}); copy the file again.") from None
         return cls(sentences, steps, arrays)

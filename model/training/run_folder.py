@@ -21,6 +21,7 @@ from model.limits import is_count
 from model.text.corpus import file_hash
 from model.training import saved_state
 
+MAX_TOLD = 4  # settings that differ
 MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
 DEFAULTS = {
     part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
@@ -120,13 +121,15 @@ class RunFolder:
         """Compares the SHA-256 of the files."""
         for name in {**old, **new}:
             if name not in new:
-                raise TrainingError(f"the run in {self.path} began with a {name} file, and none is given; give it again.")
+                raise TrainingError(
+                    f"the run in {self.path} began with a {_shown(name)} file, and none is given; give it again."
+                )
             if name not in old:
                 raise TrainingError(f"the run in {self.path} began without a {name} file; leave it out.")
             if old[name] != new[name]:
                 raise TrainingError(
                     f"the {name} file is not the one that the run in {self.path} began with (its SHA-256 was "
-                    f"{old[name][:12]}…, now {new[name][:12]}…); put the former file back, or give "
+                    f"{_shown(old[name][:12])}…, now {new[name][:12]}…); put the former file back, or give "
                     "another --out to begin anew."
                 )
 
@@ -208,7 +211,8 @@ def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return "" if old == new else f"was {_shown(old)}, now {_shown(new)}"
     differing = [n for n in {**old, **new} if old.get(n, defaults.get(n)) != new.get(n, defaults.get(n))]
-    return ", ".join(f"{n} was {_found(n, old, defaults)}, now {_found(n, new, defaults)}" for n in differing)
+    told = [f"{_shown(n)} was {_found(n, old, defaults)}, now {_found(n, new, defaults)}" for n in differing[:MAX_TOLD]]
+    return ", ".join(told) + f" and {len(differing) - MAX_TOLD} more" * (len(differing) > MAX_TOLD)
 
 
 def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
@@ -218,4 +222,5 @@ def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str
 
 
 def _shown(value: Any) -> str:
-    return "none" if value is None else value if isinstance(value, str) and value.isprintable() else shown(value)
+    plain = isinstance(value, str) and value.isprintable() and len(value) < 60
+    return "none" if value is None else value if plain else shown(value)

@@ -34,7 +34,7 @@ def main() -> int:
         numbers = itertools.islice(itertools.count(args.first), args.cases)
         found = core.try_cases(known[name], numbers, time.monotonic() + 60 * args.minutes)
         faulthandler.cancel_dump_traceback_later()
-        print(f"{name}: {found.told()}", *found.broken, sep="\n  ", flush=True)
+        print(f"{name}: {found.told()}", *found.broken[:20], sep="\n  ", flush=True)
         broken += len(found.broken)
     return min(broken, 1)
 
