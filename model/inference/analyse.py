@@ -63,10 +63,7 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
         return made.of(plain, tree, trace)
     before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
-    if request.mode == "again" and not checkpoint.config.causal:  # what is chosen step by step is held against the same
-        baseline = made.stepwise(plain, tree, BASELINE, request=unedited)
-    else:
-        baseline = made.of(plain, tree, before, request=unedited)
+    baseline = made.of(plain, tree, before, request=unedited)
     if after:
         return made.edited(plain, tree, after[0], baseline)
     again = decode(checkpoint, request, rows, edit)[0]
