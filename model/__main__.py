@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from model import __version__
@@ -26,8 +27,13 @@ def main(argv: list[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         COMMANDS[args.command].run(args)
-    except (ValueError, OSError) as fault:
-        print(f"python -m model {args.command}: {' '.join(str(fault).split())}", file=sys.stderr)
+    except (ValueError, OSError, MemoryError, RuntimeError) as fault:
+        if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # what torch says where there is too little
+            raise
+        if isinstance(fault, BrokenPipeError):  # who read has left: nothing is written to them at the end either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        said = " ".join(str(fault).split()) or "there is too little memory"
+        print(f"python -m model {args.command}: {said}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

@@ -13,7 +13,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line, with exit status 2."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}. Try {self.prog} --help.\n")
+        self.exit(2, f"{self.prog}: {' '.join(message.split())[:1000]}. Try {self.prog} --help.\n")
 
 
 def device_name(text: str) -> str:

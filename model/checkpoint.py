@@ -21,22 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from model.config import ModelConfig
-from model.folders import homes
+from model import checkpoint_files as files
+from model import folders
+from model.checkpoint_files import SCHEMA, CheckpointError
+from model.config import END, ModelConfig
+from model.files import shown
+from model.network.context import Pass, forced
 from model.network.transformer import Transformer, build
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
-from model.text.worth import read as read_worth
-from model.trace import Site
+from model.trace import Probe, Site
 
-SCHEMA = 1
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the text names the file, the key, the value found and the value expected."""
+PROBED = 64  # tokens of the pass that shows whether weights can be computed with
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,11 +70,11 @@ class Checkpoint:
 
 def names(home: Path | None = None) -> tuple[str, ...]:
     """Checkpoints that lie in a folder, in alphabetical order; without one, in CHECKPOINTS= and among the shipped."""
-    return tuple(sorted({p.parent.name for each in _homes(home) for p in each.glob("*/config.json")}))
+    return folders.offered(_homes(home))
 
 
 def _homes(home: Path | None) -> tuple[Path, ...]:
-    return (home,) if home else homes()
+    return (home,) if home else folders.homes()
 
 
 def find(name: str, home: Path | None = None) -> Path:
@@ -87,12 +85,20 @@ def find(name: str, home: Path | None = None) -> Path:
     known = names(home)
     if name in known:
         return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
-    path = Path(name)
-    if os.sep in name and path.is_dir():  # a bare name never leads out of `checkpoints/`: links carry names
-        return path
-    raise CheckpointError(
-        f"There is no checkpoint {name!r}; expected one of {', '.join(known) or '(none found)'}, or the path of a folder."
-    )
+    if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
+        return Path(name)
+    misnamed = os.sep not in name and not folders.is_name(name)
+    if misnamed and any(_is_folder(str(each / name)) for each in _homes(home)) and set(name) - {"."}:
+        raise CheckpointError(f"A checkpoint cannot be called {shown(name)}: a name has {folders.NAME}. Rename the folder.")
+    expected = f"one of {', '.join(known) or '(none found)'}, or the path of a folder"
+    raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.")
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # longer than a path can be
+        return False
 
 
 def save(checkpoint: Checkpoint, folder: Path) -> None:
@@ -151,29 +157,54 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     """Reads and checks a checkpoint by name or path; the model is in eval mode, float32, without gradients.
 
     This reads to the CPU unless told otherwise; `model.load` chooses the device.
-    Raises CheckpointError on a missing or damaged file, an unknown schema, a wrong shape, a weight that is not finite, or
-    a vocabulary that does not fit the embedding.
+    Raises CheckpointError on a missing or damaged file, an unknown schema, a wrong shape, a weight that is not finite,
+    weights that lead to such numbers, or a vocabulary that does not fit the embedding.
     """
     folder = find(name, home)
-    config, languages, peer = _read_config(folder / "config.json")
+    config, languages, peer = files.read_config(folder / "config.json")
     if config.joint_vocab:
-        source = target = _read_tokenizer(folder / "tokenizer.json", config.source_vocab)
+        source = target = files.read_tokenizer(folder / "tokenizer.json", config.source_vocab)
     else:
-        source = _read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
-        target = _read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
-    with torch.device("meta"):  # shapes alone: an absurd config.json must not take all memory
+        source = files.read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
+        target = files.read_tokenizer(folder / "tokenizer.target.json", config.target_vocab)
+    metrics = files.read_metrics(folder / "metrics.json")
+    counts = files.read_counts(folder / "counts.json", config)
+    seen = files.read_seen(folder / "seen.json")
+    with torch.device("meta"):  # shapes alone: what config.json asks for is held against the file before it takes memory
         expected = {key: tuple(p.shape) for key, p in build(config).named_parameters()}
-    state = _read_weights(folder / "model.safetensors", expected)
+    state = files.read_weights(folder / "model.safetensors", expected)
+    means = files.read_means(folder / "means.safetensors", config)
     model = build(config)
     model.load_state_dict(state, strict=False)  # every stored key has been checked; tied ones follow
-    model.eval().requires_grad_(False).to(device)
-    metrics = _read_metrics(folder / "metrics.json")
-    counts = _read_counts(folder / "counts.json", config)
-    seen = _read_seen(folder / "seen.json")
+    model.eval().requires_grad_(False)
+    _check_numbers(model, folder / "model.safetensors")
+    model.to(device)
+    means = {site: mean.to(device) for site, mean in means.items()}
     whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
     label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
-    means = {site: mean.to(device) for site, mean in _read_means(folder / "means.safetensors", config).items()}
+    label = "".join(char if char.isprintable() else "?" for char in label[: folders.LONGEST])
     return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen)
+
+
+@torch.inference_mode()
+def _check_numbers(model: Transformer, path: Path) -> None:
+    """CheckpointError where a pass over tokens from all of the vocabulary gives a number that is not finite: finite weights
+    may be too large to be computed with."""
+    config, probe = model.config, Probe("full")
+    length = min(PROBED, config.max_positions) if config.scheme.trained else PROBED
+    source, outputs = (
+        torch.linspace(END, size - 1, length).long()[None] if stack in config.kinds else None  # [1,T]
+        for stack, size in (("encoder", config.source_vocab), ("decoder", config.target_vocab))
+    )
+    logits = model.project(forced(model, source, outputs, Pass(probe=probe)))
+    records = (each for record in probe.records.values() for each in record.items())
+    streams = (("residual stream", each) for both in probe.streams.values() for each in both)
+    for what, tensor in (*records, *streams, ("logits", logits)):
+        if not tensor.isfinite().all():
+            raise CheckpointError(
+                f"{path}: a first pass gives a number that is NaN or infinite ({what}); expected finite numbers. The "
+                "weights cannot be computed with."
+            )
 
 
 def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
@@ -183,116 +214,6 @@ def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
     os.replace(temporary, folder / "means.safetensors")
 
 
-def _read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
-    if not path.exists():
-        return {}
-    sites = [Site(kind, layer) for kind, layers in config.layers.items() for layer in range(layers)]
-    stored = _read_weights(path, {f"{s.kind}.{s.layer}": (config.heads, config.head_dim) for s in sites})
-    return {site: stored[f"{site.kind}.{site.layer}"] for site in sites}
-
-
 def _stored_keys(model: Transformer) -> list[str]:
     """Names of the parameters that are stored: of tied ones, the first."""
     return [key for key, _ in model.named_parameters()]
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.") from None
-    except OSError as fault:
-        raise CheckpointError(f"{path} cannot be read: {fault.strerror}.") from None
-    except ValueError as fault:
-        raise CheckpointError(f"{path} is no valid JSON ({fault}); copy the folder again.") from None
-
-
-def _read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
-    values = _read_json(path)
-    found = values.get("schema") if isinstance(values, dict) else None
-    if found != SCHEMA:
-        raise CheckpointError(
-            f"{path}: 'schema' is {found!r}; expected {SCHEMA}. The checkpoint belongs to another version of this program."
-        )
-    try:
-        config = ModelConfig.from_dict(values.get("model"))
-    except ValueError as fault:
-        raise CheckpointError(f"{path}: 'model': {fault}.") from None
-    languages = values.get("languages", ["source", "target"])
-    if not (isinstance(languages, list) and len(languages) == 2 and all(isinstance(x, str) for x in languages)):
-        raise CheckpointError(f"{path}: 'languages' is {languages!r}; expected two names, source and target.")
-    peer = values.get("peer")
-    if peer is not None and not (isinstance(peer, str) and peer and Path(peer).name == peer):
-        raise CheckpointError(f"{path}: 'peer' is {peer!r}; expected the name of a checkpoint, or no such entry.")
-    return config, (languages[0], languages[1]), peer
-
-
-def _read_tokenizer(path: Path, rows: int) -> Tokenizer:
-    try:
-        tokenizer = Tokenizer.load(path)
-    except FileNotFoundError:
-        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.") from None
-    except (OSError, ValueError) as fault:
-        raise CheckpointError(f"{path} is no usable vocabulary: {fault}.") from None
-    if tokenizer.size != rows:
-        raise CheckpointError(
-            f"{path}: the vocabulary has {tokenizer.size} tokens; expected {rows}, the rows of the embedding in config.json."
-        )
-    return tokenizer
-
-
-def _read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
-    if not path.exists():
-        raise CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.")
-    try:
-        with safe_open(path, framework="pt") as stored:
-            present = set(stored.keys())
-            if missing := [key for key in expected if key not in present]:
-                raise CheckpointError(f"{path}: {missing[0]!r} is missing; expected {expected[missing[0]]} by config.json.")
-            if extra := sorted(present - set(expected)):
-                raise CheckpointError(f"{path}: {extra[0]!r} is not a parameter of the model that config.json describes.")
-            state = {key: stored.get_tensor(key).float() for key in expected}
-    except (SafetensorError, OSError) as fault:
-        raise CheckpointError(f"{path} is truncated or damaged ({fault}); copy the file again.") from None
-    for key, tensor in state.items():
-        if tuple(tensor.shape) != expected[key]:
-            raise CheckpointError(
-                f"{path}: {key!r} has the shape {tuple(tensor.shape)}; expected {expected[key]} by config.json."
-            )
-        if bad := int((~tensor.isfinite()).sum()):
-            raise CheckpointError(f"{path}: {key!r} holds {bad} values that are NaN or infinite; expected finite numbers.")
-    return state
-
-
-def _read_metrics(path: Path) -> dict[str, Any]:
-    values = _read_json(path) if path.exists() else {}
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
-    try:
-        read_worth(values)
-    except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}.") from None
-    return values
-
-
-def _read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    if not path.exists():
-        return {}
-    values = _read_json(path)
-    sizes = {"source": config.source_vocab, "target": config.target_vocab}
-    for side, size in sizes.items():
-        found = values.get(side) if isinstance(values, dict) else None
-        if not isinstance(found, list) or len(found) != size or not all(isinstance(n, int) and n >= 0 for n in found):
-            raise CheckpointError(f"{path}: {side!r} is no list of {size} counts, one a token of the vocabulary.")
-    return {side: tuple(values[side]) for side in sizes}
-
-
-def _read_seen(path: Path) -> Seen | None:
-    if not path.exists():
-        return None
-    try:
-        return Seen.from_dict(_read_json(path))
-    except CheckpointError:
-        raise
-    except ValueError as fault:
-        raise CheckpointError(f"{path}: {fault}.") from None

@@ -14,10 +14,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from model.files import shown
+from model.limits import MAX_WEIGHTS, check
+
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
+MAX_LANGUAGE = 40  # characters of a language's name
 MAX_CHARACTERS = 20_000  # of a text, before it is split or tokenised: both may take time that grows with its square
+
+
+def is_language(value: Any) -> bool:
+    """True for what a language may be called: it is written beside every text of it."""
+    return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= MAX_LANGUAGE
 
 
 @dataclass(frozen=True)
@@ -72,32 +81,12 @@ CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
 }
 
 
-def _check(record: Any, *, positive: tuple[str, ...], shares: tuple[str, ...]) -> None:
-    """Types, choices and ranges that both records have in common."""
-    for field in dataclasses.fields(record):
-        value = getattr(record, field.name)
-        if field.name in CHOICES and value not in CHOICES[field.name]:
-            raise ValueError(f"{field.name} is {value!r}; expected one of {', '.join(CHOICES[field.name])}")
-        if field.type == "bool" and not isinstance(value, bool):
-            raise ValueError(f"{field.name} is {value!r}; expected true or false")
-        if field.type == "int" and (not isinstance(value, int) or isinstance(value, bool)):
-            raise ValueError(f"{field.name} is {value!r}; expected a whole number")
-        if field.type == "float" and (not isinstance(value, int | float) or isinstance(value, bool)):
-            raise ValueError(f"{field.name} is {value!r}; expected a number")
-    for name in positive:
-        if not getattr(record, name) > 0:
-            raise ValueError(f"{name} is {getattr(record, name)}; expected more than 0")
-    for name in shares:
-        if not 0 <= getattr(record, name) < 1:
-            raise ValueError(f"{name} is {getattr(record, name)}; expected at least 0 and less than 1")
-
-
 def _from_dict(cls: type, values: Any) -> Any:
     if not isinstance(values, dict):
         raise ValueError(f"expected an object with the fields of {cls.__name__}, found {type(values).__name__}")
     known = {field.name for field in dataclasses.fields(cls)}
     if unknown := sorted(set(values) - known):
-        raise ValueError(f"unknown field {unknown[0]!r}; expected only {', '.join(sorted(known))}")
+        raise ValueError(f"unknown field {shown(unknown[0])}; expected only {', '.join(sorted(known))}")
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
     if missing := sorted(required - set(values)):
         raise ValueError(f"the field {missing[0]!r} is missing")
@@ -138,12 +127,12 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
-        _check(self, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
+        check(self, CHOICES, positive=(*sizes, "max_positions", "norm_eps"), shares=("dropout", "attention_dropout"))
         for stack in ("encoder", "decoder"):
             count, has = getattr(self, f"{stack}_layers"), stack in self.kinds
             if has != (count > 0) or count < 0:
                 expected = "more than 0" if has else f"0, for a model that is {self.family} has no {stack}"
-                raise ValueError(f"{stack}_layers is {count}; expected {expected}")
+                raise ValueError(f"{stack}_layers is {shown(count)}; expected {expected}")
         if len(self.kinds) == 1 and not self.joint_vocab:
             raise ValueError(f"joint_vocab is False; expected True, for a model that is {self.family} has one vocabulary")
         if self.d_model % self.heads:
@@ -157,8 +146,8 @@ class ModelConfig:
             raise ValueError(
                 f"a joint vocabulary has one size; source_vocab is {self.source_vocab}, target_vocab {self.target_vocab}"
             )
-        if self.window is not None and (not isinstance(self.window, int) or self.window < 1):
-            raise ValueError(f"window is {self.window!r}; expected None or a whole number of at least 1")
+        if self.weights > MAX_WEIGHTS:
+            raise ValueError(f"the model would have {self.weights:,} weights; expected at most {MAX_WEIGHTS:,}")
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -179,6 +168,16 @@ class ModelConfig:
     def head_dim(self) -> int:
         """K, the width of one head's queries, keys and values."""
         return self.d_model // self.heads
+
+    @property
+    def weights(self) -> int:
+        """How many numbers the matrices and tables of the model hold, before any is made; biases and norms come on top."""
+        sides = 1 if self.joint_vocab else 2
+        rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
+        rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.trained
+        attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
+        matrices = 3 if self.activation == "swiglu" else 2
+        return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -213,9 +212,10 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
-        _check(self, positive=(*counts, "log_every", "save_minutes"), shares=("label_smoothing", "weight_decay"))
-        if self.patience < 0:
-            raise ValueError(f"patience is {self.patience}; expected at least 0")
+        check(self, CHOICES, positive=(*counts, "log_every", "save_minutes"), shares=("label_smoothing", "weight_decay"))
+        for name in ("patience", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0")
         if not 0 <= self.first_target_epochs <= self.epochs:
             raise ValueError(f"first_target_epochs is {self.first_target_epochs}; expected 0 to epochs, {self.epochs}")
 

@@ -32,13 +32,17 @@ ROWS = (
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
     ("model.decoding", "model.checkpoint"),
-    ("model.network",),
+    ("model.checkpoint_files", "model.network"),
     ("model.edits", "model.text"),
     ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
+    ("model.limits",),
+    ("model.files",),
     ("model", "viz"),  # the packages themselves: names alone
 )
 WITHOUT_TORCH = (
     "model.arguments",
+    "model.files",
+    "model.limits",
     "model.folders",
     "model.config",
     "model.format",

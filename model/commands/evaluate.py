@@ -9,7 +9,10 @@ from typing import Any
 
 from model.commands import options
 from model.decoding.strategy import Decoding, strategy
+from model.files import shown
+from model.folders import is_name
 
+WRITTEN = ("parameters", "training", "validations", "warnings")  # keys of metrics.json that are no scores
 HELP = "BLEU and chrF on a file of pairs"
 
 
@@ -38,6 +41,8 @@ def run(args: argparse.Namespace) -> None:
 
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    if args.record is not None and (not is_name(args.record) or args.record in WRITTEN):
+        raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
     asked, pairs = options.decoding(args), read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     total = min(len(by_source(pairs)), args.limit or len(pairs))

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from model.arguments import device_name
 from model.config import CHOICES, HELP
 from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding
+from model.files import shown
 
 if TYPE_CHECKING:
     import torch
 
+MAX_THREADS = 1024
 CONTROLS = {  # option: its kind, what it does
     "temperature": (float, "divides the log-probabilities; 0 takes the likeliest"),
     "top_k": (int, "draw among the N likeliest tokens; 0: among all"),
@@ -48,8 +50,9 @@ def machine(args: argparse.Namespace) -> torch.device:
     from model import device
 
     if args.threads is not None:
-        if args.threads < 1:
-            raise ValueError(f"--threads is {args.threads}; expected at least 1")
+        if not 1 <= args.threads <= MAX_THREADS:
+            least = "at least 1" if args.threads < 1 else f"at most {MAX_THREADS:,}"
+            raise ValueError(f"--threads is {shown(args.threads)}; expected {least}")
         torch.set_num_threads(args.threads)
     return device.choose(args.device)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.commands import options
-from model.config import ModelConfig, TrainConfig
+from model.config import ModelConfig, TrainConfig, is_language
+from model.files import shown
 
 if TYPE_CHECKING:
     from model.training.run import Run
@@ -21,6 +22,7 @@ WHERE_FROM = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
     "Hold some lines back as a dev file: they choose which weights are kept."
 )
+MAX_MINUTES = 1_000_000  # nearly two years
 FIXED = ("source_vocab", "target_vocab", "family")  # follow from the data: pairs make an encoder-decoder
 
 
@@ -45,10 +47,12 @@ def run(args: argparse.Namespace) -> None:
     from model.training.run import Files, Run
 
     languages = tuple(args.languages.split(","))
-    if len(languages) != 2:
+    if len(languages) != 2 or not all(map(is_language, languages)):
         raise ValueError(
-            f"--languages is {args.languages!r}; expected two names with a comma between, such as English,French"
+            f"--languages is {shown(args.languages)}; expected two names with a comma between, such as English,French"
         )
+    if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
+        raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
     fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
     chosen = options.given(args, fields)
     config = TrainConfig(**options.given(args, TrainConfig.__dataclass_fields__))

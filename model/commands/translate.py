@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 HELP = "translate a sentence"
+MAX_LINE = 1_000_000  # characters
 EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
     "checkpoint": "",
     "source": "",
@@ -63,8 +64,19 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _lines() -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(sys.stdin, 1):
+    number = 0
+    while line := _read_line():
+        number += 1
+        if len(line) > MAX_LINE:
+            raise ValueError(f"line {number} has more than {MAX_LINE:,} characters; write a sentence on each line")
         yield number, line.removeprefix("\ufeff").rstrip("\r\n")
+
+
+def _read_line() -> str:
+    try:
+        return sys.stdin.readline(MAX_LINE + 1)
+    except UnicodeDecodeError as fault:
+        raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str = "") -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.config import PAD, START
+from model.files import shown
 
 NEVER_CHOSEN = (PAD, START)  # their probabilities are shown as they are, but no hypothesis contains them
 
@@ -63,8 +64,11 @@ def check(temperature: float, top_k: int, top_p: float) -> None:
         raise ValueError(f"The temperature is {temperature}; expected 0, or {MIN_TEMPERATURE} to {MAX_TEMPERATURE}.")
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
         raise ValueError(f"Top-k is {top_k}; expected a whole number of at least 0, where 0 keeps all.")
+    if top_k > MAX_TOP_K:
+        raise ValueError(f"Top-k is {shown(top_k)}; expected at most {MAX_TOP_K:,}, or 0, which keeps all.")
     if not 0 < top_p <= 1:
         raise ValueError(f"Top-p is {top_p}; expected more than 0 and at most 1.")
 
 
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10
+MAX_TOP_K = 1_000_000

@@ -10,6 +10,7 @@ from model.config import MAX_TOKENS
 from model.decoding import sampling
 from model.decoding.hypotheses import Tree
 from model.edits.intervention import BASELINE
+from model.files import shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,11 +70,11 @@ class Decoding:
         except ValueError as fault:
             raise RequestError(str(fault)) from None
         if not 0 <= self.seed <= MAX_SEED:
-            raise RequestError(f"The seed is {self.seed}; expected a whole number from 0 to {MAX_SEED}.")
+            raise RequestError(f"The seed is {shown(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
         if not 1 <= self.limit <= MAX_TOKENS:
-            raise RequestError(f"The limit is {self.limit} target tokens; expected 1 to {MAX_TOKENS}.")
+            raise RequestError(f"The limit is {shown(self.limit)} target tokens; expected 1 to {MAX_TOKENS}.")
         if not 1 <= self.width <= MAX_WIDTH:
-            raise RequestError(f"The beam's width is {self.width}; expected 1 to {MAX_WIDTH}.")
+            raise RequestError(f"The beam's width is {shown(self.width)}; expected 1 to {MAX_WIDTH}.")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
 

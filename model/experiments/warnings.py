@@ -12,7 +12,7 @@ import torch
 from sacrebleu.metrics import CHRF
 
 from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.evaluation.scoring import GREEDY, translate
@@ -42,7 +42,7 @@ def measure(
     for (source, references), hypothesis in zip(groups, found, strict=True):
         said = checkpoint.target_tokenizer.decode(hypothesis.ids)
         bad.append(max(chrf.sentence_score(said, [each]).score for each in references) < BAD)
-        ids = [*checkpoint.source_tokenizer.encode(source)[: MAX_TOKENS - 1], END]
+        ids = [*checkpoint.source_tokenizer.encode(source[:MAX_CHARACTERS])[: MAX_TOKENS - 1], END]
         (trace,) = teacher_force(checkpoint, ids, hypothesis.ids, [BASELINE])
         kinds.append(cautions.kinds(trace, checkpoint.source_tokenizer, checkpoint.seen))
     rules = {

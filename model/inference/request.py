@@ -47,7 +47,8 @@ class Request:
             raise RequestError(f"There are {len(self.other_sentences) + 1} sentences; expected at most {MAX_SENTENCES}.")
         if any(not branch for branch in self.branches):
             raise RequestError("A branch is empty; expected at least one token.")
-        for what, text in (("sentence", self.source), ("target", self.target or ""), ("prefix", self.prefix)):
+        sentences = (("sentence", text) for text in (self.source, *self.other_sentences))
+        for what, text in (*sentences, ("target", self.target or ""), ("prefix", self.prefix)):
             if len(text) > MAX_CHARACTERS:
                 raise RequestError(
                     f"The {what} has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}. Shorten it."

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import random
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +16,13 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
+from model.files import DAMAGED, FileError, opened
 from model.text.tokenizer import Tokenizer
 
 MAX_LINE = 1_000_000  # bytes
+MAX_BYTES = 1 << 32  # of a file, unpacked
+MAX_PAIRS = 10_000_000
+MAX_BLANK = 1000  # empty lines at the end
 PLAIN = "save the file as plain text, with line ends as Unix or Windows have them."
 
 
@@ -30,20 +33,23 @@ class DataError(ValueError):
 def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
     """Source and target of every line of a tab-separated file; further columns are ignored.
 
-    Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes. Raises DataError with the line's number where a
-    line is empty or lacks a tab or a text, where the bytes are no UTF-8, and where the file cannot be opened.
+    Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, unpacked piece by piece. Raises DataError with the
+    line's number where a line is empty or lacks a tab or a text, where the bytes are no UTF-8 or no plain text, where there
+    is more than a run can hold, and where the file cannot be opened.
     """
     pairs: list[tuple[str, str]] = []
     blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
     try:
         for number, raw in enumerate(_lines(path), 1):
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            line = _decoded(path, number, raw)
             if "\0" in line:
                 raise DataError(f"{path}, line {number}: a NUL byte is in it; {PLAIN}")
             if "\r" in line.rstrip("\r\n"):
                 raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
             if not line.strip():
                 blank = blank or number
+                if number - blank >= MAX_BLANK:
+                    raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
                 continue
             if blank:
                 raise DataError(f"{path}, line {blank}: the line is empty; expected source TAB target. Remove the line.")
@@ -53,23 +59,33 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
             if not fields[0] or not fields[1]:
                 side = "source (column 1)" if not fields[0] else "target (column 2)"
                 raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence on both sides.")
+            if len(pairs) == MAX_PAIRS:
+                raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
             pairs.append((fields[0], fields[1]))
             if limit and len(pairs) >= limit:
                 break
-    except UnicodeDecodeError as fault:
-        raise DataError(
-            f"{path}, line {number}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; save the file as UTF-8."
-        ) from None
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as fault:  # the last: an encrypted archive
-        reason = getattr(fault, "strerror", None) or str(fault)
+    except DataError:
+        raise
+    except DAMAGED as fault:
+        reason = " ".join(str(getattr(fault, "strerror", None) or fault or type(fault).__name__).split())[:200]
         raise DataError(f"{path}: {reason}; expected a readable .tsv, .tsv.gz or .zip file.") from None
     if not pairs:
         raise DataError(f"{path}: no pair in it; expected at least one line of source TAB target.")
     return pairs
 
 
+def _decoded(path: Path, number: int, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as fault:
+        raise DataError(
+            f"{path}, line {number}: the byte 0x{fault.object[fault.start]:02x} is no UTF-8; save the file as UTF-8."
+        ) from None
+
+
 def _lines(path: Path) -> Iterator[bytes]:
-    if path.suffix == ".zip":
+    kind = path.suffix.lower()
+    if kind == ".zip":
         with zipfile.ZipFile(path) as archive:
             texts = [n for n in archive.namelist() if n.endswith((".txt", ".tsv")) and not n.startswith("_")]
             if not texts:
@@ -77,26 +93,31 @@ def _lines(path: Path) -> Iterator[bytes]:
             with archive.open(texts[0]) as raw:
                 yield from _bounded(path, raw)
     else:
-        opener = gzip.open if path.suffix == ".gz" else open
+        opener = gzip.open if kind == ".gz" else open
         with opener(path, "rb") as raw:
             yield from _bounded(path, raw)
 
 
 def _bounded(path: Path, raw: IO[bytes]) -> Iterator[bytes]:
     """The lines, none of them longer than a pair can be: what is packed may unpack to more than the memory holds."""
-    number = 0
+    number = total = 0
     while line := raw.readline(MAX_LINE + 1):
-        number += 1
+        number, total = number + 1, total + len(line)
         if len(line) > MAX_LINE:
             raise DataError(f"{path}, line {number}: more than {MAX_LINE:,} bytes without a line end; {PLAIN}")
+        if total > MAX_BYTES:
+            raise DataError(f"{path}, line {number}: more than {MAX_BYTES:,} bytes, unpacked; expected no more.")
         yield line
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it cannot be read."""
+    """SHA-256 of the file as it lies on the disk, in hexadecimal digits; DataError where it is no regular file, or cannot be
+    read."""
     try:
-        with path.open("rb") as raw:
+        with opened(path, MAX_BYTES) as raw:
             return hashlib.file_digest(raw, "sha256").hexdigest()
+    except FileError as fault:
+        raise DataError(f"{fault}; expected a readable file.") from None
     except OSError as fault:
         raise DataError(f"{path}: {fault.strerror}; expected a readable file.") from None
 

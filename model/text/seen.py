@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from model.config import MAX_TOKENS
+from model.limits import is_count
+
 if TYPE_CHECKING:
     from model.text.tokenizer import Tokenizer
 
@@ -74,16 +77,20 @@ class Seen:
         lengths = values.get("lengths") if isinstance(values, dict) else None
         found = [lengths.get(side) for side in SIDES] if isinstance(lengths, dict) else [None, None]
         for side, histogram in zip(SIDES, found, strict=True):
-            if not (isinstance(histogram, list) and histogram and all(map(_is_count, histogram)) and histogram[-1]):
+            if not (isinstance(histogram, list) and histogram and all(map(is_count, histogram)) and histogram[-1]):
                 raise ValueError(
                     f"'lengths': {side!r} is no list of counts, one for each number of tokens from 0 on, the last above 0"
+                )
+            if len(histogram) > MAX_TOKENS + 1:
+                raise ValueError(
+                    f"'lengths': {side!r} has sentences of {len(histogram) - 1:,} tokens; expected at most {MAX_TOKENS}"
                 )
         if sum(found[0]) != sum(found[1]):
             raise ValueError(
                 f"'lengths' has {sum(found[0]):,} source and {sum(found[1]):,} target sentences; expected as many of both"
             )
         words = values.get("words", {})
-        if not (isinstance(words, dict) and all(map(_is_count, words.values()))):
+        if not (isinstance(words, dict) and all(map(is_count, words.values()))):
             raise ValueError("'words' is no object with a count for each word")
         return cls({side: Lengths(tuple(histogram)) for side, histogram in zip(SIDES, found, strict=True)}, words)
 
@@ -91,7 +98,3 @@ class Seen:
 def _lengths(rows: Sequence[Sequence[int]]) -> Lengths:
     found = Counter(map(len, rows))
     return Lengths(tuple(found[n] for n in range(max(found) + 1)))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -22,6 +22,8 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Backend
 
 from model.config import CONTROL_TOKENS, END, MAX_CHARACTERS, PAD, START
+from model.files import parsed, read_bytes
+from model.text import tokenizer_file
 
 # What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
@@ -37,8 +39,6 @@ PRE_TOKENS = (
 )
 
 _SPACE = "Ġ"  # what byte-level BPE writes for a space
-# Options of the library's BPE that would join pieces by other rules than the list of merges alone.
-_OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
 
 
 class Piece(NamedTuple):
@@ -55,6 +55,16 @@ def _byte_of() -> dict[str, int]:
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [b for b in range(256) if b not in plain]
     return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(rest)}
+
+
+def _untrained() -> Backend:
+    backend = Backend(models.BPE())
+    backend.normalizer = normalizers.NFC()
+    split = pre_tokenizers.Split(Regex(PRE_TOKENS), "isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.pre_tokenizer = pre_tokenizers.Sequence([split, byte_level])
+    backend.decoder = decoders.ByteLevel()
+    return backend
 
 
 class Tokenizer:
@@ -80,13 +90,7 @@ class Tokenizer:
         """
         if vocab_size < 260:
             raise ValueError(f"the vocabulary size is {vocab_size}; expected at least 260 (256 bytes, 3 control tokens)")
-        backend = Backend(models.BPE())
-        backend.normalizer = normalizers.NFC()
-        split = pre_tokenizers.Split(Regex(PRE_TOKENS), "isolated")
-        backend.pre_tokenizer = pre_tokenizers.Sequence(
-            [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-        )
-        backend.decoder = decoders.ByteLevel()
+        backend = _untrained()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
             special_tokens=list(CONTROL_TOKENS),
@@ -98,10 +102,13 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
-        """Reads a tokenizer.json; ValueError where it is not one, OSError where it cannot be read."""
-        text = path.read_text(encoding="utf-8")
+        """Reads a tokenizer.json; ValueError where it is not one of those that `train` and `save` make, FileError and
+        FileNotFoundError as `model.files.opened`."""
+        raw = read_bytes(path, tokenizer_file.MOST)
         try:
-            return cls(Backend.from_str(text))
+            values = parsed(raw)
+            tokenizer_file.check(values, json.loads(_untrained().to_str()), _byte_of())
+            return cls(Backend.from_str(json.dumps(values)))
         except Exception as fault:  # the library raises bare Exception
             raise ValueError(str(fault)) from None
 
@@ -140,7 +147,7 @@ class Tokenizer:
         model = json.loads(self._backend.to_str())["model"]
         if model["type"] != "BPE":
             raise ValueError(f"The tokenizer is a {model['type']} model; expected byte-pair encoding, which has merges.")
-        if others := [name for name in _OTHER_RULES if model[name]]:
+        if others := [name for name in tokenizer_file.OTHER_RULES if model[name]]:
             raise ValueError(f"The tokenizer's BPE has {others[0]} = {model[others[0]]!r}; expected merges alone.")
         vocabulary = model["vocab"]
         if missing := [code for char, code in _byte_of().items() if char not in vocabulary]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from model.files import shown
+from model.limits import is_count
+
 ENOUGH = 100  # warnings: of fewer the share that is right is known too badly to be told in tenths
 
 
@@ -52,10 +55,9 @@ def read(metrics: Mapping[str, Any]) -> dict[str, Worth]:
     for name, rule in rules.items():
         numbers = [rule.get(key) if isinstance(rule, Mapping) else None for key in ("warned", "right")]
         numbers = [values.get("sentences"), values.get("bad"), *numbers]
-        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
-        if not whole or not 0 <= numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
-            raise ValueError(
-                f"'warnings': {name!r} has sentences, bad, warned, right = {numbers}; expected counts that fit one another"
-            )
+        whole = all(map(is_count, numbers))
+        if not whole or not numbers[3] <= min(numbers[1:3]) or not 0 < max(numbers[1:3]) <= numbers[0]:
+            told = f"{shown(name)} has sentences, bad, warned, right = {shown(numbers)}"
+            raise ValueError(f"'warnings': {told}; expected counts that fit one another")
         found[str(name)] = Worth(*numbers)
     return found

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,13 @@ from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.seen import Seen
-from model.training import snapshots
+from model.training import saved_state, snapshots
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.meter import Meter
 from model.training.prepare import adam, check_options, products, vocabularies
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
-from model.training.validation import Validator, Weights, averaged
+from model.training.validation import Validator, Weights, averaged, told
 
 
 class Run:
@@ -89,9 +88,10 @@ class Run:
         self.stop = False  # set from outside: the run saves after the step that is under way, and ends
         self.total = sum(len(self._batches(epoch)) for epoch in range(config.epochs))
         self.autocast = products(config, self.device)
-        self._restore()
-        if self.group.first:
-            self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
+        with self.files.alone(self.group.first):
+            self._restore()
+            if self.group.first:
+                self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
 
     def _batches(self, epoch: int) -> list[list[int]]:
         late = epoch >= self.config.epochs - self.config.first_target_epochs
@@ -115,11 +115,12 @@ class Run:
         self.files.save_state(state, self.progress.step)
 
     def _restore(self) -> None:
-        state = self.files.load_state(torch.device("cpu"))
+        fits = partial(saved_state.check, self.model, self.recorder, self.config.average, self.group.size)
+        state = self.files.load_state(torch.device("cpu"), fits)
         if state is None:
             return
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state["optimizer"]["state"]})
         self.snapshots = state["snapshots"]
         self.progress = Progress(**state["progress"])
         self.recorder.restore(state["probes"])
@@ -139,7 +140,7 @@ class Run:
         Raises TrainingError where the loss is no number, where the disk is full, and where another run is in the folder.
         """
         keep_freed_memory()
-        with self.files.alone() if self.group.first else nullcontext():
+        with self.files.alone(self.group.first):
             meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
             try:
                 return self._loop(meter, max_minutes)
@@ -199,12 +200,15 @@ class Run:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         value = self.group.sums([loss.item()])[0]
+        self._check_loss("loss", value)
+        return value, tokens, rate
+
+    def _check_loss(self, what: str, value: float) -> None:
         if not math.isfinite(value):
             raise TrainingError(
-                f"the loss is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
+                f"the {what} is {value} at step {self.progress.step}; the last saved state is in {self.files.path}. "
                 "Begin anew with a lower learning rate."
             )
-        return value, tokens, rate
 
     def _watch(self) -> None:
         if self.group.first and self.recorder.sentences:
@@ -225,6 +229,7 @@ class Run:
             entry = {"step": state.step, "dev_loss": round(self.dev.loss(model, self.autocast), 4)}
             if self.config.average > 1:
                 entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
+            self._check_loss("dev loss", entry["dev_loss"])
             entry |= self.dev.scores(model)
             self.log(**entry)
             state.validations.append(entry)
@@ -234,14 +239,14 @@ class Run:
             late = len(state.validations) - 1 - state.validations.index(state.best)
             state.ended = bool(self.config.patience) and late >= self.config.patience
         state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
-        return _told(state.validations[-1])
+        return told(state.validations[-1])
 
     def _keep_early(self, meter: Meter) -> None:
         """Measures the weights as they are and keeps them; the run itself goes on as if this had not been."""
         if self.group.first:
             entry = {"step": self.progress.step, "dev_loss": round(self.dev.loss(self.model, self.autocast), 4)}
             entry |= self.dev.scores(self.model)
-            meter.say(_told(entry))
+            meter.say(told(entry))
             self._keep(self.model, entry)
 
     def _keep(self, model: Transformer, entry: dict[str, Any]) -> None:
@@ -292,7 +297,3 @@ class Run:
         tokenizers = self.source_tokenizer, self.target_tokenizer
         known = (self.languages, metrics, counts)
         return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)
-
-
-def _told(entry: dict[str, Any]) -> str:
-    return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}, BLEU {entry['bleu']}, chrF {entry['chrf']}"

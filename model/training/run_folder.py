@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,12 @@ from filelock import FileLock, Timeout
 
 from model import checkpoint as checkpoints
 from model.config import ModelConfig, TrainConfig
+from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json, shown
+from model.limits import is_count
 from model.text.corpus import file_hash
+from model.training import saved_state
 
+MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
 DEFAULTS = {
     part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
     for part, record in (("model", ModelConfig), ("training", TrainConfig))
@@ -66,9 +70,12 @@ class RunFolder:
         self.path = path
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, first: bool = True) -> Iterator[None]:
         """Keeps other runs out while this one writes; TrainingError where another is at it. The lock ends with the process,
-        however it ends."""
+        however it ends; of the processes of one run the first holds it for all."""
+        if not first:
+            yield
+            return
         lock = FileLock(self.path / "lock", timeout=0)
         try:
             lock.acquire()
@@ -81,22 +88,33 @@ class RunFolder:
 
     def check(self, settings: dict[str, Any]) -> None:
         """Raises TrainingError where the folder holds a run with other settings, or with data that have changed since."""
-        path = self.path / "settings.json"
-        if not path.exists():
+        old = self._settings()
+        if old is None:
             return
-        try:
-            old = dict(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError):
-            raise TrainingError(f"{path} is damaged; begin in another folder.") from None
         for part, value in settings.items():
             found = old.get(part)
-            if part == "data" and isinstance(found, dict):
+            if part == "data":
                 self._check_data(found, value)
             elif differing := _difference(found, value, DEFAULTS.get(part, {})):
                 raise TrainingError(
                     f"{self.path} holds a run with other settings ({part}: {differing}); "
                     "give the same ones to go on, or another --out to begin anew."
                 )
+
+    def _settings(self) -> dict[str, Any] | None:
+        """What the folder's run was made with; None where there is none."""
+        path = self.path / "settings.json"
+        try:
+            found = read_json(path, MAX_SETTINGS)
+        except FileNotFoundError:
+            return None
+        except FileError as fault:
+            raise TrainingError(f"{fault}: it is damaged; begin in another folder.") from None
+        hashes = found.get("data") if isinstance(found, dict) else None
+        parts = isinstance(hashes, dict) and all(isinstance(found.get(part), dict) for part in ("model", "training"))
+        if not parts or not all(isinstance(value, str) for value in hashes.values()):
+            raise TrainingError(f"{path} is damaged: it has no 'model', 'training' and 'data'; begin in another folder.")
+        return found
 
     def _check_data(self, old: dict[str, str], new: dict[str, str]) -> None:
         """Compares the SHA-256 of the files."""
@@ -136,17 +154,25 @@ class RunFolder:
             "what was saved before is as it was."
         )
 
-    def load_state(self, device: torch.device) -> dict[str, Any] | None:
-        """What was saved last, or None; TrainingError where it cannot be read."""
+    def load_state(self, device: torch.device, check: Callable[[Any], None]) -> dict[str, Any] | None:
+        """What was saved last, or None; TrainingError where it cannot be read, or is not what `check` lets through."""
         path = self.path / "state.pt"
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
         try:
-            return torch.load(path, map_location=device, weights_only=True)
+            found = saved_state.read(path, device)
+        except FileError as fault:
+            raise TrainingError(f"{fault}; remove it, or begin in another folder.") from None
         except Exception as fault:  # torch raises many kinds for a damaged file
             raise TrainingError(
                 f"{path} is damaged ({type(fault).__name__}); remove it, or begin in another folder."
             ) from None
+
+        try:
+            check(found)
+        except ValueError as fault:
+            raise TrainingError(f"{path} is not of this run: {fault}; remove it, or begin in another folder.") from None
+        return found
 
     def log(self, **entry: Any) -> None:
         """Adds a line to `log.jsonl`."""
@@ -156,9 +182,13 @@ class RunFolder:
     def cut_log(self, step: int) -> None:
         """Drops what was logged after a step: a run that was killed does these steps again."""
         path = self.path / "log.jsonl"
-        if not path.exists():
+        try:
+            lines = read_bytes(path, MAX_LOG).decode("utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
             return
-        kept = [line for line in path.read_text(encoding="utf-8").splitlines() if _step_of(line) <= step]
+        except FileError as fault:
+            raise TrainingError(f"{fault}; remove it.") from None
+        kept = [line for line in lines if _step_of(line) <= step]
         temporary = path.with_name(path.name + ".new")
         temporary.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
         os.replace(temporary, path)
@@ -167,9 +197,10 @@ class RunFolder:
 def _step_of(line: str) -> float:
     """The step of a line of the log; a line that was cut off while it was written belongs nowhere."""
     try:
-        return json.loads(line)["step"]
+        found = parsed(line.encode())["step"]
     except (ValueError, KeyError, TypeError):
         return float("inf")
+    return found if is_count(found) else float("inf")
 
 
 def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
@@ -187,4 +218,4 @@ def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str
 
 
 def _shown(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None else value if isinstance(value, str) and value.isprintable() else shown(value)

@@ -1,39 +1,22 @@
-"""Probes: what a few sentences looked like at some steps of a training, kept for a later look.
-
-`probes.npz` in a checkpoint's folder holds the steps, the sentences' tokens, the log-probability of every target token
-and the pattern of every site, in units of 1/255.
-"""
+"""Probes: what a few sentences looked like at some steps of a training, kept for a later look (see `recording.py`)."""
 
 from __future__ import annotations
 
-import json
-import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 
-from model.config import END
+from model.config import END, MAX_CHARACTERS, MAX_TOKENS
+from model.files import MEGABYTE, FileError, read_text, shown
 from model.network.context import Pass, forced
 from model.network.transformer import Transformer
 from model.text.corpus import DataError
-from model.trace import KINDS, Probe, Site
+from model.text.tokenizer import Tokenizer
+from model.trace import Probe
+from model.training.recording import LEVELS, LOG_PROBS, SENTENCES, Recording, Sentence
 
-SENTENCES = 12  # the shortest of the file that many are kept
-LEVELS = 255
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A source with a target that is held fixed through the training; ids end in `</s>`."""
-
-    name: str
-    source_text: str
-    target_text: str
-    source: tuple[int, ...]
-    target: tuple[int, ...]
+MOST = MEGABYTE  # bytes of a file of probes
 
 
 def read(path: Path) -> list[tuple[str, str, list[str]]]:
@@ -42,11 +25,10 @@ def read(path: Path) -> list[tuple[str, str, list[str]]]:
     Raises DataError with the line's number, or where the file cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as fault:
-        raise DataError(
-            f"{path}: {getattr(fault, 'strerror', None) or fault}; expected a readable file of probes."
-        ) from None
+        lines = read_text(path, MOST).splitlines()
+    except (OSError, FileError) as fault:
+        reason = f"{path}: {fault.strerror}" if isinstance(fault, OSError) else str(fault)
+        raise DataError(f"{reason}; expected a readable file of probes.") from None
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
@@ -84,7 +66,7 @@ class SnapshotRecorder:
             outputs, probe = torch.tensor([sentence.target], device=device), Probe("maps")
             logits = model.project(forced(model, source, outputs, Pass(probe=probe)))  # [1,T,V]
             log_probs = logits.float().log_softmax(-1).gather(-1, outputs[..., None])[0, :, 0]  # [T]
-            self._add(f"log_probs/{number}", log_probs.cpu())
+            self._add(f"{LOG_PROBS}/{number}", log_probs.cpu())
             for kind in model.config.kinds:
                 layers = sorted(site for site in probe.records if site.kind == kind)
                 patterns = torch.stack([probe.records[site]["pattern"][0] for site in layers])  # [L,H,T,S]
@@ -107,63 +89,16 @@ class SnapshotRecorder:
         return Recording(tuple(self.sentences), tuple(self.steps), arrays)
 
 
-@dataclass(frozen=True)
-class Recording:
-    """What was kept: N steps of a training, for each sentence its log-probabilities and patterns."""
-
-    sentences: tuple[Sentence, ...]
-    steps: tuple[int, ...]
-    arrays: dict[str, np.ndarray]
-
-    def log_probs(self, sentence: int) -> np.ndarray:
-        """Natural log-probability of each target token at each step: [N,T]."""
-        return self.arrays[f"log_probs/{sentence}"]
-
-    def losses(self) -> np.ndarray:
-        """Nats a token, of each sentence at each step: [N, sentences]."""
-        return np.stack([-self.log_probs(n).mean(axis=1) for n in range(len(self.sentences))], axis=1)
-
-    def patterns(self, sentence: int, site: Site) -> np.ndarray:
-        """The pattern of each head of a site at each step, to the nearest 1/255: float32 [N,H,T,S]."""
-        return self.arrays[f"{site.kind}/{sentence}"][:, site.layer].astype(np.float32) / LEVELS
-
-    def save(self, path: Path) -> None:
-        """Writes the file whole, by way of a temporary one."""
-        header = {"steps": list(self.steps), "sentences": [vars(s) for s in self.sentences]}
-        text = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), dtype=np.uint8)
-        temporary = path.with_name(path.name + ".new")
-        with temporary.open("wb") as raw:
-            np.savez_compressed(raw, header=text, **self.arrays)
-        temporary.replace(path)
-
-    @classmethod
-    def load(cls, path: Path) -> Recording:
-        """Reads a file of `save`; ValueError, naming it, where it is damaged or incomplete."""
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {key: stored[key] for key in stored.files}
-            header = json.loads(arrays.pop("header").tobytes())
-            texts = [s | {"source": tuple(s["source"]), "target": tuple(s["target"])} for s in header["sentences"]]
-            made = cls(tuple(Sentence(**s) for s in texts), tuple(header["steps"]), arrays)
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as fault:
-            raise ValueError(f"{path} is no readable recording of probes ({fault}); copy the file again.") from None
-        for number, sentence in enumerate(made.sentences):
-            shape = (len(made.steps), len(sentence.target))
-            for key in (f"log_probs/{number}", *(f"{kind}/{number}" for kind in KINDS)):
-                if key not in arrays or arrays[key].shape[0] != shape[0]:
-                    raise ValueError(f"{path}: {key!r} has no {shape[0]} steps; copy the file again.")
-        return made
-
-
-def encode(probes: Sequence[tuple[str, str, list[str]]], source_tokenizer, target_tokenizer) -> list[Sentence]:
-    """Probes with their ids; of several targets the first is held fixed."""
-    return [
-        Sentence(
-            name,
-            source,
-            targets[0],
-            (*source_tokenizer.encode(source), END),
-            (*target_tokenizer.encode(targets[0]), END),
-        )
-        for name, source, targets in probes
-    ]
+def encode(
+    probes: Sequence[tuple[str, str, list[str]]], source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+) -> list[Sentence]:
+    """Probes with their ids; of several targets the first is held fixed. DataError for one that is over the text limit."""
+    found = []
+    for name, source, targets in probes:
+        if max(len(source), len(targets[0])) > MAX_CHARACTERS:
+            raise DataError(f"the probe {shown(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
+        ids = [(*t.encode(text), END) for t, text in ((source_tokenizer, source), (target_tokenizer, targets[0]))]
+        if max(map(len, ids)) > MAX_TOKENS:
+            raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
+        found.append(Sentence(name, source, targets[0], *ids))
+    return found

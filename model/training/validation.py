@@ -59,3 +59,8 @@ def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
     made = copy.deepcopy(model)
     made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
     return made.eval()
+
+
+def told(entry: dict[str, Any]) -> str:
+    """What was measured at a validation, in a line."""
+    return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}, BLEU {entry['bleu']}, chrF {entry['chrf']}"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
-from safetensors.torch import load_file, save_file
+from checkpoint_helpers import change_json, change_model, change_weights, refused
+from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
 from model import folders
@@ -17,28 +18,6 @@ from model.network import masks
 from model.text.tokenizer import Tokenizer
 
 FILES = {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "counts.json"}
-
-
-def change_json(path: Path, **changes) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
-
-
-def change_model(folder: Path, **changes) -> None:
-    model = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model"]
-    change_json(folder / "config.json", model=model | changes)
-
-
-def change_weights(folder: Path, change) -> None:
-    weights = load_file(folder / "model.safetensors")
-    change(weights)
-    save_file(weights, folder / "model.safetensors")
-
-
-def refused(folder: Path, message: str) -> str:
-    with pytest.raises(CheckpointError, match=message) as caught:
-        load(str(folder))
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 # -- saving and loading ------------------------------------------------------------------------------------------------

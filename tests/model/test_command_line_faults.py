@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
 
 import pytest
 from command_line_helpers import fails
+
+from model.__main__ import main
 
 
 @pytest.fixture
@@ -76,6 +80,9 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
     assert "The device 'cuda' is not available here; expected auto or one of cpu" in line
 
 
+TRAIN = ["train", "--data", "x", "--dev", "x", "--out", "x"]
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -95,6 +102,31 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
         (["evaluate", "--data", "x", "--limit", "0"], "--limit is 0; expected at least 1"),
         (["evaluate", "--data", "x", "--beam", "0"], "The beam's width is 0; expected 1 to 64."),
         (["translate", "x", "--beam", "2", "--alpha", "nan"], "The length penalty's alpha is nan; expected 0 to 5."),
+        (["translate", "x", "--beam", "5000"], "The beam's width is 5000; expected 1 to 64."),
+        (["translate", "x", "--beam", "9" * 40], f"The beam's width is {'9' * 40}; expected 1 to 64."),
+        (["translate", "x", "--threads", "1000000000"], "--threads is 1000000000; expected at most 1,024"),
+        (["translate", "x", "--strategy", "sample", "--temperature", "inf"], "The temperature is inf; expected 0, or"),
+        (["translate", "x", "--strategy", "sample", "--temperature", "nan"], "The temperature is nan; expected 0, or"),
+        (["translate", "x", "--strategy", "sample", "--top-k", "9" * 20], "expected at most 1,000,000, or 0"),
+        (["translate", "x", "--strategy", "sample", "--top-p", "nan"], "Top-p is nan; expected more than 0"),
+        (["translate", "x", "--strategy", "sample", "--seed", "-1"], "The seed is -1; expected a whole number from 0"),
+        (["translate", "x", "--alpha", "inf", "--beam", "2"], "alpha is inf; expected 0 to 5"),
+        (["translate", "x", "--max-tokens", "9"], "unrecognized arguments: --max-tokens 9"),
+        (["translate", "x", "--a\nb"], "unrecognized arguments: --a b"),
+        (["translate", "x", "--checkpoint", "a\nb"], r"There is no checkpoint 'a\nb'; expected one of"),
+        (["translate", "x", "--checkpoint", "x" * 5000 + "/"], "There is no checkpoint 'xxx"),
+        (
+            ["evaluate", "--data", "x", "--record", "warnings"],
+            "--record is 'warnings'; expected a key such as test",
+        ),
+        (["evaluate", "--data", "x", "--record", "a\nb"], r"--record is 'a\nb'; expected a key such as test"),
+        ([*TRAIN, "--max-minutes", "nan"], "--max-minutes is nan; expected 0 to 1,000,000"),
+        ([*TRAIN, "--epochs", "9" * 20], "expected at most 10,000"),
+        ([*TRAIN, "--learning-rate", "inf"], "learning_rate is inf; expected at most 100"),
+        ([*TRAIN, "--d-model", "9" * 20], "expected at most 16,384"),
+        ([*TRAIN, "--clip", "nan"], "clip is nan; expected more than 0"),
+        ([*TRAIN, "--seed", "9" * 20], "expected at most 9,223,372,036,854,775,807"),
+        ([*TRAIN, "--languages", "a\nb,c"], r"--languages is 'a\nb,c'; expected two names"),
         (["train", "--data", "x"], "the following arguments are required: --dev, --out"),
         (["train", "--data", "x", "--dev", "x", "--out", "x", "--norm", "batch"], "argument --norm: invalid choice"),
         (["train", "--data", "x", "--dev", "x", "--out", "x", "--heads", "3"], "d_model is 256; expected a multiple"),
@@ -104,3 +136,50 @@ def test_an_absent_device(learned, pair_files, capsys, monkeypatch, tmp_path, co
 )
 def test_bad_options(capsys, args, message):
     assert message in fails(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("a\n" + "q" * 2_000_000, "line 2 has more than 1,000,000 characters; write a sentence on each line"),
+        ("q" * 900_000, "line 1: The sentence has 900,000 characters; expected at most 20,000. Shorten it."),
+        (b"caf\xe9\n", "the byte 0xe9 on standard input is no UTF-8"),
+    ],
+)
+def test_translate_refuses_what_comes_in(learned, capsys, monkeypatch, typed, message):
+    raw = io.BytesIO(typed if isinstance(typed, bytes) else typed.encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw, encoding="utf-8"))
+    status = main(["translate", "-", "--checkpoint", learned])
+    err = capsys.readouterr().err
+    assert (status, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (MemoryError(), "there is too little memory"),
+        (RuntimeError("can't allocate memory:\nyou tried"), "can't allocate memory"),
+    ],
+)
+def test_too_little_memory_is_told(learned, capsys, monkeypatch, fault, said):
+    def full(*_):
+        raise fault
+
+    monkeypatch.setattr("model.inference.analyse.analyse", full)
+    assert said in fails(capsys, "translate", "x", "--checkpoint", learned)
+
+
+def test_a_reader_that_leaves_is_told_once(learned, capsys, monkeypatch, tmp_path):
+    class Left(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError(32, "Broken pipe")
+
+        def fileno(self):
+            return opened.fileno()
+
+    with (tmp_path / "pipe").open("w") as opened:
+        monkeypatch.setattr("sys.stdout", Left())
+        assert main(["translate", "The fox.", "--checkpoint", learned]) == 2
+        assert os.path.samestat(os.fstat(opened.fileno()), os.stat(os.devnull))  # nothing is written at the end either
+    assert capsys.readouterr().err == "python -m model translate: [Errno 32] Broken pipe\n"

@@ -13,7 +13,9 @@ import tiny
 import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
+from model.text import corpus
 from model.text.corpus import MAX_LINE, Corpus, DataError, by_source, file_hash, pad, read_pairs, with_typeset_copies
+from model.text.tokenizer import Tokenizer
 
 PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
 TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)
@@ -270,3 +272,70 @@ def test_batches_of_a_corpus_are_random_in_who_meets_whom():
     first, second = (Counter(frozenset(b) for b in made.batches(10, 1, epoch)) for epoch in (0, 1))
     assert first != second
     assert pad([[3], [4, 5]]).tolist() == [[3, PAD], [4, 5]]
+
+
+# -- what would not end ------------------------------------------------------------------------------------------------
+
+
+def packed(tmp_path: Path, content: bytes, kind: str) -> Path:
+    """The content as a file of a kind, which says by its name what it is."""
+    path = tmp_path / f"bomb.{kind}"
+    if kind == "gz":
+        path.write_bytes(gzip.compress(content))
+    elif kind == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bomb.tsv", content)
+    else:
+        path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["tsv", "gz", "zip", "GZ"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tb\n" * 2000, "line 1001: more than 1,000 pairs; give a part of them"),
+        (b"a\tb\n" + b"\n" * 2000, "line 2: from here on there are more than 100 empty lines"),
+        (b"a\t" + b"b" * 90_000, "line 1: more than 20,000 bytes without a line end"),
+        (b"a\t" + b"b" * 9000 + b"\n" + b"a\tb\n" * 900, r"line \d+: more than 10,000 bytes, unpacked; expected no more"),
+    ],
+    ids=["pairs", "blank", "line", "bytes"],
+)
+def test_what_unpacks_to_more_than_there_is_room_for(tmp_path, monkeypatch, kind, content, message):
+    """The bounds are small here, and the pieces that are read no larger than they."""
+    bounds = {
+        "MAX_PAIRS": 1000,
+        "MAX_BLANK": 100,
+        "MAX_LINE": 20_000,
+        "MAX_BYTES": 10_000 if "unpacked" in message else 1 << 32,
+    }
+    for name, value in bounds.items():
+        monkeypatch.setattr(corpus, name, value)
+    path = packed(tmp_path, content, kind.lower())
+    refused(path.rename(path.with_suffix(f".{kind}")), message)
+
+
+def test_five_million_letters_are_no_pair(tmp_path):
+    refused(written(tmp_path, "a\t" + "q" * 5_000_000), "line 1: more than 1,000,000 bytes without a line end")
+    assert len(Corpus.encode([("q" * 900_000, "a")], *[Tokenizer.train(tiny.SENTENCES, 270)] * 2)) == 0
+
+
+def test_an_endless_device_is_refused():
+    refused(Path("/dev/zero"), "line 1: more than 1,000,000 bytes without a line end")
+    with pytest.raises(DataError, match="/dev/zero is no regular file"):
+        file_hash(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_a_damaged_archive_is_told(tmp_path, method):
+    path = tmp_path / "pairs.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("pairs.tsv", TEXT * 999)
+    whole = path.read_bytes()
+    for place in range(30, len(whole), 23):
+        path.write_bytes(whole[:place] + bytes(byte ^ 0xFF for byte in whole[place : place + 9]) + whole[place + 9 :])
+        try:
+            read_pairs(path)
+        except DataError as fault:
+            assert str(fault).startswith(str(path))
+            assert "\n" not in str(fault)

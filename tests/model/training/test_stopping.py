@@ -157,7 +157,11 @@ def test_other_settings_and_too_small_a_batch(pair_files, tmp_path, capsys):
 
 def test_two_runs_in_one_folder_are_one_too_many(pair_files, tmp_path, capsys):
     """The lock goes with the process that held it, so a killed run keeps nobody out."""
+    assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0
+    (tmp_path / "log.jsonl").write_text('{"step": 99}\n', encoding="utf-8")  # the other has come further since it saved
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.*")}
     with RunFolder(tmp_path).alone():
         assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 2
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == before
     assert f"another run is writing to {tmp_path}; wait for it, or give another --out" in capsys.readouterr().err
     assert main(command(pair_files, tmp_path, "--max-minutes", "0")) == 0

@@ -1,0 +1,198 @@
+"""The files of a checkpoint, each read and checked before anything is made of it: its size, its form, and its numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from model.config import MAX_LANGUAGE, ModelConfig, is_language
+from model.files import MEGABYTE, FileError, opened, read_json, shown
+from model.folders import NAME, is_name
+from model.limits import is_count, is_whole
+from model.text.seen import Seen
+from model.text.tokenizer import Tokenizer
+from model.text.worth import read as read_worth
+from model.trace import Site
+
+SCHEMA = 1
+MOST = {  # bytes of each file; that of weights follows from the config
+    "config.json": MEGABYTE,
+    "metrics.json": 16 * MEGABYTE,
+    "counts.json": 64 * MEGABYTE,
+    "seen.json": 64 * MEGABYTE,
+}
+NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # what weights may be stored as: bytes each
+HEADER = 16 * MEGABYTE  # of a file of weights
+MAX_WEIGHT = 65504.0  # the largest number of float16
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the text names the file, the key, the value found and the value expected."""
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return read_json(path, MOST[path.name])
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except FileError as fault:
+        raise CheckpointError(f"{fault}; copy the folder again.") from None
+
+
+def _missing(path: Path) -> CheckpointError:
+    return CheckpointError(f"{path} is missing; a checkpoint needs it. Copy the folder again.")
+
+
+def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
+    """The model's config, its two languages and the name of its peer, if it has one."""
+    values = _read_json(path)
+    found = values.get("schema") if isinstance(values, dict) else None
+    if not is_whole(found) or found != SCHEMA:
+        raise CheckpointError(
+            f"{path}: 'schema' is {shown(found)}; expected {SCHEMA}. "
+            "The checkpoint belongs to another version of this program."
+        )
+    try:
+        config = ModelConfig.from_dict(values.get("model"))
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: 'model': {fault}.") from None
+    languages = values.get("languages", ["source", "target"])
+    if not (isinstance(languages, list) and len(languages) == 2 and all(map(is_language, languages))):
+        raise CheckpointError(
+            f"{path}: 'languages' is {shown(languages)}; expected two names, source and target, of at most {MAX_LANGUAGE} "
+            "printable characters."
+        )
+    peer = values.get("peer")
+    if peer is not None and not (isinstance(peer, str) and is_name(peer)):
+        raise CheckpointError(
+            f"{path}: 'peer' is {shown(peer)}; expected the name of a checkpoint, or no such entry. A name has {NAME}."
+        )
+    return config, (languages[0], languages[1]), peer
+
+
+def read_tokenizer(path: Path, rows: int) -> Tokenizer:
+    """A vocabulary of as many tokens as the embedding has rows."""
+    try:
+        tokenizer = Tokenizer.load(path)
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except FileError as fault:
+        raise CheckpointError(f"{fault}; expected a vocabulary. Copy the file again.") from None
+    except ValueError as fault:
+        raise CheckpointError(f"{path} is no usable vocabulary: {fault}.") from None
+    if tokenizer.size != rows:
+        raise CheckpointError(
+            f"{path}: the vocabulary has {tokenizer.size} tokens; expected {rows}, the rows of the embedding in config.json."
+        )
+    return tokenizer
+
+
+def read_weights(path: Path, expected: dict[str, tuple[int, ...]]) -> dict[str, torch.Tensor]:
+    """Tensors of these names and shapes, as float32. Names, shapes and kinds of number are compared before any is read."""
+    most = HEADER + sum(max(NUMBERS.values()) * torch.Size(shape).numel() for shape in expected.values())
+    try:
+        opened(path, most).close()
+        with safe_open(path, framework="pt") as stored:
+            _check_names(path, stored.keys(), expected)
+            for key, shape in expected.items():
+                _check_form(path, key, stored.get_slice(key), shape)
+            state = {key: stored.get_tensor(key).float() for key in expected}
+    except FileNotFoundError:
+        raise _missing(path) from None
+    except FileError as fault:
+        raise CheckpointError(f"{fault}; copy the file again.") from None
+    except (SafetensorError, OSError) as fault:
+        said = " ".join(str(fault).split())[:200]
+        raise CheckpointError(f"{path} is truncated or damaged ({said}); copy the file again.") from None
+    for key, tensor in state.items():
+        if bad := int((~tensor.isfinite()).sum()):
+            raise CheckpointError(f"{path}: {key!r} holds {bad} values that are NaN or infinite; expected finite numbers.")
+        if (largest := float(tensor.abs().max())) > MAX_WEIGHT:
+            raise CheckpointError(
+                f"{path}: {key!r} holds the value {largest:.3g}; expected at most {MAX_WEIGHT:,.0f}, the most of float16."
+            )
+    return state
+
+
+def _check_names(path: Path, found: Iterable[str], expected: dict[str, tuple[int, ...]]) -> None:
+    present = set(found)
+    if missing := [key for key in expected if key not in present]:
+        raise CheckpointError(f"{path}: {missing[0]!r} is missing; expected {expected[missing[0]]} by config.json.")
+    if extra := sorted(present - set(expected)):
+        raise CheckpointError(f"{path}: {shown(extra[0])} is not a parameter of the model that config.json describes.")
+
+
+def _check_form(path: Path, key: str, stored: Any, shape: tuple[int, ...]) -> None:
+    if tuple(stored.get_shape()) != shape:
+        found = f"({', '.join(map(str, stored.get_shape()[:9]))})"
+        raise CheckpointError(f"{path}: {key!r} has the shape {found}; expected {shape} by config.json.")
+    if stored.get_dtype() not in NUMBERS:
+        raise CheckpointError(
+            f"{path}: {key!r} holds numbers of the kind {stored.get_dtype()}; expected {', '.join(NUMBERS)}."
+        )
+
+
+def read_means(path: Path, config: ModelConfig) -> dict[Site, torch.Tensor]:
+    """The heads' means, [H,K] a site; none where there is no such file."""
+    if not os.path.lexists(path):
+        return {}
+    sites = [Site(kind, layer) for kind, layers in config.layers.items() for layer in range(layers)]
+    stored = read_weights(path, {f"{s.kind}.{s.layer}": (config.heads, config.head_dim) for s in sites})
+    return {site: stored[f"{site.kind}.{site.layer}"] for site in sites}
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    """The scores; those that the lab tells have been checked."""
+    values = _read_json(path) if os.path.lexists(path) else {}
+    if not isinstance(values, dict):
+        raise CheckpointError(f"{path}: the content is a {type(values).__name__}; expected an object with the scores.")
+    try:
+        _check_scores(values)
+        read_worth(values)
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}.") from None
+    return values
+
+
+def _check_scores(values: dict[str, Any]) -> None:
+    """`test`, where there is one, is what `python -m model evaluate --record test` writes."""
+    test = values.get("test")
+    if test is None:
+        return
+    if not isinstance(test, dict):
+        raise ValueError(f"'test' is {shown(test)}; expected an object with the scores")
+    bleu, sentences, beam = test.get("bleu"), test.get("sentences"), test.get("beam", 1)
+    if not ((is_whole(bleu) or isinstance(bleu, float)) and 0 <= bleu <= 100):
+        raise ValueError(f"'test': 'bleu' is {shown(bleu)}; expected a number from 0 to 100")
+    for name, count in (("sentences", sentences), ("beam", beam)):
+        if not (is_count(count) and count):
+            raise ValueError(f"'test': {name!r} is {shown(count)}; expected a whole number of at least 1")
+
+
+def read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """How often training had each token of each side; empty where there is no such file."""
+    if not os.path.lexists(path):
+        return {}
+    values = _read_json(path)
+    sizes = {"source": config.source_vocab, "target": config.target_vocab}
+    for side, size in sizes.items():
+        found = values.get(side) if isinstance(values, dict) else None
+        if not isinstance(found, list) or len(found) != size or not all(map(is_count, found)):
+            raise CheckpointError(f"{path}: {side!r} is no list of {size} counts, one a token of the vocabulary.")
+    return {side: tuple(values[side]) for side in sizes}
+
+
+def read_seen(path: Path) -> Seen | None:
+    """Lengths and words of the training pairs; None where there is no such file."""
+    if not os.path.lexists(path):
+        return None
+    values = _read_json(path)
+    try:
+        return Seen.from_dict(values)
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}.") from None

@@ -1,0 +1,242 @@
+"""What lies in a run's folder may be damaged in any way, or be another program's: one sentence names the file."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import zipfile
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from training_helpers import make
+
+from model.text.corpus import DataError
+from model.training import saved_state
+from model.training.recording import Recording, Sentence
+from model.training.run import Run
+from model.training.run_folder import Files, RunFolder, TrainingError
+from model.training.snapshots import encode, read
+
+
+def refused(folder, files, message: str) -> None:
+    with pytest.raises(TrainingError, match=message) as caught:
+        make(folder, files)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert len(said) < 600
+
+
+def far(value: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(value, float("nan"))
+
+
+def put(*way, value):
+    """Puts a value into a state at a place, or what a function makes of the value there."""
+
+    def change(state):
+        for name in way[:-1]:
+            state = state[name]
+        state[way[-1]] = value(state[way[-1]]) if callable(value) else value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda state: state.pop("model"), "it holds"),
+        (put("more", value=1), "it holds"),
+        (put("model", value={}), "'model' has other parameters"),
+        (put("model", value=3), "'model' has other parameters"),
+        (put("model", "encoder_norm.bias", value=torch.zeros(15)), r"bias' is no table of numbers of the shape \(8,\)"),
+        (put("model", "encoder_norm.bias", value=far), "'model', 'encoder_norm.bias' holds a number that is NaN"),
+        (put("model", "encoder_norm.bias", value="weights"), "'encoder_norm.bias' is no table"),
+        (put("snapshots", value=[{}]), "'snapshots' has other parameters"),
+        (put("snapshots", value=lambda found: 9 * [*found, {}]), "'snapshots' is no list of at most 5"),
+        (put("optimizer", value=[]), "'optimizer' has other parameters"),
+        (put("optimizer", "state", value={0: {}}), "'optimizer' has other parameters"),
+        (put("optimizer", "state", 0, value={}), "'optimizer' holds other numbers of parameter 0"),
+        (put("optimizer", "state", 0, "step", value=torch.tensor(-1.0)), "'optimizer', step 0 holds a number that is"),
+        (put("optimizer", "state", 0, "exp_avg", value=far), "'optimizer', exp_avg 0 holds a number that is NaN"),
+        (put("progress", value={"step": 1}), "'progress' is"),
+        (put("progress", "step", value=-1), "'progress': 'step' is -1"),
+        (put("progress", "batch", value="2"), "'progress': 'batch' is '2'"),
+        (put("progress", "seconds", value=float("inf")), "'progress': 'seconds' and 'ended' are"),
+        (put("progress", "validations", value=[{"step": 3}]), "'validations' is no list of measurements"),
+        (put("progress", "best", value={"dev_loss": 1}), "'best' is none of the validations"),
+        (put("random", value=[]), "'random' is not of 1 processes"),
+        (put("random", value=[{}]), "'random' is no state of random numbers"),
+        (put("random", 0, "cpu", value=torch.zeros_like), "'random' is no state of random numbers"),
+        (put("random", 0, "cpu", value=lambda found: found[:9]), "'random' is no state of random numbers"),
+        (put("probes", value=None), "'probes' is no recording"),
+        (put("probes", "steps", value=["a"]), "'probes' is no recording"),
+        (put("probes", "arrays", value={"a": 1}), "'probes' are of other sentences"),
+        (put("probes", "arrays", "cross/0", value=lambda found: found[:, :, :, :2]), "'cross/0' does not have the shape"),
+        (put("probes", "arrays", "cross/0", value=lambda found: found.float()), "'cross/0' does not have the shape"),
+    ],
+)
+def test_a_state_of_something_else(stopped, change, message):
+    state = torch.load(stopped.files.path / "state.pt", weights_only=True)
+    fits = partial(saved_state.check, stopped.model, stopped.recorder, stopped.config.average, 1)
+    fits(state)
+    change(state)
+    with pytest.raises(ValueError, match=message) as caught:
+        fits(state)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory, pair_files) -> Run:
+    """A run that was stopped after a validation, with a probe."""
+    folder = tmp_path_factory.mktemp("stopped")
+    (folder / "probes.txt").write_text("fox\tThe fox.\tLo varun.\n", encoding="utf-8")
+    run = make(folder / "run", (*pair_files, folder / "probes.txt"), validate_every=1)
+    assert not run.train(max_minutes=0)
+    assert run.progress.validations
+    return run
+
+
+@pytest.mark.parametrize("value", [3, {"model": 1}, torch.zeros(3)])
+def test_a_state_that_is_none(tmp_path, pair_files, value):
+    make(tmp_path, pair_files)
+    torch.save(value, tmp_path / "state.pt")
+    refused(tmp_path, pair_files, "state.pt is not of this run: it holds .*; remove it, or begin in another folder")
+
+
+def test_a_state_that_would_run_a_program_or_fill_the_memory(tmp_path, pair_files):
+    class Harm:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "harm"), "w"))
+
+    make(tmp_path, pair_files)
+    path = tmp_path / "state.pt"
+    for write in (lambda: torch.save({"model": Harm()}, path), lambda: path.write_bytes(pickle.dumps(Harm()))):
+        write()
+        refused(tmp_path, pair_files, r"state.pt is damaged \(\w+\); remove it, or begin in another folder")
+    torch.save({"model": torch.zeros(1000)}, tmp_path / "plain")
+    with zipfile.ZipFile(tmp_path / "plain") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in plain.namelist():
+            packed.writestr(name, plain.read(name))
+    refused(tmp_path, pair_files, r"state.pt is damaged \(ValueError\)")
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    refused(tmp_path, pair_files, "state.pt is no regular file, but a device, a pipe or the like; remove it")
+    assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[]", "3", "[" * 200_000, '{"model": {}, "training": {}, "data": {"train": 3}}', '{"data": {}}', '{"a": NaN}'],
+    ids=lambda text: text[:9],
+)
+def test_settings_that_are_none(tmp_path, pair_files, content):
+    make(tmp_path, pair_files)
+    (tmp_path / "settings.json").write_text(content, encoding="utf-8")
+    refused(tmp_path, pair_files, "settings.json .*is damaged.*; begin in another folder")
+
+
+def test_settings_of_wrong_types_are_told_as_others(tmp_path, pair_files):
+    make(tmp_path, pair_files)
+    values = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+    values["model"]["d_model"] = ["x" * 10_000] * 99
+    (tmp_path / "settings.json").write_text(json.dumps(values), encoding="utf-8")
+    refused(tmp_path, pair_files, re.escape("holds a run with other settings (model: d_model was ['xxx"))
+
+
+def test_lines_of_a_log_that_belong_nowhere_are_left_out(tmp_path):
+    whole = b'{"step": 3}\n'
+    lines = [b"\xff\xfe", b'{"step": "x"}', b'{"step": [[]]}', b"[" * 100_000, b'{"step": NaN}', b"3", b'{"step": 4}']
+    (tmp_path / "log.jsonl").write_bytes(whole + b"\n".join(lines) + b"\n" + whole)
+    RunFolder(tmp_path).cut_log(3)
+    assert (tmp_path / "log.jsonl").read_bytes() == whole + whole
+
+
+# -- recordings and probes ---------------------------------------------------------------------------------------------
+
+
+def recording(tmp_path) -> Recording:
+    """A recording of one sentence at two steps, by hand."""
+    arrays = {"log_probs/0": np.zeros((2, 2), np.float32)}
+    arrays |= {f"{kind}/0": np.zeros((2, 1, 1, 2, 2), np.uint8) for kind in ("encoder", "decoder", "cross")}
+    made = Recording((Sentence("fox", "a", "b", (5, 2), (6, 2)),), (0, 1), arrays)
+    made.save(tmp_path / "probes.npz")
+    return made
+
+
+def rewritten(tmp_path, **arrays) -> None:
+    """The file again, with other arrays in it."""
+    with np.load(tmp_path / "probes.npz") as stored:
+        kept = {name: stored[name] for name in stored.files}
+    np.savez_compressed(tmp_path / "probes.npz", **(kept | arrays))
+
+
+def header(tmp_path, **changes) -> None:
+    with np.load(tmp_path / "probes.npz") as stored:
+        values = json.loads(stored["header"].tobytes())
+    text = json.dumps(values | changes).encode()
+    rewritten(tmp_path, header=np.frombuffer(text, np.uint8))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: rewritten(path, **{"cross/0": np.zeros((2, 1, 1, 2, 2), np.float64)}),
+        lambda path: rewritten(path, **{"cross/0": np.zeros((2, 1, 1, 3, 2), np.uint8)}),
+        lambda path: rewritten(path, **{"cross/0": np.array(3)}),
+        lambda path: rewritten(path, **{"log_probs/0": np.full((2, 2), np.nan, np.float32)}),
+        lambda path: rewritten(path, header=np.zeros(9, np.uint8)),
+        lambda path: rewritten(path, header=np.array("text")),
+        lambda path: rewritten(path, header=np.frombuffer(b"[" * 100_000, np.uint8)),
+        lambda path: header(path, steps="two"),
+        lambda path: header(path, steps=[0]),
+        lambda path: header(path, steps=[]),
+        lambda path: header(path, sentences=[]),
+        lambda path: header(path, sentences=[{}]),
+        lambda path: header(path, sentences=["fox"]),
+        lambda path: header(
+            path, sentences=[{"name": 3, "source_text": "", "target_text": "", "source": [1], "target": []}]
+        ),
+        lambda path: (path / "probes.npz").write_bytes(b""),
+    ],
+)
+def test_a_recording_of_something_else(tmp_path, change):
+    made = recording(tmp_path)
+    assert Recording.load(tmp_path / "probes.npz").steps == made.steps
+    change(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"probes.npz is no readable recording of probes \(.*; copy the file again"
+    ) as caught:
+        Recording.load(tmp_path / "probes.npz")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_a_recording_that_unpacks_to_more_than_it_says(tmp_path):
+    recording(tmp_path)
+    form = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2, 48, 64, 90000, 90000), }".ljust(117) + b"\n"
+    with zipfile.ZipFile(tmp_path / "probes.npz") as stored:
+        kept = {name: stored.read(name) for name in stored.namelist()}
+    kept["cross/0.npy"] = b"\x93NUMPY\x01\x00\x76\x00" + form
+    with zipfile.ZipFile(tmp_path / "probes.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in kept.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"'cross/0' has the shape \(2, 48, 64, 90000, 90000\), uint8; expected"):
+        Recording.load(tmp_path / "probes.npz")
+
+
+def test_probes_from_a_device_or_too_long_are_refused(tmp_path, tokenizer):
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="zero is no regular file, but a device, a pipe or the like; expected a readable"):
+        read(tmp_path / "zero")
+    for text, message in (("q" * 30_000, "more than 20,000 characters"), ("q " * 200, "more than 128 tokens on a side")):
+        with pytest.raises(DataError, match=f"the probe 'fox' has {message}; shorten it"):
+            encode([("fox", "a", [text])], tokenizer, tokenizer)
+
+
+def test_data_from_a_device_are_not_counted_for_ever(tmp_path, pair_files):
+    with pytest.raises(DataError, match="/dev/zero is no regular file, but a device, a pipe or the like; expected"):
+        Files(pair_files[0], tmp_path.joinpath("/dev/zero")).hashes()
