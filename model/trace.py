@@ -5,6 +5,8 @@ A Probe is an argument of the call, never a hook: one model serves all visitors'
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -171,7 +173,7 @@ class Trace:
     inputs: Axis | None  # what the decoder reads: `<s>` y0 y1 ...; None without a decoder
     outputs: Axis | None  # what it predicts: y0 y1 ... `</s>`
     patterns: dict[Site, np.ndarray]  # [H,T,S]
-    scores: dict[Site, np.ndarray]  # [H,T,S], before the mask
+    scores: dict[Site, np.ndarray]  # [H,T,S], before the mask; empty once they are given up
     masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
     log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm; without a decoder [S,V], at each source token
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
@@ -263,8 +265,19 @@ class Trace:
         return np.exp(self.token_log_probs)
 
     @property
+    def arrays(self) -> Iterator[np.ndarray]:
+        """All that it holds."""
+        yield self.log_probs
+        if self.log_totals is not None:
+            yield self.log_totals
+        for group in (self.patterns, self.scores, self.masks, self.head_masks):
+            yield from group.values()
+
+    @property
     def nbytes(self) -> int:
         """Bytes that the arrays hold."""
-        maps = (a for group in (self.patterns, self.scores, self.masks, self.head_masks) for a in group.values())
-        totals = 0 if self.log_totals is None else self.log_totals.nbytes
-        return self.log_probs.nbytes + totals + sum(a.nbytes for a in maps)
+        return sum(array.nbytes for array in self.arrays)
+
+    def without_scores(self) -> Trace:
+        """The same without the scores, for who keeps many."""
+        return dataclasses.replace(self, scores={})

@@ -34,8 +34,8 @@ TEXT = "The red fox sees a lamp."
 def shy(monkeypatch) -> Strategy:
     """Greedy decoding that stops after two tokens."""
 
-    def two(model, source, decoding, edits, prefix) -> list[Tree]:
-        return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, 2 + len(prefix))]
+    def two(model, source, decoding, edits, prefix, recorder) -> list[Tree]:
+        return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, 2 + len(prefix), recorder=recorder)]
 
     made = Strategy("shy", "Shy", "Shy: two tokens, and no more.", ("seed",), two, lambda d: f"shy, seed {d.seed}")
     monkeypatch.setitem(STRATEGIES, made.name, made)

@@ -283,7 +283,7 @@ def calls(name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "homes"),
     [
-        ("softmax", {"model.network.attention"}),
+        ("softmax", {"model.network.attention", "model.decoding.fast"}),  # the formula, and the one faster path
         ("scaled_dot_product_attention", set()),
         ("register_forward_hook", set()),
         ("causal", {"model.network.masks"}),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from model.folders import homes
 from model.inference.request import Request
 from viz.keep import forget, kept
-from viz.view import View
+from viz.view import View, unedited
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from model.readings.neighbours import Neighbour, Side, Survey
     from model.readings.position_numbers import PositionNumbers
     from model.readings.scaling import Scaling
-    from model.readings.sentence_positions import SentencePositions, Variant
+    from model.readings.sentence_positions import Positions, SentencePositions, Variant
     from model.readings.unfold import Unfolded
     from model.trace import Site
 
@@ -63,10 +63,12 @@ def checkpoint(name: str, device: str) -> Checkpoint:
 
 @kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes)
 def analyse(request: Request, device: str) -> Analysis:
-    """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none."""
+    """The analysis of a request; RequestError, CheckpointError or ValueError where there can be none, or one too large to be
+    kept."""
     from model.inference.analyse import analyse as compute
 
-    return compute(checkpoint(request.checkpoint, device), request)
+    known = analyse(unedited(request), device) if request.intervention else None
+    return compute(checkpoint(request.checkpoint, device), request, MAX_BYTES // 2, known).without_scores()
 
 
 @kept(512)
@@ -152,19 +154,27 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
 
 
 @kept(1024)
-def position_variant(request: Request, device: str) -> Variant:
-    """What the request's edit of positions does; its analysis, decoded again, is kept for the other pages."""
-    from model.readings.sentence_positions import variant as compute
+def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
+    """What each edit of positions would do to a request without edits; see `model.readings.sentence_positions`."""
+    from model.readings.sentence_positions import try_variants, variants
 
-    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+    edits = variants(shift)
+    found = try_variants(checkpoint(request.checkpoint, device), request, analyse(request, device), edits)
+    return tuple(zip(edits, found, strict=True))
+
+
+def _target(request: Request, device: str) -> tuple[int, ...] | None:
+    """The target of a request without edits, which the page has decoded already; None for a model without a decoder."""
+    outputs = analyse(request, device).trace.outputs
+    return None if outputs is None else outputs.ids
 
 
 @kept(2048)
 def mask_effects(request: Request, device: str) -> dict[str, Effect]:
-    """What each mask switch would do; see `model.experiments.effects`."""
+    """What each mask switch would do to a request without edits; see `model.experiments.effects`."""
     from model.experiments.effects import mask_effects as compute
 
-    return compute(checkpoint(request.checkpoint, device), request)
+    return compute(checkpoint(request.checkpoint, device), request, _target(request, device))
 
 
 @kept(MAX_BYTES // 8, weigh=lambda found: found.nbytes if found else 1)
@@ -180,7 +190,7 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     """What it costs to switch each head off; `progress` hears the share that is done, where it is not kept already."""
     from model.experiments.effects import head_effects as compute
 
-    return compute(checkpoint(request.checkpoint, device), request, progress)
+    return compute(checkpoint(request.checkpoint, device), request, progress, _target(request, device))
 
 
 @kept(256)

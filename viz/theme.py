@@ -156,7 +156,7 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
     """What every figure's layout begins with: no template, this theme's colours and type; margins l, t, r, b in pixels."""
     colours = PALETTES[mode]
     return {
-        "template": "none",
+        "template": {"data": {"scatter": [{"type": "scatter"}]}},  # none of Plotly's own
         "height": height,
         "meta": {"height": height},  # by which `chart_labels.js` knows how much larger it is drawn
         "margin": margin,

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_TOKENS, PAD, START
+from model.decoding import fast
 from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.recorder import Recorder
 from model.decoding.sampling import NEVER_CHOSEN, check, choices
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
@@ -23,11 +25,18 @@ class _Steps:
     """One model under the edits of a batch, with what it keeps from step to step."""
 
     def __init__(
-        self, model: Transformer, source: Tensor | None, edits: Edits, prefix: Sequence[int], limit: int, use_cache: bool
+        self,
+        model: Transformer,
+        source: Tensor | None,
+        edits: Edits,
+        prefix: Sequence[int],
+        limit: int,
+        use_cache: bool,
+        recorder: Recorder | None,
     ) -> None:
         if len(prefix) >= limit:
             raise ValueError(f"the prefix has {len(prefix)} tokens; expected fewer than the limit of {limit}")
-        self.model, self.edits = model, edits
+        self.model, self.edits, self.recorder = model, edits, recorder
         # Without the causal mask an earlier position depends on later ones, so nothing can be kept.
         self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
         self.rows = 1 if source is None else source.size(0)
@@ -35,11 +44,16 @@ class _Steps:
         self.memory = self.cross = None
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
-            self.memory = model.encode(source, seen, Pass(edits))  # [B,S,D]
+            self.memory = model.encode(source, seen, Pass(edits, recorder and recorder.encoder))  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
+        self.fast = None
+        if self.cache is not None and fast.can(model, edits):
+            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""
+        if self.fast is not None:
+            return self.fast.log_probs(target[:, -1])
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
@@ -47,8 +61,16 @@ class _Steps:
         hidden = self.model.decode(fresh, self.memory, mask, self.cross, at)[:, -1]  # [N,D]
         return self.model.project(hidden).float().log_softmax(-1)
 
+    def record(self, row: int, ids: tuple[int, ...]) -> None:
+        """Hands what a row of the batch left behind, as the path of some ids, to who asked for it."""
+        if self.fast is not None and self.recorder is not None:
+            self.recorder.paths[ids] = self.fast.recorded(row, len(ids))
+
     def select(self, rows: Tensor) -> None:
         """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.fast is not None:
+            self.fast.select(rows)
+            return
         if self.memory is not None:
             self.memory, self.cross = self.memory[rows], self.cross[rows]
         if self.cache is not None:
@@ -63,15 +85,17 @@ def greedy(
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
+    recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
     """The likeliest next token at every step, for each row of source ids [B,S].
 
     `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask an
-    earlier position depends on later ones, so nothing can be kept: the whole prefix is computed again at each step.
+    earlier position depends on later ones, so nothing can be kept: the whole prefix is computed again at each step. A
+    `recorder` is told what the first row's path left behind, where there are no edits.
 
     Raises ValueError where the prefix fills the limit.
     """
-    return _grow(model, source, choose, edits, prefix, limit, use_cache)
+    return _grow(model, source, choose, edits, prefix, limit, use_cache, recorder)
 
 
 @torch.inference_mode()
@@ -86,6 +110,7 @@ def sample(
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
+    recorder: Recorder | None = None,
 ) -> list[Hypothesis]:
     """A token drawn at every step (see `sampling.choices`), for each row of source ids [B,S]; the rest is as in `greedy`.
 
@@ -102,7 +127,7 @@ def sample(
         drawn = [choices(row, temperature, top_k, top_p).draw(generator.random()) for row, generator in rows]
         return torch.tensor(drawn, device=log_probs.device)
 
-    return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache)
+    return _grow(model, source, choose if temperature == 0 else draw, edits, prefix, limit, use_cache, recorder)
 
 
 def _grow(
@@ -113,10 +138,11 @@ def _grow(
     prefix: Sequence[int],
     limit: int,
     use_cache: bool,
+    recorder: Recorder | None,
 ) -> list[Hypothesis]:
     """One path a row; `pick` chooses the next token of every row, log-probabilities [B,V] to [B]."""
     edits = _as_edits(edits)
-    steps = _Steps(model, source, edits, prefix, limit, use_cache)
+    steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
     target = torch.full((steps.rows, 1), START, device=steps.device)  # [B,1]
     ended = torch.zeros(steps.rows, dtype=torch.bool, device=steps.device)
     chosen_log_probs: list[Tensor] = []
@@ -131,7 +157,9 @@ def _grow(
         if ended.all():
             break
     scores = torch.stack(chosen_log_probs, dim=1).tolist()
-    return [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
+    found = [_hypothesis(ids[1:], row) for ids, row in zip(target.tolist(), scores, strict=True)]
+    steps.record(0, found[0].ids)
+    return found
 
 
 @torch.inference_mode()
@@ -144,13 +172,14 @@ def beam(
     prefix: Sequence[int] = (),
     limit: int = MAX_TOKENS,
     use_cache: bool = True,
+    recorder: Recorder | None = None,
 ) -> list[Tree]:
     """The `width` best paths that beam search finds for each row of source ids [B,S], the best first.
 
     At each step the likeliest extensions of a row's living paths go on, by summed log-probability. One that ends with
     `</s>` keeps its place, so each row ends with `width` hypotheses (fewer where fewer exist), ranked by score over
     `length_penalty`. A width of 1 is greedy decoding. `prefix`, `limit` and the cache are as in `greedy`. The tree holds
-    the paths that were given up as well.
+    the paths that were given up as well; a `recorder` is told of those that are not.
 
     Raises ValueError for a width below 1, a negative or infinite alpha, and a prefix that fills the limit.
     """
@@ -159,12 +188,15 @@ def beam(
     if not 0 <= alpha < math.inf:
         raise ValueError(f"the length penalty's alpha is {alpha}; expected a number of at least 0")
     edits = _as_edits(edits)
-    steps = _Steps(model, source, edits, prefix, limit, use_cache)
+    steps = _Steps(model, source, edits, prefix, limit, use_cache, recorder)
     target = torch.full((steps.rows, 1), START, device=steps.device)  # [N,1]; N living paths of all rows together
     beams = _Beams(steps.rows, width, limit)
     for step in range(limit):
         log_probs = steps.log_probs(target, edits.select([row for row, _ in beams.live]))  # [N,V]
         parents = beams.extend(log_probs, prefix[step : step + 1])
+        for row, parent, path in beams.ended:
+            if row == 0:
+                steps.record(parent, path.ids)
         if not parents:
             break
         rows = torch.tensor(parents, device=steps.device)
@@ -183,6 +215,7 @@ class _Beams:
         self.live = [(row, Hypothesis((), ())) for row in range(rows)]
         self.finished: list[list[Hypothesis]] = [[] for _ in range(rows)]
         self.pruned: list[list[Hypothesis]] = [[] for _ in range(rows)]
+        self.ended: list[tuple[int, int, Hypothesis]] = []  # at this step: row, the path that it went on from, the path
 
     def extend(self, log_probs: Tensor, forced: Sequence[int]) -> list[int]:
         """One step: log-probabilities [N,V] of what may follow each living path; `forced` holds the only token
@@ -191,6 +224,7 @@ class _Beams:
         Returns for each path that lives on the number of the one that it goes on from.
         """
         kept: list[tuple[int, int, Hypothesis]] = []  # row, the path that it goes on from, the path
+        self.ended = []
         expanded: set[int] = set()
         for row, candidates in self._extensions(log_probs, forced).items():
             for _, parent, token, log_prob in candidates[: self.width - len(self.finished[row])]:
@@ -199,6 +233,7 @@ class _Beams:
                 expanded.add(parent)
                 if path.finished or len(path.ids) == self.limit:
                     self.finished[row].append(path)
+                    self.ended.append((row, parent, path))
                 else:
                     kept.append((row, parent, path))
         for number, (row, path) in enumerate(self.live):

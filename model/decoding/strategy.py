@@ -15,6 +15,7 @@ from model.files import shown
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from model.decoding.recorder import Recorder
     from model.edits.apply import Edits
     from model.edits.intervention import Intervention
     from model.network.transformer import Transformer
@@ -30,14 +31,17 @@ Found = list[Tree]
 class Strategy:
     """A way of choosing tokens: everything that is said of it anywhere.
 
-    `search(model, source, decoding, edits, prefix)` grows a tree for each row of source ids; see `model.decoding.search`.
+    `search(model, source, decoding, edits, prefix, recorder)` grows a tree for each row of source ids; see
+    `model.decoding.search`.
     """
 
     name: str
     title: str
     sentence: str  # how it chooses
     controls: tuple[str, ...]  # the fields of `Decoding` that it reads, beside the limit
-    search: Callable[[Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int]], Found]
+    search: Callable[
+        [Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int], Recorder | None], Found
+    ]
     told: Callable[[Decoding], str]  # in a few words, with its numbers
 
 
@@ -89,31 +93,33 @@ class Decoding:
         source: Tensor | None,
         edits: Sequence[Intervention] | Edits = (BASELINE,),
         prefix: Sequence[int] = (),
+        recorder: Recorder | None = None,
     ) -> Found:
         """A tree for each row of source ids [B,S] (None: one row, of a model without an encoder), the best path first.
 
         Raises ValueError where the prefix fills the limit.
         """
-        return strategy(self.strategy).search(model, source, self, edits, prefix)
+        return strategy(self.strategy).search(model, source, self, edits, prefix, recorder)
 
 
-def _greedy(model, source, decoding, edits, prefix) -> Found:
+def _greedy(model, source, decoding, edits, prefix, recorder) -> Found:
     from model.decoding import search
 
-    return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit)]
+    return [Tree((path,)) for path in search.greedy(model, source, edits, prefix, decoding.limit, recorder=recorder)]
 
 
-def _beam(model, source, decoding, edits, prefix) -> Found:
+def _beam(model, source, decoding, edits, prefix, recorder) -> Found:
     from model.decoding import search
 
-    return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit)
+    return search.beam(model, source, decoding.width, decoding.alpha, edits, prefix, decoding.limit, recorder=recorder)
 
 
-def _sample(model, source, decoding, edits, prefix) -> Found:
+def _sample(model, source, decoding, edits, prefix, recorder) -> Found:
     from model.decoding import search
 
     controls = (decoding.seed, decoding.temperature, decoding.top_k, decoding.top_p)
-    return [Tree((path,)) for path in search.sample(model, source, *controls, edits, prefix, decoding.limit)]
+    found = search.sample(model, source, *controls, edits, prefix, decoding.limit, recorder=recorder)
+    return [Tree((path,)) for path in found]
 
 
 STRATEGIES: dict[str, Strategy] = {

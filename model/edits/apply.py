@@ -27,8 +27,8 @@ class Edits:
         """`means` holds each site's mean z of every head, [H,K], where heads may be ablated by it."""
         self.rows = tuple(rows)
         self.means = means or {}
-        self._located = any(row.edits for row in self.rows)
-        self._unscaled = not all(row.scaling for row in self.rows)
+        self.located = any(row.edits for row in self.rows)
+        self.unscaled = not all(row.scaling for row in self.rows)
 
     @property
     def causal(self) -> bool:
@@ -41,7 +41,7 @@ class Edits:
 
     def _found(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
         """Every edit that has something to do in a hook at a place, with the rows of the batch that it belongs to."""
-        if not self._located:
+        if not self.located:
             return []
         rows = [slice(None)] if len(self.rows) == 1 else [slice(n, n + 1) for n in range(len(self.rows))]
         each = ((own, edit) for own, row in zip(rows, self.rows, strict=True) for edit in row.edits)
@@ -49,7 +49,7 @@ class Edits:
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         """Scores [B,H,T,S], divided by sqrt(`width`) already, times it where the scaling is off."""
-        if not self._unscaled:
+        if not self.unscaled:
             return scores
         factors = scores.new_tensor([1.0 if row.scaling else math.sqrt(width) for row in self.rows])  # [1|B]
         return scores * factors[:, None, None, None]

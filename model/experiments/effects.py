@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
-from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
-from model.inference.analyse import teacher_force
+from model.inference.analyse import target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
-from model.network.context import Pass, forced
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.trace import Site
 
@@ -46,69 +43,60 @@ class Effect:
         return tuple(int(i) for i in np.argsort(-fall, kind="stable") if fall[i] > least)
 
 
-@torch.inference_mode()
-def mask_effects(checkpoint: Checkpoint, request: Request) -> dict[str, Effect]:
+def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
     """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
 
     Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter. The padding is what `analyse`
-    puts there: that of the batch and of the request, or, where there is none, `PAD_WHEN_UNMASKED`.
-    Raises RequestError as `analyse` does.
+    puts there: that of the batch and of the request, or, where there is none, `PAD_WHEN_UNMASKED`. A target that is `known`
+    already is not decoded anew. Raises RequestError as `analyse` does.
     """
-    source, target = tokens_of(checkpoint, request)
+    source, target = tokens_of(checkpoint, request, known)
     added = 0 if PAD in source else PAD_WHEN_UNMASKED
     source = [*source, *[PAD] * added]
     pad = source.count(PAD)
     edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
-    before, *after = teacher_force(checkpoint, source, target, [BASELINE, *edits.values()])
+    labels = checkpoint.target_tokenizer.pieces(target)
+    before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])
     return {
-        name: Effect(edit, pad, before.outputs.labels, before.token_log_probs, trace.token_log_probs, added)
-        for (name, edit), trace in zip(edits.items(), after, strict=True)
+        name: Effect(edit, pad, labels, before, row, added) for (name, edit), row in zip(edits.items(), after, strict=True)
     }
 
 
-def tokens_of(checkpoint: Checkpoint, request: Request) -> tuple[list[int] | None, tuple[int, ...] | None]:
-    """Source ids with the request's padding, and the ids of its target without edits: the one given, or the model's own;
-    None for a side that the model does not have."""
+def tokens_of(
+    checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None
+) -> tuple[list[int] | None, Sequence[int] | None]:
+    """Source ids with the request's padding, and the ids of its target without edits: those that are `known`, the one given,
+    or the model's own; None for a side that the model does not have."""
     rows = sources(checkpoint, request, request.pad)
     source = rows[0] if rows else None
     if "decoder" not in checkpoint.config.kinds:
         return source, None
+    if known is not None:
+        return source, known
     return source, shown(target_of(checkpoint, request, rows)[0], request).ids
 
 
 def effects(
-    checkpoint: Checkpoint, request: Request, edits: Sequence[Intervention], progress: Progress = lambda share: None
+    checkpoint: Checkpoint,
+    request: Request,
+    edits: Sequence[Intervention],
+    progress: Progress = lambda share: None,
+    known: Sequence[int] | None = None,
 ) -> list[Effect]:
     """What each intervention does to the target that the request has without edits: batches, each with the unedited row.
 
-    `progress` hears the share that is done.
+    `progress` hears the share that is done. A target that is `known` already is not decoded anew.
     """
-    source, target = tokens_of(checkpoint, request)
+    source, target = tokens_of(checkpoint, request, known)
     labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
     pad = (source or []).count(PAD)
     found: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
-        before, *after = _log_probs(checkpoint, source, target, [BASELINE, *chosen])
+        before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])
         found += [Effect(edit, pad, labels, before, row) for edit, row in zip(chosen, after, strict=True)]
         progress(len(found) / len(edits))
     return found
-
-
-@torch.inference_mode()
-def _log_probs(
-    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
-) -> np.ndarray:
-    """Log-probability of each target token, without a decoder of each source token, under each intervention, as one
-    batch without a record: [N,T]."""
-    ids, outputs = (
-        None if side is None else torch.tensor([list(side)] * len(edits), device=checkpoint.device)
-        for side in (source, target)
-    )
-    hidden = forced(checkpoint.model, ids, outputs, Pass(Edits(edits, checkpoint.means)))
-    chosen = ids if outputs is None else outputs  # [N,T]
-    logits = checkpoint.model.project(hidden).float()  # [N,T,V]
-    return logits.log_softmax(-1).gather(-1, chosen[..., None])[..., 0].cpu().numpy()
 
 
 def sites(checkpoint: Checkpoint) -> Iterator[Site]:
@@ -131,12 +119,15 @@ class HeadEffect:
 
 
 def head_effects(
-    checkpoint: Checkpoint, request: Request, progress: Progress = lambda share: None
+    checkpoint: Checkpoint,
+    request: Request,
+    progress: Progress = lambda share: None,
+    known: Sequence[int] | None = None,
 ) -> tuple[HeadEffect, ...]:
     """Every head switched off in turn, site by site: batches of ablations, not single runs."""
     heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
     edits = [Intervention(edits=(Ablate(Place(site.kind, site.layer, head)),)) for site, head in heads]
-    found = effects(checkpoint, request, edits, progress)
+    found = effects(checkpoint, request, edits, progress, known)
     return tuple(HeadEffect(site, head, effect.change) for (site, head), effect in zip(heads, found, strict=True))
 
 

@@ -187,7 +187,7 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     """Scores that are not divided by sqrt(d_k)."""
     asked = _again(request, Intervention(scaling=False))
     found = analyse(checkpoint, asked)
-    before, after = (_largest_weight(trace) for trace in (found.baseline.trace, found.whole))
+    before, after = (_largest_weight(trace) for trace in (found.baseline.whole, found.whole))
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"

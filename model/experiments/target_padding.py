@@ -33,7 +33,7 @@ def target_padding(checkpoint: Checkpoint, analysis: Analysis) -> TargetPadding 
     with the other edits as they are. None where there is no such padding, or no such pass: tokens that are chosen one by
     one end with the sentence."""
     pads, edit = analysis.target_padding, analysis.request.intervention
-    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.steps:
+    if not pads or (analysis.baseline is not None and analysis.request.mode == "again") or analysis.last is not None:
         return None
     source, ids = analysis.trace.source.ids, analysis.trace.outputs.ids
     seen = dataclasses.replace(edit, padding_mask=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from model import device as devices
 from model.checkpoint import Checkpoint
 from model.config import END, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.recorder import Recorder
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
+from model.inference import size
 from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
 from model.inference.request import Request
@@ -37,11 +40,14 @@ def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
 
 
 @torch.inference_mode()
-def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
+def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, known: Analysis | None = None) -> Analysis:
     """Translates, or reads the given target, and records every layer, head and step.
 
+    Where the same request without edits has been analysed, what was decoded in it is `known` and not decoded anew.
+
     A model without a decoder reads the source and says what stands at each place; one without an encoder goes on with it.
-    Raises RequestError where the source, the target or the prefix is longer than the text limit.
+    Raises RequestError where the source, the target or the prefix is longer than the text limit, and where the arrays would
+    take more than `most` bytes.
     """
     edit = request.intervention
     added = padding(checkpoint, request)
@@ -49,18 +55,24 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
     source = rows[0] if rows else None
     longest = len(source) if source is not None else 0
     edit.check(checkpoint.config, longest, bool(checkpoint.means))
-    made = _Analyses(checkpoint, request, source, added)
+    made = _Analyses(checkpoint, request, source, added, most)
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
-    tree, *others = target_of(checkpoint, request, rows)
-    made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
-    made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
+    recorder = None if edit else Recorder()
+    if known is None:
+        tree, *others = target_of(checkpoint, request, rows, recorder)
+        made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
+        made.known["other_lengths"] = tuple(len(other[0].ids) for other in others)
+    else:
+        tree = known.tree
+        made.known |= {name: getattr(known, name) for name in ("other_translations", "other_lengths")}
     plain = shown(tree, request)
+    made.check_size(plain, 2 if edit else 1)
     if not edit and not checkpoint.config.causal and request.target is None:
         return made.stepwise(plain, tree, BASELINE)
     if not edit:
-        (trace,) = teacher_force(checkpoint, source, plain.ids, [BASELINE])
-        return made.of(plain, tree, trace)
+        trace = recorded(checkpoint, source, plain.ids, recorder)
+        return made.of(plain, tree, trace or teacher_force(checkpoint, source, plain.ids, [BASELINE])[0])
     before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
     baseline = made.of(plain, tree, before, request=unedited)
@@ -68,6 +80,9 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
         return made.edited(plain, tree, after[0], baseline)
     again = decode(checkpoint, request, rows, edit)[0]
     path = shown(again, request)
+    made.check_size(path, 3 if checkpoint.config.causal else 4)
+    if not checkpoint.config.causal:  # compared with tokens that were chosen one by one, nothing that follows seen
+        baseline = made.stepwise(plain, tree, BASELINE, request=unedited)
     if edit.causal_mask and checkpoint.config.causal:
         (trace,) = teacher_force(checkpoint, source, path.ids, [edit])
         return made.edited(path, again, trace, baseline)
@@ -77,8 +92,10 @@ def analyse(checkpoint: Checkpoint, request: Request) -> Analysis:
 class _Analyses:
     """Makes the analyses of one request: what all of them know, and how each is put together."""
 
-    def __init__(self, checkpoint: Checkpoint, request: Request, source: list[int] | None, added: int) -> None:
-        self.checkpoint, self.request, self.source, self.added = checkpoint, request, source, added
+    def __init__(
+        self, checkpoint: Checkpoint, request: Request, source: list[int] | None, added: int, most: int | None
+    ) -> None:
+        self.checkpoint, self.request, self.source, self.added, self.most = checkpoint, request, source, added, most
         real = [i for i in source or () if i not in (PAD, END)]
         words = checkpoint.seen.words if checkpoint.seen else {}
         self.known: dict[str, Any] = {
@@ -102,15 +119,21 @@ class _Analyses:
         return self.of(path, tree, trace, baseline=baseline, no_op_blocks=self.no_ops(path.ids))
 
     def stepwise(self, path: Hypothesis, tree: Tree, edit: Intervention, **more: Any) -> Analysis:
-        """Without a causal mask: one trace a step, each over the prefix that chose its token."""
-        steps = tuple(
-            teacher_force(self.checkpoint, self.source, path.ids[: t + 1], [edit])[0] for t in range(len(path.ids))
-        )
-        return self.of(path, tree, _gather(steps), steps=steps, **more)
+        """Without a causal mask: one pass a step, each over the prefix that chose its token. The rows that chose stay."""
+        steps = []
+        for t in range(len(path.ids)):
+            (last,) = teacher_force(self.checkpoint, self.source, path.ids[: t + 1], [edit])
+            steps.append(_step(last))
+        return self.of(path, tree, _gather(steps, last), last=last, **more)
+
+    def check_size(self, path: Hypothesis | None, traces: int) -> None:
+        """Raises RequestError where so many traces over a path are too large."""
+        size.check(self.checkpoint.config, len(self.source or ()), len(path.ids) if path else 0, traces, self.most)
 
     def read(self) -> Analysis:
         """Of a model without a decoder: one pass over the source, under the edits and without."""
         edit = self.request.intervention
+        self.check_size(None, 1 + bool(edit))
         before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
         unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added)
         plain = {"translation": "", "tree": None, "hypothesis": None} | self.known
@@ -143,14 +166,53 @@ def teacher_force(
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), _batch(target, rows, device)
     hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, Pass(Edits(edits, checkpoint.means), probe))
-    logits = checkpoint.model.project(hidden).float()  # [B,T,V]
+    return _traces(checkpoint, source, target, probe, checkpoint.model.project(hidden).float())
+
+
+@torch.inference_mode()
+def log_probs(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+) -> torch.Tensor:
+    """The same pass without a record: of every token at each place, under each intervention, [N,T,V]."""
+    rows, device = len(edits), checkpoint.device
+    at = Pass(Edits(edits, checkpoint.means))
+    hidden = forced(checkpoint.model, _batch(source, rows, device), _batch(target, rows, device), at)
+    return checkpoint.model.project(hidden).float().log_softmax(-1)
+
+
+def target_log_probs(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+) -> np.ndarray:
+    """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]."""
+    found = log_probs(checkpoint, source, target, edits)
+    chosen = _batch(source if target is None else target, len(edits), checkpoint.device)
+    return _frozen(found.gather(-1, chosen[..., None])[..., 0].cpu().numpy())
+
+
+def recorded(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: tuple[int, ...], recorder: Recorder
+) -> Trace | None:
+    """What decoding recorded of a target; None where it did not."""
+    found = recorder.read(checkpoint.config, source, target)
+    return None if found is None else _traces(checkpoint, source, target, *found)[0]
+
+
+def _traces(
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    target: Sequence[int] | None,
+    probe: Probe,
+    logits: torch.Tensor,
+) -> list[Trace]:
+    """One for each row of what a probe recorded, with its logits [B,T,V]."""
     log_probs, totals = logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy()  # [B,T,V], [B,T]
+    inputs = target and shifted(torch.tensor([list(target)]))[0].tolist()
     axes = {
         "source": source and axis(checkpoint.source_tokenizer, source),
-        "inputs": target and axis(checkpoint.target_tokenizer, shifted(outputs)[0].tolist()),
+        "inputs": target and axis(checkpoint.target_tokenizer, inputs),
         "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
-    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(rows)]
+    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(len(logits))]
 
 
 def _batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:
@@ -180,28 +242,39 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _gather(steps: Sequence[Trace]) -> Trace:
-    """The last row of every step, the one that chose a token, as one trace; what no step had yet is not allowed."""
-    last = steps[-1]
+@dataclass(frozen=True)
+class _Step:
+    """What one step leaves behind: copies of its last query's rows, so that the rest of its pass can go."""
 
-    def rows(name: str, site: Site) -> np.ndarray:
-        arrays = [_last_row(step, name, site) for step in steps]  # [H,S] or [S] each, S grows
+    rows: dict[str, dict[Site, np.ndarray]]  # by the name of the trace's field: [H,S], masks [S]; S grows with the steps
+    log_probs: np.ndarray  # [V]
+    log_total: float
+
+
+def _step(whole: Trace) -> _Step:
+    sites = [site for site in whole.patterns if site.of.queries == "target"]
+    rows = {name: {s: getattr(whole, name)[s][..., -1, :].copy() for s in sites} for name in ("patterns", "scores", "masks")}
+    heads = {s: len(whole.patterns[s]) for s in sites}
+    rows["head_masks"] = {  # of a site without masks of its own heads, the common one for each head
+        s: whole.head_masks[s][:, -1].copy() if s in whole.head_masks else np.tile(rows["masks"][s], (heads[s], 1))
+        for s in sites
+    }
+    return _Step(rows, whole.log_probs[-1].copy(), whole.log_totals[-1])
+
+
+def _gather(steps: Sequence[_Step], last: Trace) -> Trace:
+    """The rows that chose the tokens as one trace; what no step had yet is not allowed."""
+
+    def together(name: str, site: Site) -> np.ndarray:
+        arrays = [step.rows[name][site] for step in steps]
         out = np.zeros((*arrays[-1].shape[:-1], len(arrays), arrays[-1].shape[-1]), arrays[-1].dtype)
         for t, row in enumerate(arrays):
             out[..., t, : row.shape[-1]] = row
         return _frozen(out)
 
     def gathered(name: str) -> dict[Site, np.ndarray]:
-        return {s: a if s.of.queries == "source" else rows(name, s) for s, a in getattr(last, name).items()}
+        return {s: a if s.of.queries == "source" else together(name, s) for s, a in getattr(last, name).items()}
 
-    log_probs = _frozen(np.stack([step.log_probs[-1] for step in steps]))
+    log_probs, totals = (_frozen(np.stack([getattr(step, name) for step in steps])) for name in ("log_probs", "log_total"))
     maps = (gathered(name) for name in ("patterns", "scores", "masks"))
-    totals = _frozen(np.stack([step.log_totals[-1] for step in steps]))
     return Trace(last.source, last.inputs, last.outputs, *maps, log_probs, gathered("head_masks"), totals)
-
-
-def _last_row(step: Trace, name: str, site: Site) -> np.ndarray:
-    """The last query's row of an array; of a site without masks of its own heads, the common one for each head."""
-    if name == "head_masks" and site not in step.head_masks:
-        return np.broadcast_to(step.masks[site][-1], (len(step.patterns[site]), step.masks[site].shape[-1]))
-    return getattr(step, name)[site][..., -1, :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,18 +40,18 @@ class Analysis:
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
     seen: Seen | None = None  # what the checkpoint was trained on, where it says so
     worth: Mapping[str, Worth] = field(default_factory=dict)  # how often its warnings are right, where that was measured
-    steps: tuple[Trace, ...] = ()  # decoded again without the causal mask: one trace a step, each over its own prefix
+    last: Trace | None = None  # decoded again without the causal mask: the pass of the last step, over the whole prefix
 
     @property
     def whole(self) -> Trace:
         """One pass over the whole target; without the causal mask this is not what `trace` has gathered step by step."""
-        return self.steps[-1] if self.steps else self.trace
+        return self.trace if self.last is None else self.last
 
     def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
         """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
         if self.baseline is None:
             return None
-        mask = self.baseline.trace.mask(site, head)
+        mask = self.baseline.whole.mask(site, head)
         return mask if mask.shape == self.whole.masks[site].shape else None
 
     @property
@@ -162,8 +163,14 @@ class Analysis:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays hold, those of the baseline and of the steps included."""
-        return self.trace.nbytes + sum(t.nbytes for t in self.steps) + (self.baseline.nbytes if self.baseline else 0)
+        """Bytes that the arrays hold, those of the last step and of the baseline included; shared ones count once."""
+        traces = (self.trace, self.whole, *((self.baseline.trace, self.baseline.whole) if self.baseline else ()))
+        return sum({id(array): array.nbytes for trace in traces for array in trace.arrays}.values())
+
+    def without_scores(self) -> Analysis:
+        """The same without the scores before the mask, 3/10 of a long one's bytes, which no page draws from it."""
+        last, baseline = self.last and self.last.without_scores(), self.baseline and self.baseline.without_scores()
+        return dataclasses.replace(self, trace=self.trace.without_scores(), last=last, baseline=baseline)
 
     def to_dict(self) -> dict[str, Any]:
         """Text, tokens and probabilities, ready for JSON; maps are left out."""

@@ -9,6 +9,7 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
+from model.decoding.recorder import Recorder
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
@@ -53,10 +54,12 @@ def padding(checkpoint: Checkpoint, request: Request) -> int:
     return 0 if PAD in sources(checkpoint, request, 0)[0] else PAD_WHEN_UNMASKED
 
 
-def target_of(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]]) -> list[Tree]:
+def target_of(
+    checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], recorder: Recorder | None = None
+) -> list[Tree]:
     """The targets without edits of each source row, at least one: of the first the one given, else the model's own."""
     if request.target is None:
-        return decode(checkpoint, request, rows, BASELINE)
+        return decode(checkpoint, request, rows, BASELINE, recorder)
     ids = (*_begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
     if len(ids) > MAX_TOKENS:
         raise RequestError(f"Text and target have {len(ids)} tokens together; expected at most {MAX_TOKENS}. Shorten them.")
@@ -64,12 +67,31 @@ def target_of(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[
     return [given, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
 
 
-def decode(checkpoint: Checkpoint, request: Request, rows: Sequence[Sequence[int]], edit: Intervention) -> list[Tree]:
-    """What decoding finds for each row, all rows as one batch; edits and branches are the first row's."""
-    trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request))
+def decode(
+    checkpoint: Checkpoint,
+    request: Request,
+    rows: Sequence[Sequence[int]],
+    edit: Intervention,
+    recorder: Recorder | None = None,
+) -> list[Tree]:
+    """What decoding finds for each row, all rows as one batch; edits, branches and `recorder` are the first row's."""
+    trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request), recorder)
     for branch in request.branches:
         _check_branch(checkpoint, branch, request.decoding.limit)
-        trees[0] = trees[0].joined(_search(checkpoint, request, rows[:1], edit, branch)[0])
+        trees[0] = trees[0].joined(_search(checkpoint, request, rows[:1], edit, branch, recorder)[0])
+    return trees
+
+
+def decode_each(
+    checkpoint: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]
+) -> list[Tree]:
+    """What decoding finds for one source row under each intervention, all as one batch."""
+    rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
+    made, search = Edits(edits, checkpoint.means), request.decoding.search
+    trees = search(checkpoint.model, rows, made, _prefix(checkpoint, request))
+    for branch in request.branches:
+        _check_branch(checkpoint, branch, request.decoding.limit)
+        trees = [a.joined(b) for a, b in zip(trees, search(checkpoint.model, rows, made, branch), strict=True)]
     return trees
 
 
@@ -89,10 +111,11 @@ def _search(
     rows: Sequence[Sequence[int]],
     edit: Intervention,
     prefix: Sequence[int],
+    recorder: Recorder | None,
 ) -> list[Tree]:
     ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _reads_source(checkpoint) else None
     edits = Edits([edit, *[BASELINE] * (len(rows) - 1)], checkpoint.means)
-    return request.decoding.search(checkpoint.model, ids, edits, prefix)
+    return request.decoding.search(checkpoint.model, ids, edits, prefix, recorder)
 
 
 def _begun(checkpoint: Checkpoint, request: Request) -> list[int]:

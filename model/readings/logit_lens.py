@@ -80,7 +80,7 @@ def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
     Where each step was decoded over its own prefix, each is read over it too, so that the last row is always what chose.
     """
     ids = analysis.trace.outputs.ids
-    if analysis.steps:
+    if analysis.last is not None:
         each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from model.checkpoint import Checkpoint, find, names
 from model.config import PAD, SCHEMES
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
-from model.inference.analyse import teacher_force
+from model.inference.analyse import log_probs, teacher_force
 from model.inference.analysis import Analysis
-from model.inference.decisions import turns
-from model.inference.predictions import changed_words
+from model.inference.decisions import turn
+from model.inference.predictions import changed_words, first_difference
+from model.inference.request import Request
+from model.inference.targets import decode_each, shown
 from model.trace import SITE_KINDS, Site
 
 SIDES = ("source", "target")
@@ -92,18 +95,43 @@ class Variant:
     tipped: str = ""  # where the translations part at what was a near-tie: that step, in words
 
 
-def variant(checkpoint: Checkpoint, again: Analysis) -> Variant:
-    """From an analysis decoded again under an edit of positions; ValueError where a learned table ends before."""
-    base = again.baseline
-    if base is None:
-        raise ValueError("Nothing is edited: there is nothing to compare.")
-    edits = [BASELINE, again.request.intervention]
-    before, after = teacher_force(checkpoint, base.trace.source.ids, base.trace.outputs.ids, edits)
-    words = again.translation.split()
-    _, changed = changed_words(base.translation.split(), words)
-    change = float(after.token_log_probs.sum() - before.token_log_probs.sum())
-    tipped = "".join(each.told(checkpoint.target_tokenizer.piece) for each in turns(again) if each.is_tie)
-    return Variant(tuple(words), changed, again.translation == base.translation, change, tipped)
+def try_variants(
+    checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Positions]
+) -> list[Variant | ValueError]:
+    """What each edit of positions does to a sentence whose analysis without edits is `base`: decoded again and read, all as
+    one batch. A ValueError in place of a variant that cannot be, for a learned table ends before."""
+    if not edits:
+        return []
+    try:
+        return _variants(checkpoint, request, base, [Intervention(edits=(edit,)) for edit in edits])
+    except ValueError as fault:
+        if len(edits) == 1:
+            return [fault]
+    return [found for edit in edits for found in try_variants(checkpoint, request, base, [edit])]
+
+
+def _variants(
+    checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Intervention]
+) -> list[Variant | ValueError]:
+    source, ids, tokenizer = base.trace.source.ids, base.trace.outputs.ids, checkpoint.target_tokenizer
+    trees = decode_each(checkpoint, request, source, edits)
+    read = log_probs(checkpoint, source, ids, [BASELINE, *edits])  # [1+N,T,V]
+    chosen = read[:, torch.arange(len(ids)), list(ids)].cpu().numpy()  # [1+N,T]
+    before, words = base.translation.split(), [tokenizer.decode(shown(tree, request).ids).split() for tree in trees]
+    found = []
+    for n, (tree, now) in enumerate(zip(trees, words, strict=True), 1):
+        own = shown(tree, request).ids
+        split = first_difference(own, ids)
+        tipped = ""
+        if split is not None and split < min(len(own), len(ids)):
+            pair = read[[0, n], split]  # up to here both have read the same
+            if not checkpoint.config.causal:  # what was chosen was chosen without what follows
+                pair = log_probs(checkpoint, source, ids[: split + 1], [BASELINE, edits[n - 1]])[:, -1]
+            parted = turn(split, ids[split], own[split], *pair.cpu().numpy())
+            tipped = parted.told(tokenizer.piece) if parted.is_tie else ""
+        change = float(chosen[n].sum() - chosen[0].sum())
+        found.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
+    return found
 
 
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:

@@ -167,7 +167,7 @@ def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities
     request = Request(TEXT, pad=2, mode=mode, decoding=Decoding(limit=8), intervention=edit)
     analysis = analyse(exact_checkpoint, request)
     stepwise = mode == "again" and not edit.causal_mask
-    assert len(analysis.steps) == (8 if stepwise else 0)
+    assert (analysis.last is not None) == stepwise
     pairs = [(analysis.trace, edit), *([(analysis.baseline.trace, BASELINE)] if codes else [])]
     for found, under in pairs:
         source, inputs = found.source.ids, found.inputs.ids
@@ -180,8 +180,7 @@ def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities
         np.testing.assert_allclose(found.logits - logsumexp(found.logits), found.log_probs, rtol=0, atol=1e-5)
         np.testing.assert_allclose(found.log_totals[:, None], logsumexp(expected), rtol=0, atol=1e-5)
         assert not found.log_totals.flags.writeable
-    for t, step in enumerate(analysis.steps):
-        np.testing.assert_array_equal(step.logits[-1], analysis.trace.logits[t])
+    np.testing.assert_array_equal(analysis.whole.logits[-1], analysis.trace.logits[-1])
 
 
 # -- the probe ---------------------------------------------------------------------------------------------------------

@@ -8,13 +8,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tiny
 
 from model.checkpoint import CheckpointError
+from model.config import MAX_TOKENS
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.experiments import effects
 from model.inference import analyse as inference
-from model.inference.request import Request, RequestError
+from model.inference import size
+from model.inference.request import MAX_PAD, Request, RequestError
 from viz import cache, keep
 
 MANY = 8
@@ -30,6 +33,16 @@ def empty():
         kept.cache_clear()
 
 
+class Answer(SimpleNamespace):
+    """Stands for an analysis."""
+
+    def __init__(self, nbytes: int, request: Request) -> None:
+        super().__init__(nbytes=nbytes, request=request)
+
+    def without_scores(self) -> Answer:
+        return self
+
+
 class Network:
     """Stands for the network: counts what it is asked, and takes its time."""
 
@@ -37,12 +50,12 @@ class Network:
         self.asked: list[Request] = []
         self.nbytes, self.seconds, self.fault = nbytes, seconds, fault
 
-    def __call__(self, checkpoint: object, request: Request) -> SimpleNamespace:
+    def __call__(self, checkpoint: object, request: Request, *_: object) -> SimpleNamespace:
         self.asked.append(request)
         time.sleep(self.seconds)
         if self.fault:
             raise self.fault
-        return SimpleNamespace(nbytes=self.nbytes, request=request)
+        return Answer(self.nbytes, request)
 
 
 @pytest.fixture
@@ -53,6 +66,7 @@ def network(monkeypatch):
         for name in ("mask_effects", "head_effects"):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
+        monkeypatch.setattr(cache, "_target", lambda request, device: None)
         return stub
 
     return made
@@ -87,9 +101,9 @@ def test_who_asks_something_else_does_not_wait(monkeypatch, network):
     network()
     meeting = threading.Barrier(MANY)  # broken unless all are inside at the same time
 
-    def compute(checkpoint, request):
+    def compute(checkpoint, request, *_):
         meeting.wait(60)
-        return SimpleNamespace(nbytes=1, request=request)
+        return Answer(1, request)
 
     monkeypatch.setattr(inference, "analyse", compute)
     answers = together(lambda number: cache.analyse(Request(f"Owl {number}."), "cpu"))
@@ -144,6 +158,36 @@ def test_an_answer_larger_than_all_room_is_given_and_not_kept(network):
     assert cache.analyse(PLAIN, "cpu").request is cache.analyse(PLAIN, "cpu").request is PLAIN
     assert len(stub.asked) == 2
     assert cache.analyse.cache.currsize == 0
+
+
+def test_what_could_not_be_kept_is_refused_in_a_sentence(monkeypatch, tiny_checkpoint):
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    monkeypatch.setattr(cache, "MAX_BYTES", 1000)
+    with pytest.raises(RequestError, match=r"^The maps of \d+ source and \d+ target tokens would take .* Shorten"):
+        cache.analyse(PLAIN, "cpu")
+
+
+def test_what_is_edited_and_what_it_is_compared_with_are_decoded_once(monkeypatch, tiny_checkpoint):
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    decoded, search = [], Decoding.search
+    monkeypatch.setattr(Decoding, "search", lambda *given, **named: decoded.append(given) or search(*given, **named))
+    plain = Request("The red fox.", decoding=Decoding(limit=4))
+    given, again = (dataclasses.replace(plain, mode=m, intervention=tiny.edited("off_dec.1")) for m in ("given", "again"))
+    edited = cache.analyse(given, "cpu")
+    for name in ("causal_mask", "padding_mask"):
+        assert cache.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
+    cache.head_effects(plain, "cpu", lambda share: None)
+    assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
+    found = cache.analyse(again, "cpu")
+    assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)
+    alone = inference.analyse(tiny_checkpoint, again)
+    assert (found.translation, found.tree) == (alone.translation, alone.tree)
+
+
+def test_the_longest_text_can_be_kept_of_every_checkpoint_that_is_shipped():
+    for name in ("en-fr", "en-fr-learned", "en-fr-peek"):
+        config = cache.checkpoint(name, "cpu").config
+        assert 3 * size.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS) < cache.MAX_BYTES // 4
 
 
 @pytest.mark.parametrize("name", ["analyse", "mask_effects"])
@@ -203,8 +247,9 @@ def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
     arrays = [array for effect in effects for array in (effect.before, effect.after)]
     for trace in (analysis.trace, analysis.baseline.trace):
         arrays += [trace.log_probs, trace.token_log_probs]
-        arrays += [a for group in (trace.patterns, trace.scores, trace.masks) for a in group.values()]
-    assert len(arrays) == 4 + 2 * (2 + 3 * 6)
+        arrays += [a for group in (trace.patterns, trace.masks) for a in group.values()]
+        assert trace.scores == {}
+    assert len(arrays) == 4 + 2 * (2 + 2 * 6)
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = np.zeros_like(array)

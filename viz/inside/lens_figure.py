@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing, heatmap
 
 ROW, LABELS = 30, 62  # px: a layer's row, and the tokens below all of them
 WIDTH = 1024  # px of the page that the cells' text is fitted to
@@ -37,25 +38,12 @@ def lens_map(
     if (rows, columns) != (len(layers), len(steps)) or rank.shape != probability.shape:
         raise ValueError(f"a map of {rows} x {columns} with {len(layers)} layers and {len(steps)} steps; expected as many")
     colours = theme.PALETTES[mode]
-    figure = go.Figure(
-        go.Heatmap(
-            z=probability.astype(np.float32),
-            x0=0,
-            dx=1,
-            y0=0,
-            dy=1,
-            zmin=0,
-            zmax=1,
-            xgap=1,
-            ygap=1,
-            colorscale=shaded(mode),
-            showscale=False,
-            hoverinfo="skip",
-        )
+    drawing = Drawing(
+        heatmap(z=probability.astype(np.float32), zmin=0, zmax=1, xgap=1, ygap=1, colorscale=shaded(mode), hoverinfo="skip")
     )
     cell = (WIDTH - FRONT - 8) / columns
-    _written(figure, cell, says, rank, colours)
-    figure.add_shape(
+    _written(drawing, cell, says, rank, colours)
+    drawing.add_shape(
         type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
     )
     hover = [
@@ -66,18 +54,18 @@ def lens_map(
     x, y = _places(rows, columns)
     unseen = {"marker": {"opacity": 0}}
     marker = {"size": 24, "symbol": "square", "opacity": 0}
-    figure.add_scatter(
+    drawing.add_scatter(
         x=x, y=y, mode="markers", marker=marker, selected=unseen, unselected=unseen, hoverinfo="text", hovertext=hover
     )
     flat = cell >= SIGN * max(map(len, steps))
-    _axes(figure, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
+    _axes(drawing, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
     below = 24 if flat else LABELS
-    figure.update_layout(
+    drawing.update_layout(
         theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below),
         hovermode="closest",
         hoverdistance=40,
     )
-    return figure
+    return drawing.figure()
 
 
 def _places(rows: int, columns: int) -> tuple[list[int], list[int]]:
@@ -86,9 +74,7 @@ def _places(rows: int, columns: int) -> tuple[list[int], list[int]]:
     return [j for _, j in places], [i for i, _ in places]
 
 
-def _written(
-    figure: go.Figure, cell: float, says: Sequence[Sequence[str]], rank: np.ndarray, colours: theme.Palette
-) -> None:
+def _written(drawing: Drawing, cell: float, says: Sequence[Sequence[str]], rank: np.ndarray, colours: theme.Palette) -> None:
     """The likeliest token in every cell, where cells are wide enough to read."""
     if cell < SMALLEST:
         return
@@ -96,11 +82,11 @@ def _written(
     shown = [_cell(says[i][j], rank[i, j] == 1, letters) for i, j in np.ndindex(*rank.shape)]
     font = {"size": 12, "color": colours.ink, "family": theme.SANS}
     x, y = _places(*rank.shape)
-    figure.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
+    drawing.add_scatter(x=x, y=y, mode="text", text=shown, textfont=font, hoverinfo="skip")
 
 
 def _axes(
-    figure: go.Figure,
+    drawing: Drawing,
     layers: Sequence[str],
     steps: Sequence[str],
     chosen: int,
@@ -111,7 +97,7 @@ def _axes(
     rows, columns = len(layers), len(steps)
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
-    figure.update_xaxes(
+    drawing.update_xaxes(
         **axis,
         range=[-0.5, columns - 0.5],
         tickvals=list(range(columns)),
@@ -120,7 +106,7 @@ def _axes(
         tickangle=angle,
         showticklabels=labelled,
     )
-    figure.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
+    drawing.update_yaxes(**axis, range=[rows - 0.5, -0.5], tickvals=list(range(rows)), ticktext=list(layers), tickfont=font)
 
 
 def shaded(mode: theme.Mode) -> list[list[float | str]]:

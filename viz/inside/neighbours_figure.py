@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from model import format
 from viz import theme
+from viz.shared.drawing import Drawing
 
 ROW = 26  # px
 
@@ -28,8 +29,8 @@ def neighbours_chart(
     colours = theme.PALETTES[mode]
     shown = [html.escape(label, quote=False) for label in labels]
     rows = list(range(len(labels)))
-    figure = go.Figure()
-    figure.add_bar(
+    drawing = Drawing()
+    drawing.add_bar(
         x=cosines,
         y=rows,
         orientation="h",
@@ -47,7 +48,7 @@ def neighbours_chart(
     longest = max([letters, *map(len, labels)])
     font = {"size": 13, "color": colours.ink, "family": theme.MONO}
     low = min(0.0, float(np.min(cosines, initial=0.0)))
-    figure.update_xaxes(
+    drawing.update_xaxes(
         range=[low * 1.1, 1.0],
         tickvals=[0, 0.25, 0.5, 0.75, 1],
         tickfont={"size": 12, "color": colours.ink2, "family": theme.SANS},
@@ -55,7 +56,7 @@ def neighbours_chart(
         zeroline=False,
         fixedrange=True,
     )
-    figure.update_yaxes(
+    drawing.update_yaxes(
         range=[len(labels) - 0.5, -0.5],
         tickvals=rows,
         ticktext=shown,
@@ -65,5 +66,5 @@ def neighbours_chart(
         fixedrange=True,
     )
     left = 14 + round(7.9 * min(20, longest))
-    figure.update_layout(theme.chart_layout(mode, ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
-    return figure
+    drawing.update_layout(theme.chart_layout(mode, ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
+    return drawing.figure()

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing
 
 APART = 0.16  # in powers of two: how far a head's two values stand beside its width
 
@@ -35,12 +36,12 @@ def scaling_chart(
         raise ValueError(f"{len(widths)} widths with lines of {sorted(lengths)} values; expected as many values as widths")
     colours = theme.PALETTES[mode]
     x = np.log2(np.asarray(widths, dtype=float))
-    figure = go.Figure()
+    drawing = Drawing()
     for values, what in theory:
         line = {"color": colours.border, "width": 1, "dash": "dot"}
-        figure.add_scatter(x=x, y=values, mode="lines", line=line, hoverinfo="text", hovertext=what, name=what)
+        drawing.add_scatter(x=x, y=values, mode="lines", line=line, hoverinfo="text", hovertext=what, name=what)
     for values, what, dash in ((undivided, "not divided", "dash"), (divided, "divided", "solid")):
-        figure.add_scatter(
+        drawing.add_scatter(
             x=x,
             y=values,
             mode="lines",
@@ -50,15 +51,15 @@ def scaling_chart(
             hovertext=[f"random vectors, d_k {w}, {what}: {v:.4g}" for w, v in zip(widths, values, strict=True)],
         )
     at = float(np.log2(width))
-    _heads(figure, heads, chosen, width, getattr(colours, kind), colours)
+    _heads(drawing, heads, chosen, width, getattr(colours, kind), colours)
     everything = np.concatenate([divided, undivided, *heads, *(values for values, _ in theory)])
-    _axes(figure, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours)
-    figure.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
-    return figure
+    _axes(drawing, [min(x[0], at) - 0.3, max(x[-1], at) + 0.3], everything[np.isfinite(everything)], logarithmic, colours)
+    drawing.update_layout(theme.chart_layout(mode, height, l=44, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
 
 
 def _heads(
-    figure: go.Figure,
+    drawing: Drawing,
     heads: tuple[np.ndarray, np.ndarray],
     chosen: int | None,
     width: int,
@@ -70,12 +71,12 @@ def _heads(
     if chosen is not None:
         pair = [float(values[chosen]) for values in heads]
         line = {"color": colours.ink, "width": 1.5}
-        figure.add_scatter(x=[at - APART, at + APART], y=pair, mode="lines", line=line, hoverinfo="skip", name="chosen")
+        drawing.add_scatter(x=[at - APART, at + APART], y=pair, mode="lines", line=line, hoverinfo="skip", name="chosen")
     for values, what, offset in ((heads[0], "divided", -APART), (heads[1], "not divided", APART)):
         fill = hue if offset < 0 else colours.page
         order = sorted(range(len(values)), key=lambda h: h == chosen)  # the chosen one on top
         edges = [colours.ink if h == chosen else hue for h in order]
-        figure.add_scatter(
+        drawing.add_scatter(
             x=np.full(len(values), at + offset),
             y=np.asarray(values)[order],
             mode="markers",
@@ -91,10 +92,10 @@ def _heads(
         )
 
 
-def _axes(figure: go.Figure, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette) -> None:
+def _axes(drawing: Drawing, ends: list[float], values: np.ndarray, logarithmic: bool, colours: theme.Palette) -> None:
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
     ticks = np.arange(int(np.floor(ends[0] + 0.3)), int(ends[1]) + 1)
-    figure.update_xaxes(
+    drawing.update_xaxes(
         range=ends,
         tickvals=ticks,
         ticktext=[str(2**t) for t in ticks],
@@ -104,7 +105,7 @@ def _axes(figure: go.Figure, ends: list[float], values: np.ndarray, logarithmic:
         zeroline=False,
         fixedrange=True,
     )
-    figure.update_yaxes(
+    drawing.update_yaxes(
         **_axis(values, logarithmic),
         tickfont=font,
         gridcolor=colours.line,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.config import SCHEMES
-from model.edits.intervention import Intervention
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
 from viz import cache, state, theme
@@ -22,7 +21,7 @@ from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_interventi
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.inference.request import Request
+    from model.readings.sentence_positions import Variant
     from model.text.seen import Lengths
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
@@ -206,8 +205,6 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
 
 def variants_part(page_data: cache.PageData, view: View) -> None:
     """The translation with positions off, shuffled and shifted, on either side; a click makes the edit on every page."""
-    from model.readings.sentence_positions import variants
-
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     texts.note(
         "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
@@ -219,16 +216,13 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
         base = cache.analyse(plain, view.device)
         texts.ties(base, page_data.loaded.target_tokenizer)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
-        for edit in variants(view.pe_shift):
-            request = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
-            _variant(edit, request, view, code)
+        for edit, found in cache.position_variants(plain, view.device, view.pe_shift):
+            _variant(edit, found, view, code)
 
 
-def _variant(edit: Positions, request: Request, view: View, code: str) -> None:
-    try:
-        found = cache.position_variant(request, view.device)
-    except ValueError as fault:
-        _row(edit.text(Labels()), None, position_texts.refused(str(fault)), edit, view)
+def _variant(edit: Positions, found: Variant | ValueError, view: View, code: str) -> None:
+    if isinstance(found, ValueError):
+        _row(edit.text(Labels()), None, position_texts.refused(str(found)), edit, view)
         return
     markup = position_texts.said(found.words, found.changed, code, found.tipped)
     _row(edit.text(Labels()), found.change, markup, edit, view)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing, heatmap
 
 HEIGHT = 196
 STRIP = 3.4  # from curve to curve, where a curve is 2 high
@@ -29,37 +31,37 @@ def table_map(
     if not 0 <= pair < (width + 1) // 2:
         raise ValueError(f"pair {pair} is asked for; there are {(width + 1) // 2}, from 0")
     hover = "position %{y}, dimension %{x}<br>%{z:.6f}<extra></extra>"
-    figure = _heat(values, hover, mode, height)
+    drawing = _heat(values, hover, mode, height)
     frame = {"color": theme.PALETTES[mode].ink, "width": 1.4}
-    figure.add_shape(type="rect", x0=2 * pair - 0.5, x1=2 * pair + 1.5, y0=-0.5, y1=count - 0.5, line=frame)
-    _ends(figure, seen, beyond, count, mode)
-    _titles(figure, "dimension", "position", mode)
-    return figure
+    drawing.add_shape(type="rect", x0=2 * pair - 0.5, x1=2 * pair + 1.5, y0=-0.5, y1=count - 0.5, line=frame)
+    _ends(drawing, seen, beyond, count, mode)
+    _titles(drawing, "dimension", "position", mode)
+    return drawing.figure()
 
 
 def similarity_map(
     values: np.ndarray, mode: theme.Mode, seen: int | None = None, beyond: str = UNSEEN, height: int = HEIGHT
 ) -> go.Figure:
     """How alike positions are, [N,N], coloured from the least to the most; `seen` and `beyond` as in `table_map`."""
-    figure = _heat(values, "positions %{y} and %{x}<br>%{z:.5f}<extra></extra>", mode, height)
     least, most = float(values.min()), float(values.max())
-    figure.update_traces(zmin=least, zmax=max(most, least + 1e-9), colorscale=theme.plotly_scale("encoder", mode))
-    _ends(figure, seen, beyond, len(values), mode)
-    _titles(figure, "position", "position", mode)
-    return figure
+    scale = {"zmin": least, "zmax": max(most, least + 1e-9), "colorscale": theme.plotly_scale("encoder", mode)}
+    drawing = _heat(values, "positions %{y} and %{x}<br>%{z:.5f}<extra></extra>", mode, height, **scale)
+    _ends(drawing, seen, beyond, len(values), mode)
+    _titles(drawing, "position", "position", mode)
+    return drawing.figure()
 
 
-def _heat(values: np.ndarray, hover: str, mode: theme.Mode, height: int) -> go.Figure:
-    """A matrix whose first row is above, between minus and plus its largest entry."""
+def _heat(values: np.ndarray, hover: str, mode: theme.Mode, height: int, **more: Any) -> Drawing:
+    """A matrix whose first row is above, between minus and plus its largest entry unless `more` says otherwise."""
     rows, columns = values.shape
     most = max(1e-12, float(np.abs(values).max(initial=0.0)))
     scale = theme.plotly_scale("difference", mode)
-    heat = go.Heatmap(z=values.astype(np.float32), zmin=-most, zmax=most, colorscale=scale, hovertemplate=hover)
-    figure = go.Figure(heat.update(x0=0, dx=1, y0=0, dy=1, showscale=False))
-    figure.update_xaxes(range=[-0.5, columns - 0.5], **_axis(mode))
-    figure.update_yaxes(range=[rows - 0.5, -0.5], **_axis(mode))
-    figure.update_layout(theme.chart_layout(mode, height, l=42, t=4, r=6, b=34), modebar=_modebar(mode))
-    return figure
+    colours = {"zmin": -most, "zmax": most, "colorscale": scale} | more
+    drawing = Drawing(heatmap(z=values.astype(np.float32), hovertemplate=hover, **colours))
+    drawing.update_xaxes(range=[-0.5, columns - 0.5], **_axis(mode))
+    drawing.update_yaxes(range=[rows - 0.5, -0.5], **_axis(mode))
+    drawing.update_layout(theme.chart_layout(mode, height, l=42, t=4, r=6, b=34), modebar=_modebar(mode))
+    return drawing
 
 
 def curves(
@@ -70,7 +72,7 @@ def curves(
     if len(pairs) != len(names):
         raise ValueError(f"{len(pairs)} pairs with {len(names)} names; expected one each")
     colours = theme.PALETTES[mode]
-    figure, positions = go.Figure(), np.arange(len(values))
+    drawing, positions = Drawing(), np.arange(len(values))
     for strip, (pair, name) in enumerate(zip(pairs, names, strict=True)):
         two = values[:, 2 * pair : 2 * pair + 2]
         middle = -STRIP * strip
@@ -80,11 +82,11 @@ def curves(
             line = {"color": ink, "width": 1.8 if pair == chosen else 1.4, "dash": dash}
             hover = f"position %{{x}}, dimension {2 * pair + column}<br>%{{customdata:.6f}}<extra></extra>"
             height_of = middle + two[:, column] / most
-            figure.add_scatter(
+            drawing.add_scatter(
                 x=positions, y=height_of, customdata=two[:, column], mode="lines", line=line, hovertemplate=hover
             )
         text = html.escape(name, quote=False)
-        figure.add_annotation(
+        drawing.add_annotation(
             x=0,
             xref="paper",
             xanchor="left",
@@ -93,11 +95,11 @@ def curves(
             showarrow=False,
             font={"size": 11.5, "color": colours.ink if pair == chosen else colours.ink2},
         )
-    figure.update_xaxes(range=[0, max(1, len(values) - 1)], **_axis(mode))
-    figure.update_yaxes(**_axis(mode, showticklabels=False), range=[-STRIP * (len(pairs) - 1) - 1.15, 2.2])
-    figure.update_layout(theme.chart_layout(mode, height, l=8, t=4, r=10, b=34), modebar=_modebar(mode))
-    _titles(figure, "position", None, mode)
-    return figure
+    drawing.update_xaxes(range=[0, max(1, len(values) - 1)], **_axis(mode))
+    drawing.update_yaxes(**_axis(mode, showticklabels=False), range=[-STRIP * (len(pairs) - 1) - 1.15, 2.2])
+    drawing.update_layout(theme.chart_layout(mode, height, l=8, t=4, r=10, b=34), modebar=_modebar(mode))
+    _titles(drawing, "position", None, mode)
+    return drawing.figure()
 
 
 def distance_chart(
@@ -120,23 +122,25 @@ def distance_chart(
         + ("" if other is None else f"<br>random vectors {other[d]:.5f}")
         for d in away
     ]
-    figure = go.Figure()
+    drawing = Drawing()
     band = {"x": np.concatenate((away, away[::-1])), "y": np.concatenate((most, least[::-1]))}
-    figure.add_scatter(**band, mode="none", fill="toself", fillcolor=colours.line, hoverinfo="skip")
+    drawing.add_scatter(**band, mode="none", fill="toself", fillcolor=colours.line, hoverinfo="skip")
     if other is not None:
         line = {"color": colours.ink3, "width": 1.4, "dash": "dot"}
-        figure.add_scatter(x=away, y=other, mode="lines", line=line, hoverinfo="skip")
-    figure.add_scatter(
+        drawing.add_scatter(x=away, y=other, mode="lines", line=line, hoverinfo="skip")
+    drawing.add_scatter(
         x=away, y=mean, mode="lines", line={"color": colours.gain, "width": 2}, hoverinfo="text", hovertext=hover
     )
     if shift < len(mean):
         ring = {"size": 9, "color": colours.page, "line": {"color": colours.ink, "width": 1.6}}
-        figure.add_scatter(x=[shift], y=[mean[shift]], mode="markers", marker=ring, hoverinfo="text", hovertext=hover[shift])
-    figure.update_xaxes(range=[-0.02 * len(mean), max(1, len(mean) - 1)], **_axis(mode))
-    figure.update_yaxes(**_axis(mode, showgrid=True, gridcolor=colours.line, nticks=5))
-    figure.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
-    _titles(figure, "distance", None, mode)
-    return figure
+        drawing.add_scatter(
+            x=[shift], y=[mean[shift]], mode="markers", marker=ring, hoverinfo="text", hovertext=hover[shift]
+        )
+    drawing.update_xaxes(range=[-0.02 * len(mean), max(1, len(mean) - 1)], **_axis(mode))
+    drawing.update_yaxes(**_axis(mode, showgrid=True, gridcolor=colours.line, nticks=5))
+    drawing.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
+    _titles(drawing, "distance", None, mode)
+    return drawing.figure()
 
 
 def shift_chart(
@@ -153,10 +157,10 @@ def shift_chart(
     colours = theme.PALETTES[mode]
     two = slice(2 * pair, 2 * pair + 2)
     dots, rings = reached[:, two].astype(float), rotated[:, two].astype(float)
-    figure = go.Figure()
+    drawing = Drawing()
     if len(dots):
         lines = np.stack((rings, dots, np.full_like(dots, np.nan)), axis=1).reshape(-1, 2)
-        figure.add_scatter(
+        drawing.add_scatter(
             x=lines[:, 0], y=lines[:, 1], mode="lines", line={"color": colours.loss, "width": 1.4}, hoverinfo="skip"
         )
         text = [
@@ -164,14 +168,14 @@ def shift_chart(
             for p, (d, r) in enumerate(zip(dots, rings, strict=True))
         ]
         ring = {"size": 9, "color": "rgba(0,0,0,0)", "line": {"color": colours.ink2, "width": 1.1}}
-        figure.add_scatter(x=rings[:, 0], y=rings[:, 1], mode="markers", marker=ring, hoverinfo="text", hovertext=text)
+        drawing.add_scatter(x=rings[:, 0], y=rings[:, 1], mode="markers", marker=ring, hoverinfo="text", hovertext=text)
         dot = {"size": 4, "color": colours.gain}
-        figure.add_scatter(x=dots[:, 0], y=dots[:, 1], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
+        drawing.add_scatter(x=dots[:, 0], y=dots[:, 1], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
         hands = [(0, values[0, two]), *([(shift, reached[0, two])] if shift else [])]
         for name, end in hands:
             line = {"color": colours.ink, "width": 1.8}
-            figure.add_scatter(x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", line=line, hoverinfo="skip")
-            figure.add_annotation(
+            drawing.add_scatter(x=[0, float(end[0])], y=[0, float(end[1])], mode="lines", line=line, hoverinfo="skip")
+            drawing.add_annotation(
                 x=1.18 * float(end[0]),
                 y=1.18 * float(end[1]),
                 text=f"<b>{name}</b>",
@@ -181,11 +185,11 @@ def shift_chart(
     every = np.concatenate((dots, rings, values[:, two])) if len(dots) else values[:, two]
     most = 1.32 * max(1e-9, float(np.abs(every).max(initial=0.0)))
     zero = {"zeroline": True, "zerolinecolor": colours.line, "nticks": 5}
-    figure.update_xaxes(range=[-most, most], **_axis(mode, **zero))
-    figure.update_yaxes(range=[-most, most], **_axis(mode, **zero), scaleanchor="x")
-    figure.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
-    _titles(figure, f"dimension {2 * pair}", f"dimension {2 * pair + 1}", mode)
-    return figure
+    drawing.update_xaxes(range=[-most, most], **_axis(mode, **zero))
+    drawing.update_yaxes(range=[-most, most], **_axis(mode, **zero), scaleanchor="x")
+    drawing.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
+    _titles(drawing, f"dimension {2 * pair}", f"dimension {2 * pair + 1}", mode)
+    return drawing.figure()
 
 
 def residual_chart(residual: np.ndarray, mode: theme.Mode, height: int = HEIGHT) -> go.Figure:
@@ -194,26 +198,25 @@ def residual_chart(residual: np.ndarray, mode: theme.Mode, height: int = HEIGHT)
     positions = np.arange(len(residual))
     text = [f"position {p}<br>{r:.3g}" for p, r in enumerate(residual)]
     drawn = np.maximum(residual, FLOOR)
-    figure = go.Figure(
-        go.Scatter(
-            x=positions,
-            y=drawn,
-            mode="lines+markers",
-            line={"color": colours.gain, "width": 1.4},
-            marker={"size": 4, "color": colours.gain},
-            hoverinfo="text",
-            hovertext=text,
-        )
+    drawing = Drawing()
+    drawing.add_scatter(
+        x=positions,
+        y=drawn,
+        mode="lines+markers",
+        line={"color": colours.gain, "width": 1.4},
+        marker={"size": 4, "color": colours.gain},
+        hoverinfo="text",
+        hovertext=text,
     )
     ticks = [1e-8, 1e-6, 1e-4, 1e-2, 1]
     names = ["10<sup>−8</sup>", "10<sup>−6</sup>", "10<sup>−4</sup>", "0.01", "1"]
-    figure.update_xaxes(range=[-0.5, max(1, len(residual)) - 0.5], **_axis(mode))
-    figure.update_yaxes(
+    drawing.update_xaxes(range=[-0.5, max(1, len(residual)) - 0.5], **_axis(mode))
+    drawing.update_yaxes(
         **_axis(mode, showgrid=True, gridcolor=colours.line), type="log", range=[-9, 1], tickvals=ticks, ticktext=names
     )
-    figure.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
-    _titles(figure, "position", None, mode)
-    return figure
+    drawing.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
+    _titles(drawing, "position", None, mode)
+    return drawing.figure()
 
 
 def token_map(
@@ -236,32 +239,31 @@ def token_map(
             f"a map of {values.shape[0]} x {values.shape[1]} with {count} labels; expected one a row and column"
         )
     colours = theme.PALETTES[mode]
-    figure = _heat(values, "<b>%{y}</b> and <b>%{x}</b><br>%{z:.5f}<extra></extra>", mode, height)
-    if limit is not None:
-        figure.update_traces(zmin=-limit, zmax=limit, selector={"type": "heatmap"})
-    figure.update_traces(xgap=0.5, ygap=0.5, selector={"type": "heatmap"})
+    scale = {} if limit is None else {"zmin": -limit, "zmax": limit}
+    hover = "<b>%{y}</b> and <b>%{x}</b><br>%{z:.5f}<extra></extra>"
+    drawing = _heat(values, hover, mode, height, xgap=0.5, ygap=0.5, **scale)
     left = 14 + round(5.6 * min(14, max(map(len, labels), default=1)))
     top = 10 + round(4.8 * min(14, max(map(len, labels), default=1)))
     fits = (width - left - 24) / max(1, count) >= LABEL_CELL
     for i, j in repeated if fits else ():
         for row, column in ((i, j), (j, i)):
             box = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
-            figure.add_shape(type="rect", **box, line={"color": colours.ink, "width": 1.6})
+            drawing.add_shape(type="rect", **box, line={"color": colours.ink, "width": 1.6})
     ticks = {"tickvals": list(range(count)), "ticktext": [html.escape(label, quote=False) for label in labels]}
     font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
-    figure.update_xaxes(**ticks, side="top", tickangle=-60, tickfont=font, showticklabels=fits)
-    figure.update_yaxes(**ticks, tickfont=font, showticklabels=fits)
-    figure.update_layout(margin={"l": left if fits else 12, "t": top if fits else 12, "r": 24, "b": 8})
-    return figure
+    drawing.update_xaxes(**ticks, side="top", tickangle=-60, tickfont=font, showticklabels=fits)
+    drawing.update_yaxes(**ticks, tickfont=font, showticklabels=fits)
+    drawing.update_layout(margin={"l": left if fits else 12, "t": top if fits else 12, "r": 24, "b": 8})
+    return drawing.figure()
 
 
-def _ends(figure: go.Figure, seen: int | None, beyond: str, count: int, mode: theme.Mode) -> None:
+def _ends(drawing: Drawing, seen: int | None, beyond: str, count: int, mode: theme.Mode) -> None:
     """A dashed line across where training ends, where that is inside the picture."""
     if seen is None or seen >= count:
         return
     ink = theme.PALETTES[mode].ink
-    figure.add_hline(y=seen - 0.5, line={"color": ink, "width": 1.4, "dash": "dash"})
-    figure.add_annotation(
+    drawing.add_hline(y=seen - 0.5, line={"color": ink, "width": 1.4, "dash": "dash"})
+    drawing.add_annotation(
         x=1,
         xref="paper",
         xanchor="right",
@@ -279,12 +281,12 @@ def _axis(mode: theme.Mode, **more: object) -> dict:
     return {"zeroline": False, "ticks": "", "fixedrange": True, "tickfont": font, "showgrid": False} | more
 
 
-def _titles(figure: go.Figure, x: str | None, y: str | None, mode: theme.Mode) -> None:
+def _titles(drawing: Drawing, x: str | None, y: str | None, mode: theme.Mode) -> None:
     font = {"size": 11.5, "color": theme.PALETTES[mode].ink2}
     if x:
-        figure.update_xaxes(title={"text": x, "font": font, "standoff": 4})
+        drawing.update_xaxes(title={"text": x, "font": font, "standoff": 4})
     if y:
-        figure.update_yaxes(title={"text": y, "font": font, "standoff": 4})
+        drawing.update_yaxes(title={"text": y, "font": font, "standoff": 4})
 
 
 def _modebar(mode: theme.Mode) -> dict[str, str]:

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing
 
 
 def change_chart(
@@ -32,33 +33,33 @@ def change_chart(
     labels = [html.escape(label, quote=False) for label in labels]
     seen = steps[:comparable]
     after = after[:comparable]
-    figure = go.Figure()
+    drawing = Drawing()
     for sign, hue in ((-1, colours.loss), (1, colours.gain)):
         moved = [i for i in seen if sign * (after[i] - before[i]) > 0]
         x = [v for i in moved for v in (i, i, None)]
         y = [v for i in moved for v in (float(before[i]), float(after[i]), None)]
-        figure.add_scatter(x=x, y=y, mode="lines", line={"color": hue, "width": 4}, hoverinfo="skip")
+        drawing.add_scatter(x=x, y=y, mode="lines", line={"color": hue, "width": 4}, hoverinfo="skip")
     inks = [colours.loss_ink if a < b else colours.gain_ink for a, b in zip(after, before[:comparable], strict=True)]
     text = [f"<b>{labels[i]}</b><br>before {before[i]:.6f}<br>after {after[i]:.6f}" for i in seen]
     dot = {"size": 9, "line": {"width": 1.5, "color": colours.ink}, "color": colours.page}
-    figure.add_scatter(x=seen, y=before[:comparable], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
-    figure.add_scatter(x=seen, y=after, mode="markers", marker={"size": 8, "color": inks}, hoverinfo="text", hovertext=text)
+    drawing.add_scatter(x=seen, y=before[:comparable], mode="markers", marker=dot, hoverinfo="text", hovertext=text)
+    drawing.add_scatter(x=seen, y=after, mode="markers", marker={"size": 8, "color": inks}, hoverinfo="text", hovertext=text)
     if comparable < len(labels):
-        _grey_out(figure, comparable, len(labels), colours)
+        _grey_out(drawing, comparable, len(labels), colours)
     if chosen is not None and chosen < len(labels):
         labels = [f"<b>{label}</b>" if i == chosen else label for i, label in enumerate(labels)]
         line = {"color": colours.ink, "width": 1}
-        figure.add_vrect(x0=chosen - 0.5, x1=chosen + 0.5, fillcolor="rgba(0,0,0,0)", line=line, layer="below")
-    _axes(figure, labels, steps, colours)
-    figure.update_layout(theme.chart_layout(mode, height, l=28, t=8, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
-    return figure
+        drawing.add_vrect(x0=chosen - 0.5, x1=chosen + 0.5, fillcolor="rgba(0,0,0,0)", line=line, layer="below")
+    _axes(drawing, labels, steps, colours)
+    drawing.update_layout(theme.chart_layout(mode, height, l=28, t=8, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
 
 
-def _grey_out(figure: go.Figure, comparable: int, count: int, colours: theme.Palette) -> None:
+def _grey_out(drawing: Drawing, comparable: int, count: int, colours: theme.Palette) -> None:
     """What cannot be compared, and why."""
-    figure.add_vrect(x0=comparable - 0.5, x1=count - 0.5, fillcolor=colours.mute, line_width=0, layer="below")
+    drawing.add_vrect(x0=comparable - 0.5, x1=count - 0.5, fillcolor=colours.mute, line={"width": 0}, layer="below")
     narrow = (count - comparable) / count < 0.3
-    figure.add_annotation(
+    drawing.add_annotation(
         x=(comparable + count) / 2 - 0.5,
         y=0.5,
         text="no comparison" if narrow else "the prefixes differ:<br>no comparison",
@@ -68,9 +69,9 @@ def _grey_out(figure: go.Figure, comparable: int, count: int, colours: theme.Pal
     )
 
 
-def _axes(figure: go.Figure, labels: Sequence[str], steps: np.ndarray, colours: theme.Palette) -> None:
+def _axes(drawing: Drawing, labels: Sequence[str], steps: np.ndarray, colours: theme.Palette) -> None:
     font = {"size": 11, "color": colours.ink2, "family": theme.SANS}
-    figure.update_xaxes(
+    drawing.update_xaxes(
         range=[-0.6, len(labels) - 0.4],
         tickvals=steps,
         ticktext=labels,
@@ -81,6 +82,6 @@ def _axes(figure: go.Figure, labels: Sequence[str], steps: np.ndarray, colours: 
         fixedrange=True,
         showticklabels=len(labels) <= 60,
     )
-    figure.update_yaxes(
+    drawing.update_yaxes(
         range=[-0.03, 1.03], tickvals=[0, 0.5, 1], tickfont=font, gridcolor=colours.line, zeroline=False, fixedrange=True
     )

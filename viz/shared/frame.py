@@ -70,26 +70,22 @@ def show(
     *,
     head: Callable[[View, pages.Page], Places] = title_row,
     compute: Callable[[cache.PageData], Any] = lambda page_data: None,
-    has_progress: bool = False,
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     without: Callable[[View, Places], None] = lambda view, places: None,
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
-    raise ValueError as they do; with `has_progress` it says itself how far it is. `steps_of` has the steps that the view
-    may look at. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the page.
+    raise ValueError as they do. `steps_of` has the steps that the view may look at. Where the sentence or the checkpoint
+    fails, `without` draws what needs neither; else `draw` the page.
     """
     state.leave()
     view, faults = state.open_view(name)
     places = head(view, pages.find(name))
     try:
-        with places.body:
-            with texts.waiting():
-                page_data = cache.page_data(view)
-                found = None if has_progress else compute(page_data)
-            if has_progress:
-                found = compute(page_data)
+        with places.body, texts.waiting():
+            page_data = cache.page_data(view)
+            found = compute(page_data)
     except ValueError as fault:
         with places.notes:
             texts.sentence_notes((), faults)

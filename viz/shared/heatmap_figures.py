@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing, heatmap
 
 STEP_ROW = "step row"  # the name of the frame that `step_rows` moves
 LABEL_CELL = 8  # px: below this a cell's label is left out, and read on hover
@@ -25,19 +27,21 @@ def attention_map(
     height: int = 256,
     former: np.ndarray | None = None,
     labelled: bool = True,
+    step_row: bool = False,
 ) -> go.Figure:
     """A heatmap of one pattern [T,S] on a scale from 0 to 1; forbidden cells are blank and the rest is outlined.
 
     `former` is the mask before an edit, where there was one: its border is drawn as a dashed line. Without `labelled` the
     tokens are read on hover alone, or over the full screen. The labels fit `width` and `height`; `chart_labels.js` fits them
-    to the size that the map really has.
+    to the size that the map really has. With `step_row` there is a frame around the first row, not to be seen: the browser
+    moves it to the step, where it is shown, so the spec is the same at every step.
     Axes are numeric with the tokens as tick labels, for categories would merge repeated words.
     Raises ValueError where the labels do not fit the values.
     """
     values = np.where(allowed, values, np.nan).astype(np.float32)
     hover = "<b>%{y}</b> looks at <b>%{x}</b><br>weight %{z:.6f}<extra></extra>"
-    heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=theme.plotly_scale(kind, mode), hovertemplate=hover)
-    return _map(heat, allowed, queries, keys, mode, width, height, former, labelled)
+    heat = heatmap(z=values, zmin=0, zmax=1, colorscale=theme.plotly_scale(kind, mode), hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, former, labelled, step_row)
 
 
 def difference_map(
@@ -49,14 +53,15 @@ def difference_map(
     width: int = 248,
     height: int = 256,
     labelled: bool = True,
+    step_row: bool = False,
 ) -> go.Figure:
     """After minus before [T,S], coloured symmetrically about 0 up to the largest change; what both forbid is blank."""
     values = np.where(allowed, values, np.nan).astype(np.float32)
     most = max(0.01, float(np.nanmax(np.abs(values)))) if allowed.any() else 1.0
     hover = "<b>%{y}</b> looks at <b>%{x}</b><br>change %{z:.6f}<extra></extra>"
     scale = theme.plotly_scale("difference", mode)
-    heat = go.Heatmap(z=values, zmin=-most, zmax=most, colorscale=scale, hovertemplate=hover)
-    return _map(heat, allowed, queries, keys, mode, width, height, None, labelled)
+    heat = heatmap(z=values, zmin=-most, zmax=most, colorscale=scale, hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, None, labelled, step_row)
 
 
 def mask_map(
@@ -67,26 +72,18 @@ def mask_map(
     width: int = 248,
     height: int = 256,
     former: np.ndarray | None = None,
+    step_row: bool = False,
 ) -> go.Figure:
-    """The mask [T,S] of a site: allowed cells filled, forbidden ones blank; `former` as in `attention_map`."""
+    """The mask [T,S] of a site: allowed cells filled, forbidden ones blank; all else as in `attention_map`."""
     values = np.where(allowed, 1.0, np.nan).astype(np.float32)
     colour = theme.PALETTES[mode].bar
     hover = "<b>%{y}</b> may look at <b>%{x}</b><extra></extra>"
-    heat = go.Heatmap(z=values, zmin=0, zmax=1, colorscale=[[0, colour], [1, colour]], hovertemplate=hover)
-    return _map(heat, allowed, queries, keys, mode, width, height, former)
-
-
-def with_step_row(figure: go.Figure, mode: theme.Mode) -> go.Figure:
-    """A map with a frame around its first row, not to be seen: the browser moves it to the step, where it is shown. So the
-    spec is the same at every step."""
-    columns = len(figure.data[0].z[0])
-    edges = {"x0": -0.5, "x1": columns - 0.5, "y0": -0.5, "y1": 0.5}
-    line = {"color": theme.PALETTES[mode].ink, "width": 1.5}
-    return figure.add_shape(type="rect", name=STEP_ROW, **edges, line=line, opacity=0, layer="above")
+    heat = heatmap(z=values, zmin=0, zmax=1, colorscale=[[0, colour], [1, colour]], hovertemplate=hover)
+    return _map(heat, allowed, queries, keys, mode, width, height, former, True, step_row)
 
 
 def _map(
-    heat: go.Heatmap,
+    heat: dict[str, Any],
     allowed: np.ndarray,
     queries: Sequence[str],
     keys: Sequence[str],
@@ -94,7 +91,8 @@ def _map(
     width: int,
     height: int,
     former: np.ndarray | None,
-    labelled: bool = True,
+    labelled: bool,
+    step_row: bool,
 ) -> go.Figure:
     rows, columns = allowed.shape
     if (rows, columns) != (len(queries), len(keys)):
@@ -102,16 +100,15 @@ def _map(
             f"a map of {rows} x {columns} with {len(queries)} and {len(keys)} labels; expected one a row and column"
         )
     colours = theme.PALETTES[mode]
-    heat.update(x0=0, dx=1, y0=0, dy=1, xgap=0.5, ygap=0.5, showscale=False, hoverongaps=False)
     longest_query = max(map(len, queries))
     left = 14 + round(5.4 * min(18, longest_query))
     top = 10 + round(4.6 * min(10, max(map(len, keys))))
-    figure = go.Figure(heat)
+    drawing = Drawing(heat | {"xgap": 0.5, "ygap": 0.5, "hoverongaps": False})
     axis = {"showgrid": False, "zeroline": False, "ticks": "", "fixedrange": True}
     font = {"size": 10.5, "color": colours.ink2, "family": theme.SANS}
     across = labelled and (width - left - 24) / columns >= LABEL_CELL
     down = labelled and (height - top - 6) / rows >= LABEL_CELL
-    figure.update_xaxes(
+    drawing.update_xaxes(
         **axis,
         range=[-0.5, columns - 0.5],
         side="top",
@@ -121,7 +118,7 @@ def _map(
         ticktext=[_label(k) for k in keys],
         showticklabels=across,
     )
-    figure.update_yaxes(
+    drawing.update_yaxes(
         **axis,
         range=[rows - 0.5, -0.5],
         tickfont=font,
@@ -129,16 +126,20 @@ def _map(
         ticktext=[_label(q) for q in queries],
         showticklabels=down,
     )
-    figure.add_scatter(**_outline(allowed), mode="lines", line={"color": colours.border, "width": 1}, hoverinfo="skip")
+    drawing.add_scatter(**_outline(allowed), mode="lines", line={"color": colours.border, "width": 1}, hoverinfo="skip")
     if former is not None and not np.array_equal(former, allowed):
         line = {"color": colours.ink, "width": 1.2, "dash": "dot"}
-        figure.add_scatter(**_outline(former), mode="lines", line=line, hoverinfo="skip")
-    figure.update_layout(
+        drawing.add_scatter(**_outline(former), mode="lines", line=line, hoverinfo="skip")
+    drawing.update_layout(
         theme.chart_layout(mode, height, l=left if down else 12, t=top if across else 12, r=24, b=6),
         modebar={"bgcolor": colours.page, "color": colours.ink3, "activecolor": colours.ink, "orientation": "h"},
         meta={"height": height, "bare": not labelled},
     )
-    return figure
+    if step_row:
+        edges = {"x0": -0.5, "x1": columns - 0.5, "y0": -0.5, "y1": 0.5}
+        line = {"color": colours.ink, "width": 1.5}
+        drawing.add_shape(type="rect", name=STEP_ROW, **edges, line=line, opacity=0, layer="above")
+    return drawing.figure()
 
 
 def _label(token: str) -> str:

@@ -8,6 +8,6 @@ _COMPONENT = mount.Component(__file__, '<span class="step-rows" hidden></span>')
 
 
 def step_rows(step: int, follow: bool) -> None:
-    """Mounts the script that moves the frames of `heatmap_figures.with_step_row` to the step (from 1); with `follow` it
-    listens to the timeline of the page, which tells every step at once."""
+    """Mounts the script that moves the step rows of `heatmap_figures` to the step (from 1); with `follow` it listens
+    to the timeline of the page, which tells every step at once."""
     _COMPONENT.mount("step rows", {"step": step, "follow": follow}, height=1)

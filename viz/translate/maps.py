@@ -13,7 +13,7 @@ from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.change_figure import change_chart
-from viz.shared.heatmap_figures import attention_map, mask_map, with_step_row
+from viz.shared.heatmap_figures import attention_map, mask_map
 from viz.shared.step_rows import step_rows
 from viz.translate import texts as translate_texts
 from viz.view import View
@@ -58,13 +58,11 @@ def one_map(
     analysis = cache.analyse(request, device)
     seen, former = _seen(analysis, device, site, head)
     labels = {"queries": seen.queries, "keys": seen.keys}
-    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former}
+    sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former, "step_row": site.of.queries == "target"}
     if show == "mask":
         figure = mask_map(seen.allowed, **labels, **sizes)
     else:
         figure = attention_map(seen.values, seen.allowed, **labels, kind=site.kind, **sizes)
-    if site.of.queries == "target":
-        with_step_row(figure, mode)
     return figure, texts.map_alt(seen, site, head, show)
 
 

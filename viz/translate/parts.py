@@ -18,8 +18,6 @@ from viz.view import View, unedited
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from model.experiments.effects import Effect
-
 SURPRISE_HEIGHT = 176
 
 
@@ -43,11 +41,6 @@ def head(view: View, page: pages.Page) -> Stage:
                 controls.taught(view)
                 notes = st.container(gap=None)
         return Stage(notes, st.container(), language, count, line)
-
-
-def mask_effects(page_data: cache.PageData) -> dict[str, Effect]:
-    """What each mask switch would do to the unedited translation."""
-    return cache.mask_effects(unedited(page_data.request), page_data.view.device)
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -110,4 +103,9 @@ def _lower(shown: Shown) -> None:
             decoding_controls.strategy(view)
         else:
             target = cache.target_padding(page_data.request, view.device)
-            masks.switches(view, shown.found, target, shown.analysis, page_data.loaded.config.causal)
+            try:
+                effects = cache.mask_effects(unedited(page_data.request), view.device)  # once the maps are on their way
+            except ValueError as fault:  # padding that is added to be seen may go beyond a learned table
+                texts.fault(str(fault))
+                return
+            masks.switches(view, effects, target, shown.analysis, page_data.loaded.config.causal)

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz import theme
+from viz.shared.drawing import Drawing
 
 
 def surprise_chart(
@@ -34,8 +35,8 @@ def surprise_chart(
         for i, each in enumerate(expected)
     ]
     top = max(1.0, float(bits.max(initial=0.0)))
-    figure = go.Figure()
-    figure.add_bar(
+    drawing = Drawing()
+    drawing.add_bar(
         x=np.arange(len(shown)),
         y=bits,
         marker={"color": [colours.ink if each else colours.bar for each in expected]},
@@ -48,7 +49,7 @@ def surprise_chart(
         hovertext=hover,
     )
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
-    figure.update_xaxes(
+    drawing.update_xaxes(
         range=[-0.6, len(shown) - 0.4],
         tickvals=np.arange(len(shown)),
         ticktext=shown,
@@ -59,7 +60,7 @@ def surprise_chart(
         fixedrange=True,
         showticklabels=len(shown) <= 60,
     )
-    figure.update_yaxes(
+    drawing.update_yaxes(
         range=[0, top * 1.18],
         title={"text": "bits", "font": font},
         tickfont=font,
@@ -68,5 +69,5 @@ def surprise_chart(
         zeroline=False,
         fixedrange=True,
     )
-    figure.update_layout(theme.chart_layout(mode, height, l=44, t=20, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
-    return figure
+    drawing.update_layout(theme.chart_layout(mode, height, l=44, t=20, r=8, b=62), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()

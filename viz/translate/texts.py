@@ -129,7 +129,7 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     if padded:
         rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
         sentence += f" {rows} padding of the batch: what is computed there is thrown away."
-    if analysis.steps:
+    if analysis.last is not None:
         sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
     texts.note(sentence, "mask", "layer", "head")
 

@@ -11,7 +11,7 @@ from model.trace import Site
 from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
-from viz.shared.heatmap_figures import attention_map, difference_map, with_step_row
+from viz.shared.heatmap_figures import attention_map, difference_map
 from viz.shared.step_rows import step_rows
 from viz.view import View
 from viz.what_if import texts as what_if_texts
@@ -30,7 +30,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     if site not in analysis.whole.patterns:
         texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.whole))
+    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
     same = (before.queries, before.keys) == (after.queries, after.keys)
     which = "mean" if head is None else f"head{head + 1}"
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
@@ -52,11 +52,10 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
 def one_map(request: Request, device: str, site: Site, head: int | None, name: str, mode: theme.Mode) -> go.Figure:
     """One of the maps, by its name; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.whole))
+    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
+    how = SIZE | {"step_row": site.of.queries == "target"}
     if name == "difference":
         change = after - before
-        figure = difference_map(change.values, change.allowed | before.allowed, change.queries, change.keys, mode, **SIZE)
-    else:
-        seen = {"before": before, "after": after}[name]
-        figure = attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, **SIZE)
-    return with_step_row(figure, mode) if site.of.queries == "target" else figure
+        return difference_map(change.values, change.allowed | before.allowed, change.queries, change.keys, mode, **how)
+    seen = {"before": before, "after": after}[name]
+    return attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, **how)

@@ -8,7 +8,5 @@ from viz.what_if import parts
 frame.show(
     "what-if",
     parts.draw,
-    compute=parts.ranking,
-    has_progress=True,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
 )

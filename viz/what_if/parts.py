@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 CHART_HEIGHT = 220
 
 
-def ranking(page_data: cache.PageData) -> tuple[HeadEffect, ...]:
-    """What each head costs when it is off; its progress is shown where it takes a while."""
+def _ranking(page_data: cache.PageData) -> tuple[HeadEffect, ...]:
+    """What each head costs when it is off; its progress is shown, in the place of what follows, where it takes a while."""
     place = st.empty()
 
     def show(share: float) -> None:
@@ -51,12 +51,12 @@ def draw(shown: Shown) -> None:
             texts.fault(str(fault))
     with st.container(key="whatif"):
         left, right = st.columns([504, 520], gap="medium")
+        with right:  # what was asked for comes first: what every head costs takes a while
+            _what_happens(shown)
+            what_if_controls.largest_changes(_ranking(page_data), view)
+            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
         with left:
             _change_it(shown)
-        with right:
-            _what_happens(shown)
-            what_if_controls.largest_changes(shown.found, view)
-            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
     _leaks(view, page_data.request)
 
 

@@ -71,13 +71,13 @@ def test_the_logits_of_a_batch_equal_single_passes_exactly(exact_checkpoint):
 
 
 def test_more_edits_than_a_batch_holds_each_with_the_unedited_row(tiny_checkpoint, monkeypatch):
-    batches, real = [], module._log_probs
+    batches, real = [], module.target_log_probs
 
     def watched(checkpoint, source, target, edits):
         batches.append(list(edits))
         return real(checkpoint, source, target, edits)
 
-    monkeypatch.setattr(module, "_log_probs", watched)
+    monkeypatch.setattr(module, "target_log_probs", watched)
     edits = [
         tiny.edited(f"block_cross.{layer}.{head}_{q}-{k}")
         for layer in (1, 2)

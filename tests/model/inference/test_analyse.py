@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import recorded
 from analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
 
 from model.config import END, PAD, START
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.experiments.effects import mask_effects
-from model.inference.analyse import analyse
+from model.inference.analyse import analyse, teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.trace import Site
 
@@ -21,17 +22,21 @@ def test_an_empty_intervention_is_the_baseline_bit_for_bit(tiny_checkpoint, valu
     assert_same_bits(edited.trace, plain.trace)
     assert edited.tree == plain.tree
     assert edited.baseline is None
-    assert edited.steps == ()
+    assert edited.last is None
     assert edited.whole is edited.trace
     assert edited.comparable == len(edited.trace.outputs)
 
 
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
-def test_decoded_again_the_baseline_is_the_plain_answer_bit_for_bit(tiny_checkpoint, edit):
+def test_decoded_again_the_baseline_is_the_plain_answer_bit_for_bit_on_the_same_path(tiny_checkpoint, edit):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4, mode="again", intervention=edit))
     plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
+    assert again.baseline.tree[0].ids == plain.tree[0].ids
+    for key, array in arrays(again.baseline.trace).items():
+        np.testing.assert_allclose(array, arrays(plain.trace)[key], atol=1e-5, err_msg=str(key))
+    with recorded.explicit():
+        plain = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, pad=4))
     assert_same_bits(again.baseline.trace, plain.trace)
-    assert again.baseline.tree == plain.tree
 
 
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
@@ -96,20 +101,20 @@ def test_padding_changes_nothing_at_real_positions(exact_checkpoint):
 
 def test_decoded_again_without_the_padding_mask_is_one_pass(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNPADDED))
-    assert again.steps == ()
+    assert again.last is None
     assert again.trace.source.ids[-PAD_WHEN_UNMASKED:] == (PAD,) * PAD_WHEN_UNMASKED == again.baseline.trace.source.ids[-4:]
     own = again.trace.log_probs.copy()
     own[:, [PAD, START]] = -np.inf
     assert own.argmax(1).tolist() == list(again.hypothesis.ids)
 
 
-def test_decoded_again_without_the_causal_mask_has_one_trace_a_step(tiny_checkpoint):
+def test_decoded_again_without_the_causal_mask_has_the_row_of_every_step(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
     ids, trace = again.hypothesis.ids, again.trace
-    assert len(again.steps) == len(ids) == len(trace.outputs)
-    assert again.whole is again.steps[-1]
-    for t, step in enumerate(again.steps):
-        assert step.outputs.ids == ids[: t + 1]
+    assert len(ids) == len(trace.outputs)
+    assert again.whole is again.last
+    for t in range(len(ids)):
+        (step,) = teacher_force(tiny_checkpoint, trace.source.ids, ids[: t + 1], [UNCAUSAL])
         assert (step.log_probs[-1] == trace.log_probs[t]).all()
         own = step.log_probs[-1].copy()
         own[[PAD, START]] = -np.inf

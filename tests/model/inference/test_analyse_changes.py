@@ -120,3 +120,18 @@ def test_a_batch_pads_its_own_rows_and_no_more(tiny_checkpoint):
         two = analyse(tiny_checkpoint, Request(long, other_sentences=(short,), decoding=SHORT, intervention=edit))
         assert one.batch_padding == one.trace.source.ids.count(PAD) > 0 == two.batch_padding
         assert two.trace.source.ids.count(PAD) == (PAD_WHEN_UNMASKED if off else 0)
+
+
+@pytest.mark.parametrize("target", [None, TARGET])
+def test_decoded_again_by_a_decoder_that_sees_what_follows_like_is_compared_with_like(tokenizer, target):
+    """Both sides are chosen, or read, one by one over their own prefix: an edit that does nothing changes nothing."""
+    peeker, site = tiny.checkpoint(tokenizer, causal=False), Site("decoder", 0)
+    plain = Request(TEXT, decoding=SHORT, target=target)
+    again = analyse(peeker, dataclasses.replace(plain, mode="again", intervention=tiny.edited("window-99")))
+    before, after, steps = again.baseline, again, again.comparable
+    if target is None:
+        assert (before.trace.outputs, steps) == (after.trace.outputs, len(after.trace.outputs))
+        np.testing.assert_array_equal(before.whole.patterns[site], after.whole.patterns[site])
+        assert (again.former_mask(site) == before.whole.masks[site]).all() and before.whole.masks[site].all()
+    np.testing.assert_array_equal(before.trace.log_probs[:steps], after.trace.log_probs[:steps])
+    assert np.abs(before.whole.log_probs[0] - before.trace.log_probs[0]).max() > 1e-3  # seeing what follows tells more

@@ -13,8 +13,10 @@ from analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, ass
 from model.config import END, PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
+from model.inference import analyse as inference
+from model.inference import size
 from model.inference.analyse import analyse, load, teacher_force
-from model.inference.request import Request
+from model.inference.request import Request, RequestError
 from model.trace import Site
 
 
@@ -81,11 +83,35 @@ def test_the_dictionary_is_json(tiny_checkpoint):
     assert sum(t["log_prob"] for t in values["tokens"]) == pytest.approx(values["log_prob"], abs=1e-4)
 
 
-def test_bytes_hold_the_baseline_and_the_steps(tiny_checkpoint):
+def test_bytes_hold_the_baseline_and_the_last_step_and_what_two_share_once(tiny_checkpoint):
     again = analyse(tiny_checkpoint, Request(TEXT, decoding=SHORT, mode="again", intervention=UNCAUSAL))
-    parts = [again.trace, again.baseline.trace, *again.steps]
+    parts = [again.trace, again.baseline.trace, again.last]
+    groups = [(trace.patterns, trace.scores, trace.masks) for trace in parts]
+    encoder = sum(a.nbytes for group in groups[0] for site, a in group.items() if site.kind == "encoder")
     totals = sum(trace.log_totals.nbytes for trace in parts)
-    assert again.nbytes == totals + sum(a.nbytes for trace in parts for a in arrays(trace).values())
+    assert again.nbytes == totals - encoder + sum(a.nbytes for trace in parts for a in arrays(trace).values())
+    slim, scores = again.without_scores(), [trace.scores for trace in parts]
+    gone = {id(a): a.nbytes for group in scores for a in group.values()}
+    assert slim.nbytes == again.nbytes - sum(gone.values()) < again.nbytes
+    assert slim.trace.scores == slim.whole.scores == slim.baseline.trace.scores == {}
+    assert slim.trace.patterns is again.trace.patterns
+
+
+@pytest.mark.parametrize(
+    ("changes", "traces"),
+    [({}, 1), ({"intervention": UNCAUSAL}, 2), ({"intervention": UNCAUSAL, "mode": "again"}, 3)],
+    ids=["plain", "edited", "again"],
+)
+def test_what_would_be_too_large_is_refused_before_it_is_made(tiny_checkpoint, monkeypatch, changes, traces):
+    request = Request(TEXT, decoding=SHORT, **changes)
+    found = analyse(tiny_checkpoint, request)
+    source, target = len(found.trace.source), len(found.trace.outputs)
+    need = traces * size.trace_bytes(tiny_checkpoint.config, source, target)
+    assert 0.8 * need < found.nbytes < 1.2 * need
+    assert analyse(tiny_checkpoint, request, most=need).translation == found.translation
+    monkeypatch.setattr(inference, "_trace", lambda *_: pytest.fail("a trace was made"))
+    with pytest.raises(RequestError, match=rf"{source} source and {target} target tokens would take .*; expected at most"):
+        analyse(tiny_checkpoint, request, most=need // traces - 1)
 
 
 def test_a_window_and_two_vocabularies_are_respected(tokenizer):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from model import analyse
 from model.config import START
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
+from model.edits.kinds import Positions
+from model.inference import decisions
+from model.inference.decisions import turns
 from model.inference.request import Request
 from model.network.positions import sinusoidal
 from model.readings.sentence_positions import (
@@ -22,7 +26,7 @@ from model.readings.sentence_positions import (
     learned_checkpoint,
     learned_table,
     sentence_positions,
-    variant,
+    try_variants,
     variants,
 )
 
@@ -109,15 +113,16 @@ def test_each_side_is_off_shuffled_shifted_and_shifted_far():
     assert [edit.code for edit in variants(0)][2] == "source-positions_shifted-1"
 
 
+@pytest.mark.parametrize("decoding", [Decoding(limit=8), Decoding("beam", limit=8, width=2)], ids=["greedy", "beam"])
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned", "rotary"])
-def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind):
+def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind, decoding):
     checkpoint = made[kind]
-    for edit in variants(3):
-        if edit.amount == FAR and kind == "learned":
-            continue
-        asked = Request(SENTENCE, intervention=Intervention(edits=(edit,)), mode="again", decoding=Decoding(limit=8))
+    plain = Request(SENTENCE, decoding=decoding, branches=((9,),) if decoding.strategy == "greedy" else ())
+    tried = try_variants(checkpoint, plain, analyse(checkpoint, plain), variants(3))
+    assert len(tried) == len(variants(3))
+    for edit, found in zip(variants(3), tried, strict=True):
+        asked = dataclasses.replace(plain, intervention=Intervention(edits=(edit,)), mode="again")
         again, given = (analyse(checkpoint, dataclasses.replace(asked, mode=mode)) for mode in ("again", "given"))
-        found = variant(checkpoint, again)
         lost = given.trace.token_log_probs.sum() - given.baseline.trace.token_log_probs.sum()
         assert found.change == pytest.approx(float(lost), abs=1e-5)
         assert found.words == tuple(again.translation.split())
@@ -125,18 +130,40 @@ def test_what_a_variant_does_is_what_a_given_target_would_lose(made, kind):
         assert found.same == (again.translation == again.baseline.translation)
         if found.same:
             assert not any(found.changed)
+        parted = [each.told(checkpoint.target_tokenizer.piece) for each in turns(again) if each.is_tie]
+        assert found.tipped == "".join(parted)
 
 
 def test_shifted_rotary_positions_change_nothing(made):
-    request = Request(SENTENCE, intervention=tiny.edited(f"source-positions_shifted-{FAR}"), mode="again")
-    found = variant(made["rotary"], analyse(made["rotary"], request))
+    request = Request(SENTENCE, decoding=Decoding(limit=8))
+    base = analyse(made["rotary"], request)
+    (found,) = try_variants(made["rotary"], request, base, [Positions("source", "shifted", FAR)])
     assert found.same
     assert found.change == pytest.approx(0, abs=1e-5)
 
 
-def test_a_variant_without_an_edit_is_a_mistake(made):
-    with pytest.raises(ValueError, match="Nothing is edited"):
-        variant(made["rotary"], analyse(made["rotary"], Request(SENTENCE)))
+def test_beyond_a_learned_table_a_variant_is_refused_and_the_others_are_not(tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=190)
+    request = Request(SENTENCE, decoding=Decoding(limit=8))
+    tried = try_variants(checkpoint, request, analyse(checkpoint, request), variants(3))
+    for edit, found in zip(variants(3), tried, strict=True):
+        assert isinstance(found, ValueError) == (edit.amount == FAR)
+        if edit.amount == FAR:
+            with pytest.raises(ValueError, match=re.escape(str(found))):
+                analyse(checkpoint, dataclasses.replace(request, mode="again", intervention=Intervention(edits=(edit,))))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_near_tie_that_a_variant_tips_is_told_as_its_analysis_tells_it(tokenizer, causal, monkeypatch):
+    monkeypatch.setattr(decisions, "NEAR", 1e9)  # every turn is one, then
+    checkpoint = tiny.checkpoint(tokenizer, causal=causal)
+    request, told = Request(SENTENCE, decoding=Decoding(limit=6)), 0
+    tried = try_variants(checkpoint, request, analyse(checkpoint, request), variants(3))
+    for edit, found in zip(variants(3), tried, strict=True):
+        again = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(edits=(edit,)), mode="again"))
+        assert found.tipped == "".join(each.told(checkpoint.target_tokenizer.piece) for each in turns(again))
+        told += bool(found.tipped)
+    assert told > 2
 
 
 # -- where learned positions come from ------------------------------------------------------------------------------------

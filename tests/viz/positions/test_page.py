@@ -214,10 +214,8 @@ def test_every_variant_is_translated_and_told():
         request = Request(SENTENCE, intervention=tiny.edited(edit.code), mode="again")
         assert text.startswith(" ".join(cache.analyse(request, "auto").translation.split()))  # a near-tie is told behind it
     shown = [signed(text) for text in lab.sentences("lab-number ?(?:loss|gain)")]
-    measured = [
-        cache.position_variant(Request(SENTENCE, intervention=tiny.edited(e.code), mode="again"), "auto").change
-        for e in variants(5)
-    ]
+    given = [cache.analyse(Request(SENTENCE, intervention=tiny.edited(edit.code)), "auto") for edit in variants(5)]
+    measured = [float(g.trace.token_log_probs.sum() - g.baseline.trace.token_log_probs.sum()) for g in given]
     np.testing.assert_allclose(shown, measured, atol=0.0051)
 
 

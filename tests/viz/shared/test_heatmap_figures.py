@@ -5,7 +5,7 @@ import pytest
 from viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
 
 from viz import theme
-from viz.shared.heatmap_figures import LABEL_CELL, attention_map, difference_map, mask_map, with_step_row
+from viz.shared.heatmap_figures import LABEL_CELL, attention_map, difference_map, mask_map
 
 QUERIES = ("<s> → a", "a → &", "& → a", 'a → "')
 KEYS = ("<s>", "a", "&", "a")  # a word twice, and what would vanish as markup
@@ -253,7 +253,7 @@ def test_without_labels_tokens_are_read_on_hover_alone(builder):
 
 
 def test_the_frame_around_the_first_row_is_the_one_that_the_script_moves():
-    figure = with_step_row(draw(), "light")
+    figure = draw(step_row=True)
     (frame,) = through_json(figure)["layout"]["shapes"]
     assert (frame["x0"], frame["x1"], frame["y0"], frame["y1"], frame["opacity"]) == (-0.5, 3.5, -0.5, 0.5, 0)
     assert f'NAME = "{frame["name"]}"' in (ROOT / "viz" / "shared" / "step_rows.js").read_text(encoding="utf-8")

@@ -1,0 +1,108 @@
+"""The fast path is the explicit one: what decoding finds, every map and every probability that it records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import recorded
+import tiny
+import torch
+
+from model import load
+from model.decoding import fast
+from model.decoding.recorder import Recorder
+from model.decoding.search import beam, greedy
+from model.decoding.strategy import Decoding
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE
+from model.inference.analyse import analyse
+from model.inference.request import Request
+
+STRATEGIES = [Decoding(limit=16), Decoding("beam", limit=16, width=3), Decoding("sample", limit=16)]
+OTHERS = ("The old lamp finds the red boat and takes it.", "A king.")
+
+
+def assert_same(found, expected) -> None:
+    """Ids, and within 1e-5 every map and probability; log-probabilities, which may be -100, to 1e-5 of their size."""
+    assert [h.ids for h in (*found.tree, *found.tree.pruned)] == [h.ids for h in (*expected.tree, *expected.tree.pruned)]
+    one, two = found.trace, expected.trace
+    assert (one.source, one.inputs, one.outputs) == (two.source, two.inputs, two.outputs)
+    for name in ("patterns", "scores", "masks", "head_masks"):
+        mine, theirs = getattr(one, name), getattr(two, name)
+        assert list(mine) == list(theirs)
+        for site, array in mine.items():
+            assert (array.shape, array.dtype, array.flags.writeable) == (theirs[site].shape, theirs[site].dtype, False)
+            np.testing.assert_allclose(array, theirs[site], atol=1e-5, rtol=1e-5, err_msg=f"{name} {site}")
+    np.testing.assert_allclose(np.exp(one.log_probs), np.exp(two.log_probs), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(one.log_probs, two.log_probs, atol=1e-4, rtol=1e-5)
+    np.testing.assert_allclose(one.log_totals, two.log_totals, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", recorded.VARIANTS)
+def test_every_variant_decodes_and_records_the_same(tokenizer, name, monkeypatch):
+    lab = tiny.checkpoint(tokenizer, **recorded.VARIANTS[name])
+    passes = []
+    monkeypatch.setattr(fast.FastSteps, "recorded", lambda *a, own=fast.FastSteps.recorded: passes.append(0) or own(*a))
+    for decoding in STRATEGIES:
+        for more in ({}, {"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}):
+            request = Request("The red fox sees a lamp.", decoding=decoding, **more)
+            found = analyse(lab, request)
+            with recorded.explicit():
+                assert_same(found, analyse(lab, request))
+    assert bool(passes) == lab.config.causal
+
+
+@pytest.mark.parametrize("name", ["en-fr", "en-fr-learned"])
+@pytest.mark.parametrize("decoding", STRATEGIES[:2], ids=["greedy", "beam"])
+def test_the_shipped_weights_decode_and_record_the_same(name, decoding):
+    lab, request = load(name), Request("The old man saw a red house near the river.", decoding=decoding, branches=((70,),))
+    found = analyse(lab, request)
+    with recorded.explicit():
+        assert_same(found, analyse(lab, request))
+
+
+def test_a_model_without_an_encoder_records_the_same(tokenizer):
+    lab = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
+    found = analyse(lab, Request("The red", decoding=STRATEGIES[0]))
+    with recorded.explicit():
+        assert_same(found, analyse(lab, Request("The red", decoding=STRATEGIES[0])))
+
+
+def test_every_path_that_ended_is_recorded_and_none_that_was_given_up():
+    model, source = tiny.lively(), tiny.padded([6, 4], 6)
+    recorder = Recorder()
+    first, _ = beam(model, source, 4, limit=9, recorder=recorder)
+    assert first.pruned
+    assert set(recorder.paths) == {path.ids for path in first}
+    assert all(kept.hidden.size(0) == len(ids) for ids, kept in recorder.paths.items())
+    assert Recorder().read(model.config, source[0].tolist(), first[0].ids) is None
+
+
+@pytest.mark.parametrize("code", ["off_dec.1.1", "block_dec_3-2", "window-2", "scaling-off", "target-positions_off"])
+def test_what_it_cannot_do_it_hands_over(code):
+    model, source = tiny.lively(), tiny.padded([6], 6)
+    edits = Edits([tiny.edited(code)], tiny.means(model.config))
+    assert not fast.can(model, edits)
+    recorder = Recorder()
+    found = greedy(model, source, edits, limit=7, recorder=recorder)
+    assert recorder.paths == {}
+    assert found == greedy(model, source, edits, limit=7, use_cache=False)
+
+
+def test_weights_that_change_are_laid_out_anew():
+    model, source = tiny.lively(), tiny.padded([6], 6)
+    assert fast.can(model, Edits([BASELINE])) and not fast.can(model.train(), Edits([BASELINE]))
+    model.eval()
+    before = greedy(model, source, limit=7)
+    known = fast.prepare(model)
+    assert fast.prepare(model) is known
+    with torch.no_grad():
+        model.decoder[0].self_attention.query.weight.mul_(-1.5)
+        model.projection.weight.neg_()
+    after = greedy(model, source, limit=7)
+    assert after != before
+    with recorded.explicit():
+        expected = greedy(model, source, limit=7)
+    assert after[0].ids == expected[0].ids
+    assert after[0].log_probs == pytest.approx(expected[0].log_probs, abs=1e-5)
+    assert fast.prepare(model) is not known

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import pytest
+
+from viz.shared.drawing import Drawing
+
+
+@pytest.fixture(autouse=True)
+def every_figure_is_one_that_plotly_knows(monkeypatch):
+    """Pages do not check their figures: each that a test draws is checked here, property by property."""
+    draw = Drawing.figure
+
+    def checked(drawing: Drawing) -> go.Figure:
+        figure = draw(drawing)
+        go.Figure(figure.to_dict())
+        return figure
+
+    monkeypatch.setattr(Drawing, "figure", checked)
