@@ -148,7 +148,8 @@ def learned_numbers(name: str, device: str, side: str, count: int, shift: int) -
     from model.readings.position_numbers import learned_numbers as compute
     from model.readings.sentence_positions import learned_table
 
-    return compute(learned_table(checkpoint(name, device), side), count, shift)
+    loaded = checkpoint(name, device)
+    return compute(learned_table(loaded, side), count, shift, loaded.seen and loaded.seen.lengths[side].longest)
 
 
 @kept(256)

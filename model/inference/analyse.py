@@ -71,7 +71,7 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
     if not edit and not checkpoint.config.causal and request.target is None:
         return made.stepwise(plain, tree, BASELINE)
     if not edit:
-        trace = _recorded(checkpoint, source, plain.ids, recorder)
+        trace = recorded(checkpoint, source, plain.ids, recorder)
         return made.of(plain, tree, trace or teacher_force(checkpoint, source, plain.ids, [BASELINE])[0])
     before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
@@ -189,7 +189,7 @@ def target_log_probs(
     return _frozen(found.gather(-1, chosen[..., None])[..., 0].cpu().numpy())
 
 
-def _recorded(
+def recorded(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: tuple[int, ...], recorder: Recorder
 ) -> Trace | None:
     """What decoding recorded of a target; None where it did not."""

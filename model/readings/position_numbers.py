@@ -36,7 +36,13 @@ class PositionNumbers:
     residual: np.ndarray  # the largest fault at each p; for rotary the largest change of a score, [M]
     wavelengths: np.ndarray | None = None  # of every pair of dimensions, in positions, [D/2]; None for learned ones
     random_mean: np.ndarray | None = None  # rotary: scores of a random query and key by distance
-    seen: int | None = None  # learned: rows from here on are as random as they began
+    seen: int | None = None  # learned: from here on no row stands out alone from those that were drawn at random
+    trained: int | None = None  # learned: sentences reached the rows before this one; None where that is not known
+    together: tuple[float, float] = (
+        0.0,
+        0.0,
+    )  # learned: how far rows `seen` to `trained`, and all beyond, stand out together
+    rows: int | None = None  # learned: of the whole table
 
     @property
     def spread(self) -> float:
@@ -118,9 +124,10 @@ def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
     return query @ key.T / math.sqrt(query.size(-1))  # [N,N]
 
 
-def learned_numbers(table: np.ndarray, count: int, shift: int) -> PositionNumbers:
-    """The first rows of a learned table [R,D]. R is the best orthogonal map of the rows that training has moved, by least
-    squares on those very rows (orthogonal Procrustes, Schoenemann 1966): nothing forces it to be exact."""
+def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | None = None) -> PositionNumbers:
+    """The first rows of a learned table [R,D], of which training reached the first `trained`, where that is known. R is the
+    best orthogonal map of the rows that training has plainly moved, by least squares on those very rows (orthogonal
+    Procrustes, Schoenemann 1966): nothing forces it to be exact."""
     values = table[:count].astype(np.float64)  # [N,D]
     seen = moved_rows(table)
     known = values[:seen]
@@ -128,7 +135,11 @@ def learned_numbers(table: np.ndarray, count: int, shift: int) -> PositionNumber
     start, reached = known[: max(0, len(known) - shift)], known[shift:]  # [M,D] each
     rotated = start @ orthogonal_map(start, reached).T  # [M,D]
     residual = np.abs(rotated - reached).max(axis=1, initial=0.0)  # [M]
-    found = _numbers(values, similarity, rotated, reached, residual, seen=seen)
+    trained = None if trained is None else min(trained, len(table))
+    end = seen if trained is None else max(seen, trained)
+    told = {"seen": seen, "trained": trained, "rows": len(table)}
+    told["together"] = together(table[seen:end]), together(table[end:])
+    found = _numbers(values, similarity, rotated, reached, residual, **told)
     mean, least, most = by_distance(similarity[:seen, :seen])
     return PositionNumbers(**{**vars(found), "mean": mean, "least": least, "most": most})
 
@@ -140,8 +151,8 @@ def orthogonal_map(start: np.ndarray, reached: np.ndarray) -> np.ndarray:
 
 
 def moved_rows(table: np.ndarray) -> int:
-    """How many first rows of a learned table [R,D] training has moved: after them, every row is what a row of N(0, 1/D)
-    would be, in its length and in its likeness to the row before it. At least 1.
+    """How many first rows of a learned table [R,D] training has plainly moved: after them, every row alone is what a row of
+    N(0, 1/D) would be, in its length and in its likeness to the row before it. At least 1.
 
     A row that no sentence reached gets no gradient, and stays what it was at the beginning (`Transformer`).
     """
@@ -153,6 +164,15 @@ def moved_rows(table: np.ndarray) -> int:
     moved = length > UNLIKELY
     moved[1:] |= alike > UNLIKELY
     return int(np.flatnonzero(moved).max(initial=0)) + 1
+
+
+def together(rows: np.ndarray) -> float:
+    """By how many standard deviations the squares of rows [M,D], summed, differ from those of rows of N(0, 1/D): what hardly
+    moved any row may have moved all of them. 0 for no rows.
+    """
+    freedom = rows.size
+    total = float((rows.astype(np.float64) ** 2).sum()) * rows.shape[1]  # a chi-squared with that many degrees
+    return (total - freedom) / math.sqrt(2 * freedom) if freedom else 0.0
 
 
 def _numbers(

@@ -54,7 +54,9 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
 def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
     found = scheme.numbers()
-    ends = (scheme.longest, figures.UNSEEN) if found.seen is None else (found.seen, "not moved by training")
+    ends = (scheme.longest, figures.UNSEEN)
+    if found.seen is not None:
+        ends = (found.seen, "hardly moved") if found.trained is None else (found.trained, "never trained")
     if what == "table":
         return figures.table_map(found.values, pair, mode, *ends)
     if what == "curves":

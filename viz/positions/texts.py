@@ -72,7 +72,7 @@ def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
 
 def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of a table that is trained."""
-    rows = f"the {found.seen} rows that training moved"
+    rows = f"the first {found.seen} rows, which training moved plainly"
     missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
     shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
     missed = (
@@ -151,14 +151,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
     if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
-        which = (
-            f"Training moved rows 0 to {found.seen - 1}; the others" if found.seen else "Training moved none of them: they"
-        )
-        moved = (
-            f"{name}, {side}: rows of {width} numbers. {which} look as random as at its first step, for a row that no "
-            "sentence reaches is never trained."
-            + (f" The longest of its {seen.sentences:,} sentences has {seen.longest} tokens." if seen else "")
-        )
+        moved = f"{name}, {side}: rows of {width} numbers. {' '.join(_reached(found, seen))}"
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
     end = seen.longest if seen else MAX_TOKENS
@@ -171,6 +164,32 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
     return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]
+
+
+def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
+    """Which rows of a learned table were trained, and which of them it shows, a sentence each."""
+    alone, apart = found.seen, found.together
+    plainly = f"Rows 0 to {alone - 1} have plainly moved" if alone > 1 else "No row alone has plainly moved"
+    if seen is None or found.trained is None:
+        beyond = f" Those beyond, taken together, {_apart(apart[1])}." if alone < found.rows else ""
+        return [f"{plainly}.{beyond} How long its training sentences were is not known."]
+    last = found.trained - 1
+    told = [
+        f"Training reached rows 0 to {last}: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",
+        f"{plainly}.",
+    ]
+    if alone <= last:
+        few = sum(seen.histogram[alone + 1 :])
+        which = f"{few:,} sentence{'' if few == 1 else 's'} reached rows {alone} to {last}"
+        told.append(f"{which}: taken together, these {_apart(apart[0])}.")
+    if found.trained < found.rows:
+        told.append(f"No sentence reached rows {last + 1} to {found.rows - 1}, which {_apart(apart[1])}: they are as drawn.")
+    return told
+
+
+def _apart(deviations: float) -> str:
+    """How far rows stand out together, as what they do."""
+    return f"lie {abs(deviations):.1f} standard deviations from random ones"
 
 
 def likeness(found: SentencePositions, scheme: str) -> list[str]:

@@ -2,7 +2,7 @@
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
 import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL, signed, toldStep, unmounted } from "../shared/mount.js";
-import { judged } from "./candidates_parts.js";
+import { judged, rest } from "./candidates_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = toldStep();
@@ -54,9 +54,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     const head = element("div", "head");
     for (const name of data.sampling ? ["token", "logit", data.temperature === "0" ? "greedy" : `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);
-    let cut = false, sum = 0;
+    let cut = false;
     for (const [piece, id, logit, scaled, p, reason, apart] of rows) {
-      sum += p;
       const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if (id !== chosen[1]) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
       cut = cut || Boolean(reason && !apart);
       if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
@@ -78,8 +77,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     box.oninput = () => { state.typed = box.value; };
     form.onsubmit = (event) => { event.preventDefault(); setTriggerValue("word", { step: step + 1, text: box.value }); };
     form.append(box, go);
-    const rest = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : `All other tokens together: ${percent(Math.max(0, 1 - sum))}`;
-    const shown = [list, element("p", "rest", rest), form];
+    const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
+    const shown = [list, element("p", "rest", others), form];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");
       tie.title = `Here is ${data.nearTie}`;

@@ -1,4 +1,4 @@
-// What a guess of the next token was worth, among the likeliest ones.
+// What is said of the likeliest tokens: what is left for all others, and what a guess was worth.
 
 import { percent } from "../shared/mount.js";
 
@@ -9,4 +9,10 @@ export function judged(rows, guessed) {
   if (at < 0) return `“${guessed.trim()}” is not among its ${rows.length} likeliest.`;
   const what = whole >= 0 ? `“${guessed.trim()}”` : `“${rows[at][0].replace(/^·/, "")}”, with which your guess begins,`;
   return `${what} is its number ${at + 1}, with probability ${percent(rows[at][4])}.`;
+}
+
+// What all tokens have together that are not in the list: with the probabilities of those that are, it adds up to 1.
+export function rest(rows, size) {
+  const sum = rows.reduce((all, row) => all + row[4], 0), others = size - rows.length;
+  return `${others.toLocaleString("en")} tokens beside these ${rows.length}: ${percent(Math.max(0, 1 - sum))} together`;
 }

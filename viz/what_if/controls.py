@@ -94,13 +94,13 @@ def head_name(effect: HeadEffect) -> str:
     return f"{kinds[effect.site.kind]}, L{effect.site.layer + 1} head {effect.head + 1}"
 
 
-def mode_picks(view: View) -> None:
+def mode_picks(view: View, causal: bool) -> None:
     """Given target or decode again, and what each of them can tell."""
     with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
         texts.write('<h2 class="lab-label">Translation</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
-    texts.note(what_if_texts.mode_note(view))
+    texts.note(what_if_texts.mode_note(view, causal))
 
 
 def largest_step(analysis: Analysis, view: View) -> None:

@@ -82,7 +82,7 @@ def board(request: Request, device: str, place: Place, mode: theme.Mode) -> dict
 def _what_happens(shown: Shown) -> None:
     """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
-    what_if_controls.mode_picks(view)
+    what_if_controls.mode_picks(view, loaded.config.causal)
     base = analysis.baseline or analysis
     branched = what_if_texts.branched(base, loaded.target_tokenizer)
     texts.verdict(

@@ -128,10 +128,12 @@ def reach(view: View) -> dict[str, str]:
     return {"all": "all layers", "layer": f"layer {view.layer}", "head": f"layer {view.layer}, head {head}"}
 
 
-def mode_note(view: View) -> str:
-    """What can be told of the edits, given the target or decoded again."""
+def mode_note(view: View, causal: bool) -> str:
+    """What can be told of the edits, given the target or decoded again. `causal`: trained with the causal mask."""
     if view.target is not None and not view.intervention:
         return "The target is given and nothing is edited: it is read as it is."
+    if view.mode == "given" and not causal:
+        return "The baseline’s tokens are fed in; trained without a causal mask, each step sees the token it should predict."
     if view.mode == "given" and not view.causal_mask:
         return "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
     return {

@@ -11,6 +11,7 @@ import tiny
 from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Block, Place
 from model.experiments.effects import mask_effects
 from model.inference.analyse import analyse, teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request
@@ -34,6 +35,22 @@ def test_numbers_are_comparable_up_to_the_first_difference(tiny_checkpoint):
             assert own.outputs.ids[n - 1 : n] != other.outputs.ids[n - 1 : n]
             parted.add(n)
     assert parted
+
+
+@pytest.mark.parametrize("mode", ["given", "again"])
+@pytest.mark.parametrize("target", [None, TARGET])
+def test_an_edit_that_does_nothing_changes_no_number_of_a_model_without_a_causal_mask(tokenizer, mode, target):
+    """Decoded again, each step sees its own prefix alone, and so does what it is held against."""
+    peeks = tiny.checkpoint(tokenizer, causal=False)
+    nothing = Intervention(edits=(Block(Place("decoder"), 90, 90),))
+    found = analyse(peeks, Request(TEXT, target=target, decoding=SHORT, mode=mode, intervention=nothing))
+    base = found.baseline
+    if mode == "again":
+        plain = analyse(peeks, Request(TEXT, decoding=SHORT))
+        np.testing.assert_array_equal(found.trace.log_probs, plain.trace.log_probs)
+    if target is None or mode == "given":
+        assert base.trace.outputs.ids == found.trace.outputs.ids
+        np.testing.assert_array_equal(base.trace.log_probs, found.trace.log_probs)
 
 
 def test_no_more_steps_are_comparable_than_there_are(tiny_checkpoint):

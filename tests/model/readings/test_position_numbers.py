@@ -16,6 +16,7 @@ from model.readings.position_numbers import (
     moved_rows,
     orthogonal_map,
     scheme_numbers,
+    together,
 )
 
 SIZES = pytest.mark.parametrize(
@@ -139,6 +140,21 @@ def test_rows_that_training_moved_are_told_from_random_ones(seed):
     assert moved_rows(longer) == 25
     alike[20:25] = alike[20]
     assert moved_rows(alike) == 25
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_that_are_hardly_moved_stand_out_together_and_random_ones_do_not(seed):
+    table = random_table(160, 128, seed)
+    assert abs(together(table)) < 3.5
+    table[:20] *= 3
+    table[20:60] *= 1.1  # each by less than two standard deviations of a row
+    found = learned_numbers(table, 64, 1, trained=60)
+    assert (found.seen <= 60, found.trained, found.rows) == (True, 60, 160)
+    assert found.together == (together(table[found.seen : 60]), together(table[60:]))
+    assert together(table[20:60]) > 5 > 3.5 > abs(found.together[1])
+    unknown = learned_numbers(table, 64, 1)
+    assert (unknown.trained, unknown.together[1]) == (None, together(table[found.seen :]))
+    assert learned_numbers(table, 64, 1, trained=999).trained == 160
 
 
 def test_a_fresh_model_has_no_row_that_training_moved():

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
-import { judged } from "../../../viz/translate/candidates_parts.js";
+import { judged, rest } from "../../../viz/translate/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
 import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
@@ -22,6 +22,12 @@ test("keys walk the tree as it is drawn", () => {
   assert.deepEqual([go("Home", 3), go("End", 0)], [0, 3]);
   assert.deepEqual([go("ArrowLeft", 0), go("ArrowRight", 1), go("ArrowUp", 0)], [null, undefined, undefined]);
   assert.deepEqual(ancestors(NODES, 3), [3, 2, 0]);
+});
+
+test("what is left for all other tokens adds up to 1 with what is listed, and says how many they are", () => {
+  const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
+  assert.equal(rest(rows, 8000), "7,997 tokens beside these 3: 0.050 together");
+  assert.equal(rest([["a", 1, 0, 0, 1]], 2), "1 tokens beside these 1: 0.000 together");
 });
 
 test("a guess is judged by the whole piece first, then by how it begins", () => {

@@ -81,9 +81,14 @@ def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     found = cache.learned_numbers("en-fr-learned", "auto", side, 32, 1)
     np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
-    assert f"Training moved rows 0 to {found.seen - 1};" in notes(lab)
     longest = checkpoints.load("en-fr-learned").seen.lengths[side].longest
-    assert f"The longest of its 160,860 sentences has {longest} tokens." in notes(lab)
+    reached = f"Training reached rows 0 to {longest - 1}: the longest of its 160,860 sentences has {longest} tokens."
+    assert reached in notes(lab)
+    assert f"Rows 0 to {found.seen - 1} have plainly moved. " in notes(lab) and found.seen < longest
+    both = [f"lie {apart:.1f} standard deviations from random ones" for apart in found.together]
+    assert f"reached rows {found.seen} to {longest - 1}: taken together, these {both[0]}." in notes(lab)
+    assert f"No sentence reached rows {longest} to 159, which {both[1]}: they are as drawn." in notes(lab)
+    assert found.together[0] > 8 > 3 > abs(found.together[1])
     assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
     sliders = {slider.key: slider for slider in lab.at.select_slider}
     assert "pe count" in sliders and not {"pe width", "pe base"} & set(sliders)  # the table has its own width, and no base
@@ -95,7 +100,7 @@ def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
     lab = page(scheme="learned", pe_n="256")
     assert lab.warnings == ["The table ends at position 159: a position beyond is refused."]
     assert len(numbers(lab.charts[0]["data"][0]["z"])) == 160
-    assert "not moved by training" in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
+    assert "never trained" in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
     lab = page(scheme="sinusoidal", pe_n="256")
     longest = max(known.longest for known in checkpoints.load("en-fr").seen.lengths.values())
     assert f"the longest {longest}, so the network has never seen position {longest}" in notes(lab)
@@ -283,7 +288,7 @@ def test_without_any_learned_checkpoint_the_page_says_what_it_can_show(only):
 def test_a_table_without_a_trained_row_is_no_fault(only):
     lab = page(checkpoint=only("learned", max_positions=140), scheme="learned", text="The fox sees a lamp.")
     assert not lab.faults
-    assert "Training moved" in notes(lab)
+    assert "No row alone has plainly moved." in notes(lab)
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -258,3 +258,16 @@ def test_every_widget_of_both_pages_shows_the_view_after_the_page_is_changed():
         shown = {key: lab.at.button_group(key=key).value for key in ("layer", "head", "mode")}
         assert shown == {"layer": layer, "head": "5", "mode": "again"}
         assert lab.pick("layer", 3).link == {"text": SENTENCE, "head": "5", "mode": "again"}
+
+
+def test_a_checkpoint_that_was_trained_without_the_causal_mask_is_told_as_what_it_is():
+    same = {"checkpoint": "en-fr-peek", "text": "The cat sleeps on the chair.", "edits": "block_dec_90-90"}
+    again = what_if(mode="again", **same)
+    assert again.sentences("lab-verdict") == ["The translation stays as it is"]
+    chart = next(chart for chart in again.charts if len(chart["data"]) > 1 and "x" in chart["data"][0])
+    assert chart
+    request = Request(same["text"], "en-fr-peek", mode="again", intervention=tiny.edited(same["edits"]))
+    found = cache.analyse(request, "auto")
+    np.testing.assert_array_equal(found.baseline.trace.probabilities, found.trace.probabilities)
+    given = what_if(mode="given", **same)
+    assert any("trained without a causal mask, each step sees the token" in said for said in given.sentences("lab-note"))

@@ -1,0 +1,127 @@
+"""Decoding one sentence with every attention map kept, beside Hugging Face's Marian in eager mode with its attentions.
+
+    pip install --target PEER --no-deps "transformers<5" "huggingface-hub<1" "tokenizers<0.23" safetensors regex tqdm \\
+        filelock fsspec
+    PYTHONPATH=PEER python -m benchmarks.decoding
+
+The same sizes on both sides (4 + 4 layers of 8 heads, d_model 256, d_ff 1024, 8,000 tokens), as many steps, one thread,
+greedy, with a key-value cache; on both sides come the maps of all layers and heads over all steps. The two, and the lab's own
+explicit path, take turns, so that other work on the machine meets them alike; told are medians, and the ratios of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from model import load
+from model.checkpoint import Checkpoint
+from model.config import END
+from model.decoding.recorder import Recorder
+from model.decoding.search import greedy
+from model.edits.intervention import BASELINE
+from model.inference.analyse import recorded, teacher_force
+
+SIZES = ((10, 12), (40, 48))
+
+
+def ours(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[[], object]:
+    """The fast path, which records as it goes."""
+    ids = torch.tensor([source])
+
+    def run() -> object:
+        recorder = Recorder()
+        (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target), recorder=recorder)
+        return recorded(lab, source, path.ids, recorder)
+
+    return run
+
+
+def explicit(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[[], object]:
+    """The explicit path with its cache, and the pass over the whole target that records."""
+    from unittest import mock
+
+    from model.decoding import fast
+
+    ids = torch.tensor([source])
+
+    def run() -> object:
+        with mock.patch.object(fast, "can", lambda model, edits: False):
+            (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target))
+        return teacher_force(lab, source, path.ids, [BASELINE])
+
+    return run
+
+
+def marian(lab: Checkpoint, source: list[int], steps: int) -> Callable[[], object]:
+    """The same with newly drawn weights: what is measured does not depend on them."""
+    from transformers import MarianConfig, MarianMTModel
+
+    c = lab.config
+    config = MarianConfig(
+        vocab_size=c.target_vocab,
+        d_model=c.d_model,
+        encoder_layers=c.encoder_layers,
+        decoder_layers=c.decoder_layers,
+        encoder_attention_heads=c.heads,
+        decoder_attention_heads=c.heads,
+        encoder_ffn_dim=c.d_ff,
+        decoder_ffn_dim=c.d_ff,
+        max_position_embeddings=c.max_positions,
+        pad_token_id=0,
+        eos_token_id=END,
+        decoder_start_token_id=0,
+        forced_eos_token_id=None,
+        attn_implementation="eager",
+    )
+    model, ids = MarianMTModel(config).eval(), torch.tensor([source])
+    how = {"num_beams": 1, "do_sample": False, "min_new_tokens": steps, "max_new_tokens": steps, "use_cache": True}
+
+    def run() -> object:
+        with torch.inference_mode():
+            found = model.generate(ids, **how, output_attentions=True, return_dict_in_generate=True)
+        assert len(found.decoder_attentions) == steps and len(found.cross_attentions[0]) == c.decoder_layers
+        return found
+
+    return run
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=25)
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    lab = load("en-fr", "cpu")
+    drawn = torch.Generator().manual_seed(1)
+
+    def ids(count: int) -> list[int]:
+        return [*torch.randint(10, lab.config.target_vocab, (count - 1,), generator=drawn).tolist(), END]
+
+    for length, steps in SIZES:
+        source, target = ids(length), ids(steps)
+        runs = {
+            "ours": ours(lab, source, target),
+            "explicit": explicit(lab, source, target),
+            "Marian": marian(lab, source, steps),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in runs}
+        for turn in range(args.times + 2):
+            for name, run in runs.items():
+                start = time.perf_counter()
+                run()
+                if turn > 1:  # the first two warm up
+                    seconds[name].append(time.perf_counter() - start)
+        medians = {name: statistics.median(each) for name, each in seconds.items()}
+        told = ", ".join(f"{name} {1e3 * each:.1f} ms ({1e3 * min(seconds[name]):.1f})" for name, each in medians.items())
+        print(f"{length} source, {steps} target tokens: {told}; median (least)")
+        print(
+            "  as fast as Marian: " + ", ".join(f"{name} {medians['Marian'] / medians[name]:.2f}" for name in list(runs)[:2])
+        )
+
+
+if __name__ == "__main__":
+    main()
