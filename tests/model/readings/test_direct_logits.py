@@ -1,0 +1,102 @@
+"""A difference of logits, split over all that wrote into the residual stream."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tiny
+
+from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.direct_logits import Writer, direct_logits
+from model.trace import Site
+
+TEXT = "The red fox takes a lamp."
+MODELS = [
+    {},
+    {"norm_first": False},
+    {"final_norm": False},
+    {"norm_first": False, "final_norm": False},
+    {"norm": "rmsnorm"},
+    {"norm": "rmsnorm", "norm_first": False},
+    {"activation": "swiglu", "positions": "rotary"},
+    {"positions": "learned", "tied_output": True},
+]
+ASKED = [
+    {},
+    {"pad": 3},
+    {"target": "Lo varun roji."},
+    {"intervention": Intervention(causal_mask=False), "mode": "again"},
+    {"intervention": Intervention(scaling=False)},
+    {"intervention": tiny.edited("skip_dec.2.ff", "skip_dec.1.cross", "off_cross.1.1"), "mode": "again"},
+    {"intervention": tiny.edited("target-positions_off")},
+]
+
+
+def doubled(tokenizer, **changes):
+    made = tiny.checkpoint(tokenizer, **changes)
+    made.model.double()
+    return made
+
+
+@pytest.mark.parametrize("changes", MODELS, ids=str)
+def test_the_parts_add_up_in_every_variant(tokenizer, changes):
+    checkpoint = doubled(tokenizer, **changes)
+    analysis = analyse(checkpoint, Request(TEXT))
+    for step in (0, len(analysis.trace.outputs) // 2, len(analysis.trace.outputs) - 1):
+        found = direct_logits(checkpoint, analysis, step, analysis.trace.outputs.ids[step], 7)
+        logits = analysis.trace.logits[step]
+        assert abs(found.remainder) < 1e-10
+        assert found.difference == pytest.approx(logits[found.token] - logits[7], abs=1e-4)
+        for site, parts in found.tokens.items():
+            np.testing.assert_allclose(parts.sum(-1), found.heads(site.kind)[site.layer], atol=1e-10)
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_they_add_up_under_edits_and_belong_to_the_row_that_chose(tokenizer, asked):
+    checkpoint = doubled(tokenizer)
+    analysis = analyse(checkpoint, Request(TEXT, **asked))
+    step = min(3, len(analysis.trace.outputs) - 1)
+    token, rival = analysis.trace.outputs.ids[step], 9
+    found = direct_logits(checkpoint, analysis, step, token, rival)
+    assert abs(found.remainder) < 1e-10
+    told = analysis.trace.log_probs[step]
+    assert found.difference == pytest.approx(told[token] - told[rival], abs=1e-4)
+
+
+def test_what_is_switched_off_writes_nothing(tokenizer):
+    checkpoint = doubled(tokenizer)
+    edits = tiny.edited("skip_dec.2.ff", "off_cross.1.1", "target-positions_off")
+    analysis = analyse(checkpoint, Request(TEXT, target="Lo varun roji.", intervention=edits))
+    parts = dict(direct_logits(checkpoint, analysis, 1, 5, 6).ranked)
+    off = [Writer("feed-forward", layer=1), Writer("head", Site("cross", 0), 0), Writer("position")]
+    assert [parts[writer] for writer in off] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert all(abs(value) > 1e-6 for writer, value in parts.items() if writer not in (*off, Writer("bias")))
+
+
+def test_a_part_of_the_last_layer_is_what_switching_it_off_takes_away(tokenizer):
+    """By hand: without a norm after the last sub-layer all that it writes stands in the logits as it is."""
+    checkpoint = doubled(tokenizer, final_norm=False)
+    request = Request(TEXT, target="Lo varun roji.")
+    analysis = analyse(checkpoint, request)
+    found = direct_logits(checkpoint, analysis, 2, 5, 6)
+    without = analyse(checkpoint, Request(TEXT, target="Lo varun roji.", intervention=tiny.edited("skip_dec.2.ff")))
+    rows = (analysis.trace.log_probs[2], without.trace.log_probs[2])
+    before, after = (row[5] - row[6] for row in rows)
+    assert dict(found.ranked)[Writer("feed-forward", layer=1)] == pytest.approx(before - after, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("step", "token", "rival", "told"),
+    [
+        (999, 5, 6, "the step is 999"),
+        (0, 5, 5, "the token itself"),
+        (0, 5, 10**6, "the rival is"),
+        (0, -1, 5, "the token is"),
+    ],
+)
+def test_what_there_is_not_is_one_sentence(tiny_checkpoint, step, token, rival, told):
+    analysis = analyse(tiny_checkpoint, Request(TEXT))
+    with pytest.raises(ValueError, match=told):
+        direct_logits(tiny_checkpoint, analysis, step, token, rival)
