@@ -124,6 +124,11 @@ class Lab:
         """What the view of words and their tokens was given; None where there is none."""
         return self._mounted(".tokens")
 
+    @property
+    def sum(self) -> dict[str, Any] | None:
+        """What the view of a difference and its parts was given; None where there is none."""
+        return self._mounted(".sum")
+
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
         assert len(mounted) <= 1

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from model.experiments.ready import Answer
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
+    from model.readings.direct_logits import DirectLogits
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
     from model.readings.position_numbers import PositionNumbers
@@ -116,6 +117,14 @@ def lens(request: Request, device: str) -> Lens:
     from model.readings.logit_lens import lens as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+
+
+@kept(512)
+def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
+    """What wrote the difference of two logits at a step (from 0); see `model.readings.direct_logits`."""
+    from model.readings.direct_logits import direct_logits as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), step, token, rival)
 
 
 @kept(1024)

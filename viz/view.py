@@ -38,7 +38,7 @@ _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} chara
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges")
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival")
 
 
 def strategies() -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class _Sentence:
         settles=("word",),
     )
     target: str | None = declared(None, "target", _LONG_TEXT, undo="step")
-    step: int = declared(1, "step", values.number(1, 999), undo="along", settles=("word",))
+    step: int = declared(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
     layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
     head: int | None = declared(  # None: the mean
         2, "head", values.number_or("mean", 1, 999), undo="with the checkpoint", stated_with="find"
@@ -83,7 +83,7 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find"),  # another checkpoint's tokens have other numbers
+        renews=("branches", "path", "find", "rival"),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
@@ -149,7 +149,14 @@ class _Positions:
 
 
 @dataclass(frozen=True)
-class View(_Positions, _Inside, _Heads, _Decoding, _Sentence):
+class _Why:
+    """What the page Why compares."""
+
+    rival: int | None = declared(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
+
+
+@dataclass(frozen=True)
+class View(_Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

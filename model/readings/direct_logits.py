@@ -61,6 +61,10 @@ class DirectLogits:
         order = np.argsort(-np.abs(self.values), kind="stable")
         return [(self.writers[i], float(self.values[i])) for i in order]
 
+    def head(self, site: Site, head: int) -> float:
+        """The part of one head; KeyError for one that there is not."""
+        return dict(zip(self.writers, map(float, self.values), strict=True))[Writer("head", site, head)]
+
     def heads(self, kind: str) -> np.ndarray:
         """The parts of all heads of a kind of site: [L,H]."""
         sites = sorted({w.site for w in self.writers if w.site is not None and w.site.kind == kind})

@@ -1,0 +1,92 @@
+// A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
+
+import { button, element, focusOf, mounted, refocus, unmounted } from "../shared/mount.js";
+
+const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root } = mounted({ data, parentElement }, ".sum");
+  const focused = focusOf(parentElement);
+  const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
+  root.replaceChildren(bars(), side());
+  refocus(root, focused);
+  return () => unmounted(root);
+
+  function choose(head, about) {
+    const [kind, layer, number] = head, node = button("", null, () => setTriggerValue("head", { kind, layer, head: number }));
+    node.setAttribute("aria-pressed", String(String(data.chosen) === String(head)));
+    node.dataset.focus = `${about} ${head.join(" ")}`;
+    return node;
+  }
+
+  function bars() {
+    const part = element("section", "bars"), list = element("div", "list");
+    part.append(element("h2", "", "What wrote the difference"), element("p", "note", "Parts to the right speak for the token, to the left for its rival; in nats. Click a head."), list);
+    for (const row of data.rows) list.append(bar(row));
+    if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }));
+    const total = element("p", "total"), sum = element("b", "", nats(data.total));
+    total.append(element("span", "", "Sum of all parts"), sum);
+    part.append(total, element("p", "note", `The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`));
+    return part;
+  }
+
+  function bar({ name, value, head, hue }) {
+    const row = head ? choose(head, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
+    row.classList.add("bar");
+    const label = element("span", "name", name);
+    if (hue) label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
+    const share = 50 * Math.abs(value) / most;
+    fill.style.width = `${share}%`;
+    fill.style.left = `${value < 0 ? 50 - share : 50}%`;
+    track.append(fill);
+    row.append(label, track, element("span", "value", nats(value)));
+    return row;
+  }
+
+  function side() {
+    const part = element("section", "side"), sentences = data.tokens.map((each) => sentence(each));
+    part.append(...sentences, element("h2", "", "Every head"), grids());
+    return part;
+  }
+
+  function shade(value, top) {
+    const last = data.scale.length - 1;
+    return data.scale[Math.round(((value / top + 1) / 2) * last)];
+  }
+
+  function sentence({ title, labels, values }) {
+    const part = element("div", "sentence"), line = element("div", "line"), top = Math.max(...values.map(Math.abs), 1e-9);
+    labels.forEach((label, i) => {
+      const token = element("span", "token"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
+      token.style.background = shade(0.55 * values[i], top);
+      token.append(element("span", "", label), value);
+      line.append(token);
+    });
+    const sum = values.reduce((a, b) => a + b, 0);
+    part.append(element("h2", "", title), line, element("p", "note", `Together ${nats(sum)}.`));
+    return part;
+  }
+
+  function grids() {
+    const all = element("div", "grids"), top = Math.max(...data.grids.flatMap((grid) => grid.values.flat().map(Math.abs)), 1e-9);
+    for (const { kind, title, values } of data.grids) {
+      const grid = element("div", "grid"), cells = element("div", "cells");
+      cells.style.gridTemplateColumns = `24px repeat(${values[0].length}, minmax(0, 1fr))`;
+      cells.append(element("span"), ...values[0].map((_, head) => element("span", "of", String(head + 1))));
+      values.forEach((row, layer) => {
+        cells.append(element("span", "of", `L${layer + 1}`));
+        row.forEach((value, head) => {
+          const cell = choose([kind, layer + 1, head + 1], "cell");
+          cell.classList.add("cell");
+          cell.style.background = shade(value, top);
+          cell.title = `${title}, layer ${layer + 1}, head ${head + 1}: ${nats(value)}`;
+          cell.setAttribute("aria-label", cell.title);
+          cells.append(cell);
+        });
+      });
+      grid.append(element("h3", kind, title), cells);
+      all.append(grid);
+    }
+    return all;
+  }
+}

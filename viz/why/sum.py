@@ -1,0 +1,91 @@
+"""A difference of two logits as bars, as a grid of heads, and as two coloured sentences; each head can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from model.trace import SITE_KINDS
+from viz import theme
+from viz.shared import mount
+
+if TYPE_CHECKING:
+    from model.readings.direct_logits import DirectLogits, Writer
+    from model.trace import Trace
+
+SHOWN = 14  # bars; the rest is one more
+FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases"}
+
+
+def name(writer: Writer, read: str) -> str:
+    """What a writer is called; `read` is the token that the decoder reads at the step."""
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        return f"{writer.site.of.short}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    if writer.kind == "feed-forward":
+        assert writer.layer is not None
+        return f"feed-forward, layer {writer.layer + 1}"
+    return FULL[writer.kind].format(read=read)
+
+
+def payload(found: DirectLogits, trace: Trace, chosen: tuple[str, int, int] | None, mode: theme.Mode) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; nats to five decimals. `chosen`: kind of site, layer and head, from 1."""
+    read = trace.axis("target").labels[found.step]
+    ranked = found.ranked
+    rows = [
+        {
+            "name": name(writer, read),
+            "value": round(value, 5),
+            "hue": writer.site.kind if writer.site else None,
+            "head": [writer.site.kind, writer.site.layer + 1, writer.head + 1] if writer.site else None,
+        }
+        for writer, value in ranked
+    ]
+    kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
+    sides = {"cross": trace.source, "decoder": trace.inputs}
+    return {
+        "rows": rows[:SHOWN],
+        "rest": [len(rows[SHOWN:]), round(sum(value for _, value in ranked[SHOWN:]), 5)],
+        "total": round(found.difference, 5),
+        "remainder": f"{found.remainder:.1e}",
+        "grids": [
+            {
+                "kind": kind,
+                "title": theme.SITE_NAMES[kind],
+                "values": [[round(v, 5) for v in row] for row in found.heads(kind)],
+            }
+            for kind in kinds
+        ],
+        "tokens": [
+            {
+                "title": "By way of source tokens, all heads of cross-attention"
+                if kind == "cross"
+                else "By way of target tokens, all heads of decoder self-attention",
+                "labels": list(sides[kind].labels[: len(found.by_kind[kind])]),
+                "values": [round(float(v), 5) for v in found.by_kind[kind]],
+            }
+            for kind in reversed(kinds)
+            if sides.get(kind) is not None
+        ],
+        "chosen": list(chosen) if chosen else None,
+        "scale": list(theme.diverging(mode)),
+    }
+
+
+_COMPONENT = mount.Component(__file__, '<div class="sum"></div>')
+
+
+def difference(data: dict[str, Any], on_head: Callable[[str, int, int], None], key: str = "sum") -> None:
+    """Mounts the component; `on_head` is called with the kind of site, layer and head (from 1) that are clicked."""
+    kinds = [grid["kind"] for grid in data["grids"]]
+    layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
+    check = mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads))
+    _COMPONENT.mount(key, data, {"head": (check, on_head)})
+
+
+def _layers(grid: dict[str, Any]) -> list[Any]:
+    return grid["values"]
+
+
+def _heads(grid: dict[str, Any]) -> list[Any]:
+    return grid["values"][0]

@@ -1,0 +1,53 @@
+"""What the page Why says, from the numbers of this very view."""
+
+from __future__ import annotations
+
+import html
+import math
+
+from model import format
+from model.inference.decisions import NEAR_TIE, is_near
+from model.readings.direct_logits import DirectLogits
+from model.trace import Site, Trace
+
+
+def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """The difference and what it means for the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
+    token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
+    first, second = (f"{math.exp(each):.3f}" for each in log_probs)
+    tie = f" This is a {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
+    difference = f"a difference of <b>{format.signed(found.difference, 3)}</b> nats"
+    how = (
+        f"{_times(found.difference)}{tie} The difference is the sum of {len(found.writers)} parts, one for each that wrote "
+        "into the residual stream; the statistics of the norms are held as they were."
+    )
+    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p><p class="lab-note">{how}</p>'
+
+
+def _times(difference: float) -> str:
+    """How many times as likely the one is as the other."""
+    times = math.exp(min(abs(difference), 50))
+    more, less = ("The first", "the second") if difference >= 0 else ("The second", "the first")
+    shown = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
+    return f"{more} is {shown} times as likely as {less}."
+
+
+def head_told(found: DirectLogits, trace: Trace, site: Site, head: int) -> str:
+    """What one head wrote and by way of which token most of it came, as a sentence."""
+    value = found.head(site, head)
+    parts = found.tokens[site][head]
+    keys = trace.keys(site)[: len(parts)]
+    most = int(abs(parts).argmax())
+    way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({format.signed(float(parts[most]), 3)})"
+    sense = "for the token" if value >= 0 else "for its rival"
+    name = f"{site.of.name}, layer {site.layer + 1}, head {head + 1}"
+    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {sense}{way}."
+
+
+def measured(predicted: float, before: float, after: float) -> str:
+    """What switching the head off does, beside what the sum says."""
+    change = after - before
+    return (
+        f"Without its part the difference would change by {format.signed(-predicted, 3)}; switched off, and all that "
+        f"follows computed anew, it changes by {format.signed(change, 3)}, to {format.signed(after, 3)}."
+    )
