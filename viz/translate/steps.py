@@ -35,6 +35,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
+            on_reason=_to_the_reason,
         )
 
 
@@ -42,6 +43,12 @@ def _to_heads(kind: str, query: int, key: int) -> None:
     """To the heads, ranked by how much they link two tokens."""
     state.change(find=(kind, query, key), kind=kind, **({"step": query} if kind == "cross" else {}))
     state.go_to("heads")
+
+
+def _to_the_reason(step: int, rival: int) -> None:
+    """To what speaks for the token of a step, and what for its rival."""
+    state.change(step=step, rival=rival)
+    state.go_to("why")
 
 
 @cached_figure
