@@ -62,7 +62,7 @@ def damaged_weights(draw: random.Random, content: bytes) -> bytes:
     return save(tensors)
 
 
-@fuzzer("checkpoints", few=50)
+@fuzzer("checkpoints", few=25)
 def damaged(draw: random.Random) -> str | None:
     """Damaged in one or two files, loaded, and used where it loads."""
     files = dict(whole(draw.randrange(len(VARIANTS))))
