@@ -20,6 +20,8 @@ def parse(params: Mapping[str, str], kind: type[View] = View) -> tuple[View, tup
             continue  # other software adds parameters of its own
         name, value = known[parameter]
         try:
+            if len(text) > MAX_LINK_TEXT:  # none that the lab writes is longer: it need not be looked into
+                raise ValueError(f"at most {MAX_LINK_TEXT} characters")
             values[name] = value.read(text)
         except PartlyRead as partly:
             values[name] = partly.value
