@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, Lab
 
-from model.config import MAX_TOKENS
+from model.config import MAX_CHARACTERS, MAX_TOKENS
 from viz import cache
 
 ODD = [
@@ -126,6 +126,18 @@ def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():
     assert lab.box == "owl " * 5000
     again = Lab(**lab.link)
     assert len(again.faults) + len(again.warnings) <= 1
+
+
+def test_more_characters_than_any_sentence_has_are_kept_and_never_split_nor_tokenised(monkeypatch):
+    seen = []
+    monkeypatch.setattr("sentencex.segment", lambda language, text: seen.append(text) or [text])
+    lab = Lab().type("“" * 250_000)
+    assert lab.faults == ["The sentence has 250,000 characters; expected at most 20,000. Shorten it."]
+    assert (lab.box, lab.link) == ("“" * 250_000, {})
+    lab.run()
+    assert (lab.box, len(lab.faults)) == ("“" * 250_000, 1)
+    assert max(map(len, seen), default=0) <= MAX_CHARACTERS
+    assert lab.type("Nine owls.").faults == []
 
 
 def test_a_target_that_is_too_long_is_named():
