@@ -258,3 +258,13 @@ def test_a_damaged_checkpoint_gets_one_sentence_that_names_the_file(home, damage
     assert named in lab.faults[0]
     assert "\n" not in lab.faults[0]
     assert (lab.box, lab.timeline, lab.charts) == ("The red fox.", None, [])
+
+
+def test_branches_that_would_be_decoded_for_minutes_are_refused_and_can_be_taken_back():
+    branch = "~".join("-".join(str(first + n) for n in range(100)) for first in (300, 500))
+    lab = Lab(text="Nine owls.", branch=branch, causal="off", mode="again", decode="beam", width="8")
+    (fault,) = lab.faults
+    assert "200 tokens of branches in a beam of 8 would take minutes" in fault
+    assert (lab.box, lab.timeline) == ("Nine owls.", None)
+    assert lab.click("without branches").faults == []
+    assert "branch" not in lab.link and lab.timeline
