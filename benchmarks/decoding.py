@@ -5,8 +5,8 @@
     PYTHONPATH=PEER python -m benchmarks.decoding
 
 The same sizes on both sides (4 + 4 layers of 8 heads, d_model 256, d_ff 1024, 8,000 tokens), as many steps, one thread,
-greedy, with a key-value cache; on both sides come the maps of all layers and heads over all steps. The two, and the lab's own
-explicit path, take turns, so that other work on the machine meets them alike; told are medians, and the ratios of one run.
+greedy, with a key-value cache; on both sides come the maps of all layers and heads over all steps. These two, and the lab's
+own explicit path, take turns, so that other work on the machine meets them alike; told are medians, and ratios of one run.
 """
 
 from __future__ import annotations

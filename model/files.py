@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MEGABYTE = 1 << 20
+LONGEST = 200  # characters of a value in a sentence
 MAX_DEPTH = 50  # lists and objects within one another; no file of ours has more than six
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _short = reprlib.Repr()
@@ -34,7 +35,8 @@ class FileError(ValueError):
 
 def shown(value: Any) -> str:
     """A value from outside as it stands in a sentence: short, on one line."""
-    return _short.repr(value)
+    text = _short.repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def opened(path: Path, most: int) -> BinaryIO:

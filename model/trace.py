@@ -265,6 +265,11 @@ class Trace:
         assert self.log_totals is not None, "this trace was made without them"
         return self.log_probs + self.log_totals[:, None]
 
+    def logit(self, step: int, token: int) -> float:
+        """One of them."""
+        assert self.log_totals is not None, "this trace was made without them"
+        return float(self.log_probs[step, token] + self.log_totals[step])
+
     @property
     def probabilities(self) -> np.ndarray:
         """Probability of each output token, [T]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from cachetools import LRUCache, cached
 
 from viz.turns import turn
 
-MAX_DRAWN = 256
+MAX_DRAWN = 128 * 1024 * 1024  # bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept
@@ -73,7 +74,20 @@ def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tupl
     return key
 
 
-_figures: LRUCache = LRUCache(MAX_DRAWN)
+def weight(drawn: Any) -> int:
+    """About how many bytes a figure, a payload or a tuple of them takes."""
+    if isinstance(drawn, dict):
+        return 64 + sum(weight(key) + weight(value) for key, value in drawn.items())
+    if isinstance(drawn, list | tuple):
+        if drawn and isinstance(drawn[0], float | int | None):  # numbers
+            return 64 + 32 * len(drawn)
+        return 64 + 8 * len(drawn) + sum(map(weight, drawn))
+    if hasattr(drawn, "to_plotly_json"):  # which would copy it all
+        return weight([drawn._data, drawn._layout])
+    return getattr(drawn, "nbytes", 0) + sys.getsizeof(drawn, 64)
+
+
+_figures: LRUCache = LRUCache(MAX_DRAWN, getsizeof=weight)
 _drawing = threading.Condition()
 
 

@@ -10,6 +10,8 @@ from viz.fields import fields
 from viz.values import MAX_LINK_TEXT, PartlyRead
 from viz.view import View, with_intervention
 
+MAX_READ = 100_000  # characters of a parameter
+
 
 def parse(params: Mapping[str, str], kind: type[View] = View) -> tuple[View, tuple[str, ...]]:
     """The view that a link describes, and one sentence for each parameter that could not be used."""
@@ -20,6 +22,8 @@ def parse(params: Mapping[str, str], kind: type[View] = View) -> tuple[View, tup
             continue  # other software adds parameters of its own
         name, value = known[parameter]
         try:
+            if len(text) > MAX_READ:  # far more than the lab writes: it need not be looked into
+                raise ValueError(f"at most {MAX_LINK_TEXT} characters")
             values[name] = value.read(text)
         except PartlyRead as partly:
             values[name] = partly.value

@@ -38,6 +38,8 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     touched = session.pop("touched", False) or (not incoming and session["moved"])
     session["page"] = page
     session["young"] = "view" not in session
+    if session["moved"] or "overruled" not in session or _is_heard():
+        session["overruled"] = {}  # what widgets held before the server set them, until the browser has heard of it
     if session["moved"] and not incoming:  # the way from page to page leaves an address without a link in the history
         session["bare"] = session.get("bare", {}) | {page: session.get("view", View())}
     if "view" not in session or (incoming != session["link"] and not touched):
@@ -53,6 +55,11 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
 def current() -> View:
     """The view as it is now, without reading the link."""
     return st.session_state.get("view", View())
+
+
+def _is_heard() -> bool:
+    """Whether the browser had heard of the view when it started this run: its address is the view's link."""
+    return "view" in st.session_state and link(st.session_state["view"]) == st.query_params.to_dict()
 
 
 def change(**wanted: Any) -> None:
@@ -288,12 +295,17 @@ def bind(
     typed, as the field's complaint. `write` takes the value instead of the view.
     """
     session = st.session_state
+    if key in session and session[key] != value and not session.get("moved"):
+        session["overruled"][key] = [*session["overruled"].get(key, ()), session[key]]
     if (
         session.get("moved") or session.pop(f"set {key}", False) or session.get(key) != value
     ):  # setting it unchanged would take away what is being typed
         session[key] = value  # a page's widgets do not know what those of another page have shown
 
     def store() -> None:
+        if session[key] in session["overruled"].get(key, ()) and not _is_heard():
+            change()  # sent along with another event, before the browser heard that the server had set the widget
+            return
         session[f"set {key}"] = session["young"]  # an open page may have been told otherwise by its new server
         try:
             value = read(st.session_state[key])

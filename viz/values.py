@@ -15,6 +15,7 @@ MAX_LINK_TEXT = 6000  # characters; longer text is never read from a link
 SEPARATOR = "~"  # between the edits of a link, and between its branches
 MAX_EDITS = 200
 MAX_BRANCHES = 8
+MAX_BRANCH_TOKENS = 512  # of all branches together: each is decoded anew
 MAX_WORD = 60  # characters
 MAX_NAME = 255  # characters of a name
 MAX_TRIED = 300  # characters of a text that is cut into tokens
@@ -192,7 +193,7 @@ def edits() -> Value:
 
     def read(found: str) -> Intervention:
         made, faults = BASELINE, []
-        for code in found.split(SEPARATOR)[:MAX_EDITS]:
+        for code in found.split(SEPARATOR, MAX_EDITS)[:MAX_EDITS]:
             try:
                 if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
                     raise EditError(f"“{code[:40]}” is a second window; expected one.")
@@ -231,6 +232,8 @@ def paths() -> Value:
         branches = tuple(dict.fromkeys(map(path().read, parts)))
         if any(len(branch) >= MAX_TOKENS for branch in branches):
             raise ValueError(f"branches of fewer than {MAX_TOKENS} tokens")
+        if sum(map(len, branches)) > MAX_BRANCH_TOKENS:
+            raise ValueError(f"branches of at most {MAX_BRANCH_TOKENS} tokens together")
         return branches
 
     return Value(read, lambda branches: SEPARATOR.join(map(path().write, branches)))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from model.arguments import device_name
 from model.config import SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
-from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, strategy
+from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, RequestError, strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
@@ -24,6 +24,7 @@ FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
+MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again without the causal mask
 YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
@@ -196,6 +197,7 @@ class View(_Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
 
     def request(self) -> Request:
         """The request behind the view; RequestError where it cannot be answered."""
+        self._check_work()
         texts = self.sentences or ("",)
         chosen = min(self.sentence, len(texts)) - 1
         return Request(
@@ -210,6 +212,16 @@ class View(_Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
             mode=self.mode,  # type: ignore[arg-type]
             intervention=self.intervention,
         )
+
+    def _check_work(self) -> None:
+        """Raises RequestError for branches that would be decoded for minutes: without the causal mask no step is kept."""
+        width = self.width if "width" in strategy(self.decoding.strategy).controls else 1
+        tokens = 0 if self.target is not None else sum(map(len, self.branches))
+        if not self.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
+            raise RequestError(
+                f"Without the causal mask each step reads all before it anew: {tokens} tokens of branches in a beam of "
+                f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
+            )
 
     def fit(self, layers: int, heads: int, vocabulary: int) -> tuple[View, tuple[str, ...]]:
         """The view with a layer, a head and tokens that the checkpoint has, and a sentence for each that it has not."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+from model.files import MEGABYTE, read_text
 from model.text.worth import Worth, read
 
+MOST = MEGABYTE  # bytes of a model card
 HEADING = "## How often the warnings are right"
 KINDS = {
     "rare": "a source word that training had fewer than 5 times",
@@ -39,8 +42,11 @@ def signs_table(warnings: dict[str, Any]) -> str:
 
 
 def write(path: Path, warnings: dict[str, Any]) -> None:
-    """Puts the section into a model card, in place of the one that was there; the rest stays as it is."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    """Puts the section into a model card, in place of the one that was there; the rest stays as it is.
+
+    Raises FileError where the card is no text, too large, or no regular file.
+    """
+    text = read_text(path, MOST) if os.path.lexists(path) else ""
     section = (
         f"{HEADING}\n\nOf {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
         f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"

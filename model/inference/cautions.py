@@ -123,8 +123,8 @@ def unsure_sentence(steps: Sequence[int], trace: Trace) -> str:
     """Which tokens are unsure, and how unsure."""
     total = len(trace.predicted)
     named = [f"{trace.predicted.labels[t]} ({_under(trace, t)})" for t in steps]
-    have = "token has" if len(steps) == 1 else "tokens have"
-    return f"{len(steps)} of {total} {have} a probability under {UNSURE:g}: {_some(named)}."
+    tokens, have = "token" if total == 1 else "tokens", "has" if len(steps) == 1 else "have"
+    return f"{len(steps)} of {total} {tokens} {have} a probability under {UNSURE:g}: {_some(named)}."
 
 
 def overlooked_sentence(words: Sequence[Overlooked], steps: int) -> str:

@@ -59,14 +59,14 @@ def damaged_json(draw: random.Random, content: bytes) -> bytes:
         holder = holder[key]
         key = draw.choice(list(holder)) if isinstance(holder, dict) else draw.randrange(len(holder))
     how = draw.random()
-    if how < 0.15:
+    if how < 0.25:
         holder[key] = "@raw@"
         return json.dumps(tree[0]).replace('"@raw@"', draw.choice(RAW)).encode("utf-8", "surrogatepass")
-    if how < 0.3 and holder is not tree:
+    if how < 0.35 and holder is not tree:
         del holder[key]
-    elif how < 0.45 and isinstance(holder, dict):
+    elif how < 0.5 and isinstance(holder, dict):
         holder[draw.choice(TEXTS)] = value(draw)
-    elif how < 0.6 and holder is not tree:
+    elif how < 0.62 and holder is not tree:
         other = draw.choice(list(holder)) if isinstance(holder, dict) else draw.randrange(len(holder))
         holder[key], holder[other] = holder[other], holder[key]
     else:

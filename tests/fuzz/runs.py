@@ -111,7 +111,7 @@ def tried(
     return None
 
 
-@fuzzer("states", few=40)
+@fuzzer("states", few=12)
 def states(draw: random.Random) -> str | None:
     """state.pt: what is let through fits model and optimiser."""
     model, recorder, whole, _ = parts()

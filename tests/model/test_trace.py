@@ -180,6 +180,7 @@ def test_logits_are_those_of_the_network_and_their_softmax_are_the_probabilities
         np.testing.assert_allclose(found.logits - logsumexp(found.logits), found.log_probs, rtol=0, atol=1e-5)
         np.testing.assert_allclose(found.log_totals[:, None], logsumexp(expected), rtol=0, atol=1e-5)
         assert not found.log_totals.flags.writeable
+        assert found.logit(2, 7) == float(found.logits[2, 7])
     np.testing.assert_array_equal(analysis.whole.logits[-1], analysis.trace.logits[-1])
 
 

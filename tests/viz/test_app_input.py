@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, Lab
 
-from model.config import MAX_TOKENS
+from model.config import MAX_CHARACTERS, MAX_TOKENS
 from viz import cache
 
 ODD = [
@@ -126,6 +126,18 @@ def test_a_very_long_text_is_answered_and_its_link_can_be_read_again():
     assert lab.box == "owl " * 5000
     again = Lab(**lab.link)
     assert len(again.faults) + len(again.warnings) <= 1
+
+
+def test_more_characters_than_any_sentence_has_are_kept_and_never_split_nor_tokenised(monkeypatch):
+    seen = []
+    monkeypatch.setattr("sentencex.segment", lambda language, text: seen.append(text) or [text])
+    lab = Lab().type("“" * 250_000)
+    assert lab.faults == ["The sentence has 250,000 characters; expected at most 20,000. Shorten it."]
+    assert (lab.box, lab.link) == ("“" * 250_000, {})
+    lab.run()
+    assert (lab.box, len(lab.faults)) == ("“" * 250_000, 1)
+    assert max(map(len, seen), default=0) <= MAX_CHARACTERS
+    assert lab.type("Nine owls.").faults == []
 
 
 def test_a_target_that_is_too_long_is_named():
@@ -246,3 +258,13 @@ def test_a_damaged_checkpoint_gets_one_sentence_that_names_the_file(home, damage
     assert named in lab.faults[0]
     assert "\n" not in lab.faults[0]
     assert (lab.box, lab.timeline, lab.charts) == ("The red fox.", None, [])
+
+
+def test_branches_that_would_be_decoded_for_minutes_are_refused_and_can_be_taken_back():
+    branch = "~".join("-".join(str(first + n) for n in range(100)) for first in (300, 500))
+    lab = Lab(text="Nine owls.", branch=branch, causal="off", mode="again", decode="beam", width="8")
+    (fault,) = lab.faults
+    assert "200 tokens of branches in a beam of 8 would take minutes" in fault
+    assert (lab.box, lab.timeline) == ("Nine owls.", None)
+    assert lab.click("without branches").faults == []
+    assert "branch" not in lab.link and lab.timeline

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import tiny
 
@@ -306,6 +307,25 @@ def test_the_key_is_the_function_and_its_arguments_however_they_are_passed(decla
     assert len({drawn, figure("b", "cpu", 3), figure("a", "cuda", 3), figure("a", "cpu", 4), other("a", "cpu", 3)}) == 5
     assert number("a", "cpu", print) is number("a", "cpu", repr)  # who hears of the progress is no part of it
     assert number("a", "cpu", print) is not number("a", "cuda", print)
+
+
+def test_what_is_drawn_is_kept_up_to_a_number_of_bytes(monkeypatch):
+    room = keep.LRUCache(20_000, getsizeof=keep.weight)
+    monkeypatch.setattr(keep, "_figures", room)
+
+    def drawn(number: int) -> tuple[dict[str, object], str]:
+        return {"rows": [[float(number)] * 100], "map": np.zeros(500, np.float32)}, "a map"
+
+    figure = keep.cached_figure(drawn)
+    first, one = figure(0), keep.weight(drawn(0))
+    assert 2_000 + 100 * 24 < one < 8_000
+    assert figure(0) is first
+    assert keep.weight(go.Figure({"data": [{"type": "heatmap", "z": np.zeros((50, 50))}]}, _validate=False)) > 20_000
+    for number in range(1, 20):
+        figure(number)
+        assert room.currsize <= room.maxsize
+    assert len(room) == 20_000 // one
+    assert figure(0) is not first
 
 
 def test_a_figure_that_captures_what_is_not_in_its_key_is_refused():

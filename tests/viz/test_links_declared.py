@@ -6,11 +6,10 @@ import dataclasses
 
 import pytest
 
-from model.config import MAX_TOKENS
 from viz import values
 from viz.fields import declared, fields
 from viz.links import link, parse
-from viz.values import MAX_BRANCHES, MAX_LINK_TEXT
+from viz.values import MAX_BRANCH_TOKENS, MAX_BRANCHES, MAX_LINK_TEXT
 from viz.view import (
     View,
 )
@@ -80,7 +79,8 @@ def test_the_same_branch_twice_is_one():
 
 
 def test_as_many_branches_as_there_may_be_fit_into_a_link():
-    branches = tuple((*range(7000, 7000 + MAX_TOKENS - 2), 7900 + n) for n in range(MAX_BRANCHES))
+    each = MAX_BRANCH_TOKENS // MAX_BRANCHES
+    branches = tuple((*range(7000, 7000 + each - 1), 7900 + n) for n in range(MAX_BRANCHES))
     view = View(branches=branches)
     assert len(link(view)["branch"]) <= MAX_LINK_TEXT
     assert parse(link(view)) == (view, ())

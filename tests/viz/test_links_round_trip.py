@@ -107,6 +107,7 @@ def test_each_fault_has_its_own_sentence():
         ("top_p", "0", "above 0, up to 1"),
         ("seed", "abc", f"from 0 to {MAX_SEED}"),
         ("branch", SEPARATOR.join("3456789") + "~10~11", f"at most {MAX_BRANCHES} branches"),
+        ("branch", SEPARATOR.join(f"{n}-{IDS_OF['long'][8:]}" for n in range(3, 8)), "at most 512 tokens together"),
         ("branch", IDS_OF["full"], f"fewer than {MAX_TOKENS} tokens"),
         ("branch", "5-2-7", "</s> at the end alone"),
         ("path", IDS_OF["long"], f"up to {MAX_TOKENS} numbers"),

@@ -185,3 +185,33 @@ def test_another_sentence_of_the_text_begins_at_its_first_step_without_the_targe
 def test_what_is_drawn_anew_is_another_tree(done):
     seen = click(opened(decode="sample", branch="5-6", path="5"), done).session_state["seen"]
     assert (seen.branches, seen.path) == (((5, 6),), ())
+
+
+def bound_page() -> None:
+    """A choice that is tied to the view, and a button that sets the same field."""
+    import streamlit as st
+
+    from viz import state
+
+    view, _ = state.open_view()
+    st.segmented_control("Show", ["attention", "mask", "decoding"], required=True, **state.bind("show", "show", view.show))
+    st.button("mask", on_click=state.change, kwargs={"show": "mask"})
+    state.settle(view)
+
+
+def test_a_choice_that_was_sent_before_the_browser_heard_of_another_does_not_take_it_back():
+    at = click(run(AppTest.from_function(bound_page, default_timeout=TIMEOUT)), "mask")
+
+    def sent(value: str, heard: bool) -> str:
+        if not heard:
+            at.query_params.clear()
+        at.button_group(key="show").set_value(value)
+        run(at)
+        assert address(at) == ({} if at.session_state["show"] == "attention" else {"show": at.session_state["show"]})
+        return at.session_state["show"]
+
+    assert sent("attention", heard=False) == "mask"
+    assert sent("attention", heard=False) == "mask"  # nor does one that was under way still
+    assert sent("decoding", heard=False) == "decoding"  # this one a visitor has chosen
+    click(at, "mask")
+    assert sent("attention", heard=True) == "attention"

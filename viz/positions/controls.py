@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.config import SCHEMES
+from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
 from viz import cache, state, theme
@@ -21,6 +22,7 @@ from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_interventi
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.inference.request import Request
     from model.readings.sentence_positions import Variant
     from model.text.seen import Lengths
 
@@ -28,6 +30,7 @@ WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
 REPEATED = "The dog sees the dog."
+MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made once for each edit
 
 
 def side_of(view: View) -> str:
@@ -211,7 +214,9 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
         "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
         "is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
     )
-    plain = dataclasses.replace(unedited(page_data.request), other_sentences=())
+    plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
+    for sentence in narrowed:
+        texts.note(sentence)
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
         base = cache.analyse(plain, view.device)
@@ -219,6 +224,17 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
         for edit, found in cache.position_variants(plain, view.device, view.pe_shift):
             _variant(edit, found, view, code)
+
+
+def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
+    """What is translated under each edit: the sentence alone, without branches, greedily where a beam over so many source
+    tokens would take long; and a sentence for what is left out."""
+    plain, asked = dataclasses.replace(request, other_sentences=(), branches=(), path=()), request.decoding
+    told = ["The branches are left out here."] if request.branches else []
+    if "width" in STRATEGIES[asked.strategy].controls and asked.width * tokens > MAX_TRIED_WORK:
+        plain = dataclasses.replace(plain, decoding=Decoding())
+        told += [f"A beam of {asked.width} over {tokens} source tokens would take long here: all are decoded greedily."]
+    return plain, told
 
 
 def _variant(edit: Positions, found: Variant | ValueError, view: View, code: str) -> None:

@@ -193,9 +193,12 @@ def modes(view: View) -> None:
 
 
 def way_out(view: View) -> None:
-    """Where the text has more sentences than one batch may: to read it as one."""
+    """Where the text has more sentences than one batch may: to read it as one. Where branches may be too many: without."""
     if view.split and len(view.sentences) > MAX_SENTENCES:
         st.button("Read the text as one sentence", on_click=state.change, kwargs={"split": False})
+    if view.branches:
+        back = {"branches": (), "path": ()}
+        st.button("Take the branches back", key="without branches", on_click=state.change, kwargs=back)
 
 
 def step_slider(view: View, labels: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
     temperature = used[0]
 
     def row(token: int, step: int, made: Choices, place: int) -> list[Any]:
-        logit = float(found.logits[step, token])
+        logit = found.logit(step, token)
         probability = float(made.probability[place]) if controls else float(np.exp(found.log_probs[step, token]))
         reason = "" if made.kept[place] else "t" if temperature == 0 else "p" if made.kept_by_k[place] else "k"
         scaled = round(logit / temperature, 3) if temperature else None

@@ -16,7 +16,7 @@ from viz.shared import controls, texts
 from viz.translate import beam_tree
 from viz.translate import texts as translate_texts
 from viz.translate.surprise_figure import surprise_chart
-from viz.values import MAX_BRANCHES
+from viz.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
 from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
@@ -216,6 +216,9 @@ def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     branches = tuple(b for b in now.branches if b != path)
     if len(branches) == MAX_BRANCHES:
         state.complain("word", "", f"There are {MAX_BRANCHES} branches already; take one back first.")
+        return
+    if sum(map(len, (*branches, path))) > MAX_BRANCH_TOKENS:
+        state.complain("word", "", f"The branches have {MAX_BRANCH_TOKENS} tokens and more; take one back first.")
         return
     given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == YOURS else {}
     _put_aside(now)

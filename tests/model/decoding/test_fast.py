@@ -18,7 +18,7 @@ from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
 
-STRATEGIES = [Decoding(limit=16), Decoding("beam", limit=16, width=3), Decoding("sample", limit=16)]
+STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]
 OTHERS = ("The old lamp finds the red boat and takes it.", "A king.")
 
 
@@ -43,22 +43,23 @@ def test_every_variant_decodes_and_records_the_same(tokenizer, name, monkeypatch
     lab = tiny.checkpoint(tokenizer, **recorded.VARIANTS[name])
     passes = []
     monkeypatch.setattr(fast.FastSteps, "recorded", lambda *a, own=fast.FastSteps.recorded: passes.append(0) or own(*a))
-    for decoding in STRATEGIES:
-        for more in ({}, {"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}):
-            request = Request("The red fox sees a lamp.", decoding=decoding, **more)
-            found = analyse(lab, request)
-            with recorded.explicit():
-                assert_same(found, analyse(lab, request))
+    requests = ({"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}, {})
+    for decoding, more in zip(STRATEGIES, requests[: 3 if lab.config.causal else 1], strict=False):
+        request = Request("The red fox sees a lamp.", decoding=decoding, **more)
+        found = analyse(lab, request)
+        with recorded.explicit():
+            assert_same(found, analyse(lab, request))
     assert bool(passes) == lab.config.causal
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-fr-learned"])
-@pytest.mark.parametrize("decoding", STRATEGIES[:2], ids=["greedy", "beam"])
-def test_the_shipped_weights_decode_and_record_the_same(name, decoding):
-    lab, request = load(name), Request("The old man saw a red house near the river.", decoding=decoding, branches=((70,),))
-    found = analyse(lab, request)
-    with recorded.explicit():
-        assert_same(found, analyse(lab, request))
+def test_the_shipped_weights_decode_and_record_the_same(name):
+    lab = load(name)
+    for decoding, branches in zip(STRATEGIES[:2], (((70,),), ()), strict=True):
+        request = Request("The old man saw a red house near the river.", decoding=decoding, branches=branches)
+        found = analyse(lab, request)
+        with recorded.explicit():
+            assert_same(found, analyse(lab, request))
 
 
 def test_a_model_without_an_encoder_records_the_same(tokenizer):

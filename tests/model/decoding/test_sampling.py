@@ -8,7 +8,7 @@ import tiny
 import torch
 
 from model.config import PAD, START
-from model.decoding.sampling import choices
+from model.decoding.sampling import choices, likeliest
 from model.decoding.search import greedy, sample
 from model.edits.apply import Edits
 from model.edits.intervention import Intervention
@@ -132,3 +132,14 @@ def test_a_forced_prefix_begins_every_sample():
         assert found.ids[:2] == (7, 30)
     with pytest.raises(ValueError, match="the prefix has 3 tokens; expected fewer than the limit of 3"):
         sample(tiny.lively(), tiny.ids(1, 4), 1, prefix=[5, 6, 7], limit=3)
+
+
+def test_the_likeliest_are_in_the_order_of_a_stable_sort():
+    drawn = np.random.default_rng(3)
+    for digits in (0, 1, 6):
+        values = np.round(drawn.standard_normal(400) * 5, digits).astype(np.float32)
+        values[drawn.integers(0, 400, 9)] = -np.inf
+        values[drawn.integers(0, 400, 9)], values[drawn.integers(0, 400, 9)] = 0.0, -0.0
+        for kind in (np.float32, np.float64):
+            expected = np.argsort(-values, kind="stable")
+            np.testing.assert_array_equal(likeliest(values.astype(kind)), expected)

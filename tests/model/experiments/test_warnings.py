@@ -123,3 +123,12 @@ def test_the_card_gets_its_section_and_keeps_the_rest(tmp_path):
     card.write(path, NUMBERS | {"bad": 800})
     twice = path.read_text(encoding="utf-8")
     assert twice.count(card.HEADING) == 1 and twice.endswith("## After\n\nMore.\n") and "0.40 | 1.00" in twice
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"caf\xe9", "the byte 0xe9 at 3 is no UTF-8"), (None, "is no regular file")])
+def test_a_card_that_is_no_text_is_told_and_kept(tmp_path, content, said):
+    path = tmp_path / "README.md"
+    path.symlink_to("/dev/zero") if content is None else path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"README.md:? {said}"):
+        card.write(path, NUMBERS)
+    assert content is None or path.read_bytes() == content

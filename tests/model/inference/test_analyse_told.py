@@ -16,6 +16,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.inference import analyse as inference
 from model.inference import size
 from model.inference.analyse import analyse, load, teacher_force
+from model.inference.cautions import unsure_sentence
 from model.inference.request import Request, RequestError
 from model.trace import Site
 
@@ -69,6 +70,7 @@ def test_tokens_of_low_probability_are_told(tiny_checkpoint):
     numbers = [float(number) for number in re.findall(r"\(([0-9.]+)\)", note)]
     np.testing.assert_allclose(numbers, found.trace.probabilities[below][: len(numbers)], atol=0.01)
     assert max(numbers) < 0.3
+    assert unsure_sentence([0], found.trace).startswith(f"1 of {len(below)} tokens has a probability under 0.3: ")
 
 
 def test_the_dictionary_is_json(tiny_checkpoint):
