@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server"),
-    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.lessons"),
+    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.lessons"),
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),

@@ -16,7 +16,7 @@ TWICE = "The dog sees the dog."
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
 READY = (
     ".timeline .said, .lesson-list, .tokens .pieces, "
-    ".switchboard canvas, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+    ".switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
 )
 VIEWS = {
     "heads-light": ("heads?kind=cross&step=11&layer=4&head=1", "light", 1280, 720),
@@ -43,6 +43,7 @@ VIEWS = {
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
+    "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
     "translate-light": ("?step=11&layer=4&head=1", "light", 1280, 720),
     "translate-dark": ("?step=11&layer=4&head=1&causal=off", "dark", 1280, 720),
     "translate-edit": ("?step=11&layer=4&head=1&causal=off", "light", 1280, 1040),

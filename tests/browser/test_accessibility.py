@@ -34,6 +34,7 @@ LINKS = {
     "positions, learned": "positions?scheme=learned",
     "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
+    "why": "why?step=11&kind=decoder&layer=4&head=1",
     "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, and the ways.

@@ -10,7 +10,7 @@ from typing import Any
 
 import playwright
 import pytest
-from viz_helpers import HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, Lab
+from viz_helpers import HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
 
 from viz.shared import mount
 
@@ -29,6 +29,7 @@ NAMES: dict[str, dict[str, str]] = {
     "tokens": {"line": "lines.*", "word": "lines.*.words.*"},
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
+    "sum": {"grid": "grids.*", "row": "rows.*"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
@@ -39,6 +40,7 @@ OPENED = [
     (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
+    (WHY, {"text": "The dog sleeps."}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 

@@ -31,16 +31,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function bar({ name, value, head, hue }) {
-    const row = head ? choose(head, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
-    row.classList.add("bar");
+    const line = head ? choose(head, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
+    line.classList.add("bar");
     const label = element("span", "name", name);
     if (hue) label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
     const share = 50 * Math.abs(value) / most;
     fill.style.width = `${share}%`;
     fill.style.left = `${value < 0 ? 50 - share : 50}%`;
     track.append(fill);
-    row.append(label, track, element("span", "value", nats(value)));
-    return row;
+    line.append(label, track, element("span", "value", nats(value)));
+    return line;
   }
 
   function side() {

@@ -6,12 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from viz_helpers import Lab
+from viz_helpers import WHY, Lab
 
 from viz import cache
 from viz.why import texts
-
-WHY = "viz/why/page.py"
 
 
 def why(**link: str) -> Lab:

@@ -1,0 +1,22 @@
+"""Why this word, in a real Chromium: from the first screen to one head's part, tested, in three clicks."""
+
+from __future__ import annotations
+
+import re
+
+from tests.browser.conftest import idle, query
+
+
+def test_from_the_first_screen_to_what_one_head_did_is_three_clicks(visit):
+    page = visit("?step=11", ready=".timeline .said")
+    page.get_by_role("button", name=re.compile("^Why “il”, and not “elle”")).click()
+    page.locator(".sum .bar").first.wait_for()
+    idle(page)
+    assert query(page)["step"] == "11" and "rival" in query(page)
+    page.locator(".sum button.bar").filter(has_text="cross-attention, layer 3, head 2").click()
+    told = page.get_by_text(re.compile("^Cross-attention, layer 3, head 2 wrote [+−].* by way of “.+switched off"))
+    told.wait_for()
+    assert page.locator('.sum [aria-pressed="true"]').count() == 2  # the bar, and its cell
+    page.get_by_role("button", name="Switch it off").click()
+    page.locator(".switchboard canvas").wait_for()
+    assert query(page)["edits"] == "off_cross.3.2"
