@@ -46,6 +46,7 @@ def kept(
             with turn(is_long(*args, **named)):  # first the place, then the computation: whoever is waited for has one
                 return made(*args, **named)
 
+        asked.cache_clear = made.cache_clear  # type: ignore[attr-defined]
         return asked
 
     return declared
