@@ -59,6 +59,7 @@ def draw(shown: Shown) -> None:
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
+        decoding_controls.sentences(view, page_data, languages[1])
         notes = [note for note in analysis.notes if note not in analysis.cautions]
         texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
@@ -66,7 +67,6 @@ def draw(shown: Shown) -> None:
             decoding_controls.branch_chips(view, page_data)
         edit_list.other_edits(view, analysis, masks=False)
     with places.body:
-        decoding_controls.sentences(view, page_data, languages[1])
         steps.draw(view, page_data, shown.mode)
     if view.guess:
         decoding_controls.guessing(view)
