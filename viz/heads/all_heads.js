@@ -141,8 +141,18 @@ function draw(data, { parentElement, setTriggerValue }) {
   }
 
   function whole(map, grid) {
-    const box = element("section", ""), { title, scroll, said } = fullMap(map, grid, colour, sans());
-    box.append(title, scroll, said);
+    const box = element("section", "whole");
+    const fill = (screen) => {
+      const { title, scroll, said } = fullMap(map, grid, colour, sans(), screen), top = element("div", "top");
+      top.append(title);
+      if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
+      box.replaceChildren(top, scroll, said);
+    };
+    box.addEventListener("fullscreenchange", () => {
+      fill(box.getRootNode().fullscreenElement === box ? { width: innerWidth - 48, height: innerHeight - 112 } : null);
+      box.querySelector("button").focus({ focusVisible: false });
+    });
+    fill(null);
     return box;
   }
 

@@ -120,17 +120,20 @@ export function painted(map, grid) {
   return canvas;
 }
 
-// Queries are rows, keys are columns; what the mask forbids is not painted.
-export function fullMap(map, grid, colour, sans) {
+// Queries are rows, keys are columns; what the mask forbids is not painted. `screen`: the width and height that it may fill,
+// its labels growing with it; null where it stands beside the lines.
+export function fullMap(map, grid, colour, sans, screen = null) {
   const scroll = element("div", "map"), canvas = element("canvas"), said = spoken("said");
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
   const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
-  const layout = mapLayout({ width: 328, least: 5, most: 20, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
-  const { left, top, size } = layout, ratio = Math.max(2, devicePixelRatio || 1), width = left + n * size + layout.right, height = top + m * size + 2;
+  const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
+  const layout = mapLayout({ width: screen ? screen.width : 328, least: Math.min(5, most), most, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
+  const { left, top, size } = layout, width = left + n * size + layout.right, height = top + m * size + 2;
+  const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = Math.max(2, devicePixelRatio || 1) * zoom;
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
-  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  Object.assign(canvas.style, { width: `${width * zoom}px`, height: `${height * zoom}px` });
   const cells = painted(map, grid);
   let mark = null, at = null; // the cell that is told; the one that the keys have reached
   const paint = () => {
@@ -161,7 +164,7 @@ export function fullMap(map, grid, colour, sans) {
     paint();
   };
   const hit = (event) => {
-    const j = Math.floor((event.offsetX - left) / size), i = Math.floor((event.offsetY - top) / size);
+    const j = Math.floor((event.offsetX / zoom - left) / size), i = Math.floor((event.offsetY / zoom - top) / size);
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
   const take = (cell) => { if (cell && map.pick && map.allowed[cell[0]][cell[1]]) map.pick(...cell); };
@@ -173,7 +176,7 @@ export function fullMap(map, grid, colour, sans) {
   const go = (i, j) => {
     at = [inside(i, m), inside(j, n)];
     tell(at);
-    reveal(scroll, left + at[1] * size, top + at[0] * size, size, size);
+    reveal(scroll, ...[left + at[1] * size, top + at[0] * size, size, size].map((length) => length * zoom));
   };
   onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); }, () => take(at));
   canvas.addEventListener("blur", () => { at = null; tell(null); });
