@@ -1,9 +1,15 @@
 // What opens over the page is at the end of the document, far from the button that opened it: the keyboard is taken there
-// and back. What is told of a thing that is pointed at goes with a click, and the menu with what is scrolled.
+// and back. What is told of a thing that is pointed at goes with a click, the menu with what is scrolled.
 
 import { watchTips } from "./tips_parts.js";
 
 const MAIN = '[data-testid="stMain"]';
+
+// On a phone the sidebar lies over the page: it goes once a page is chosen.
+function leave({ target }) {
+  if (target.closest?.('[data-testid="stSidebarNavLink"]') && window.matchMedia("(max-width: 768px)").matches)
+    document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+}
 
 let watcher = null, tips = null, scrolling = null;
 
@@ -14,6 +20,7 @@ export default function () {
   scrolling?.abort();
   scrolling = new AbortController();
   const scrolled = () => document.documentElement.toggleAttribute("data-lab-scrolled", document.querySelector(MAIN)?.scrollTop > 8);
+  document.addEventListener("click", leave, { signal: scrolling.signal });
   document.addEventListener("scroll", scrolled, { capture: true, passive: true, signal: scrolling.signal });
   const BODY = '[data-testid="stPopoverBody"]';
   let opener = null, open = document.querySelector(BODY);
