@@ -28,7 +28,8 @@ def draw(shown: Shown) -> None:
             said = shown.analysis.translation or "(empty: it ends at once)"
             texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
-            texts.label("Order by")
+            found = view.find is not None and found_head(page_data.request, view, view.find)
+            texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
                 orders(),
