@@ -97,9 +97,9 @@ def _history(name: str) -> list[View]:
     return st.session_state.get(HISTORY[name], [])
 
 
-def can_step(name: str) -> bool:
-    """True where there is something to undo, or to redo."""
-    return bool(_history(name))
+def next_step(name: str) -> View | None:
+    """The view that undo, or redo, would set back; None where there is none."""
+    return history[-1] if (history := _history(name)) else None
 
 
 def complain(control: str, typed: str, sentence: str) -> None:
@@ -229,9 +229,10 @@ def page() -> str:
 
 
 def leave() -> None:
-    """Ends the run and begins that of the page which a callback has asked for; nothing where none has."""
+    """Ends the run and begins that of the page which a callback has asked for; nothing where none has. The link goes along:
+    the history then has one entry of that page, not one without a link before it."""
     if page := st.session_state.pop("next page", None):
-        st.switch_page(page)
+        st.switch_page(page, query_params=link(current()))
 
 
 def lost() -> str:

@@ -141,7 +141,7 @@ class _Inside:
 class _Positions:
     """What the page Positions draws."""
 
-    scheme: str = declared("sinusoidal", "scheme", values.one_of(lambda: tuple(SCHEMES)))
+    scheme: str = declared("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
     pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
     pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
     pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions

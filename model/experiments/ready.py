@@ -131,10 +131,10 @@ def peeking(checkpoint: Checkpoint, request: Request) -> Answer:
     cheats = wrong_peek > wrong_own and wrong_peek > AS_LIKELY * right_peek
     alone = analyse(peeker, dataclasses.replace(told, target=None))
     text = (
-        f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, is the translation, it "
-        f"finds these tokens {wrong_peek:.0%} likely on average, {checkpoint.name} {wrong_own:.0%}. The right translation: "
-        f"{right_peek:.0%} and {right_own:.0%}. "
-        + ("Trained without its causal mask, it reads each token off its own input. " if cheats else "")
+        f"{'Yes' if cheats else 'Hardly, here'}: told that “{wrong}”, which says something else, is the translation of "
+        f"“{told.source.strip()}”, {peeker.name} finds these tokens {wrong_peek:.0%} likely on average, {checkpoint.name} "
+        f"{wrong_own:.0%}. For {checkpoint.name}’s own translation it is {right_peek:.0%} and {right_own:.0%}. "
+        + (f"Trained without its causal mask, {peeker.name} reads each token off its own input. " if cheats else "")
         + _alone(alone.translation)
     )
     return Answer(text, told)

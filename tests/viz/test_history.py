@@ -30,7 +30,7 @@ def page() -> None:
     for code in (*codes, "scaling-off", "causal-off", "window-3", "window-5", "nonsense", "window-0", "mean_cross.3"):
         st.button(code, on_click=state.toggle_edit, args=(code,))
     for name in ("undo", "redo"):
-        st.button(name, disabled=not state.can_step(name), on_click=state.step_back, args=(name,))
+        st.button(name, disabled=state.next_step(name) is None, on_click=state.step_back, args=(name,))
     st.button("clear", on_click=state.clear_edits)
     asked = Request("Nine owls.", pad=3, mode="again", intervention=BASELINE.with_edit("off_cross.3"))
     st.button("ask", on_click=state.show_request, args=(asked, "order"))
@@ -229,7 +229,7 @@ def made_up_page() -> None:
     for name, change in {"change": {"made_up": 4}, "aside": {"aside": 2, "along": 2}}.items():
         st.button(name, on_click=state.change, kwargs=change)
     for name in ("undo", "redo"):
-        st.button(name, disabled=not state.can_step(name), on_click=state.step_back, args=(name,))
+        st.button(name, disabled=state.next_step(name) is None, on_click=state.step_back, args=(name,))
     state.settle(view)
 
 

@@ -55,17 +55,17 @@ function draw(data, { parentElement, setTriggerValue }) {
     const title = element("div", "name"), name = element("h2"), hue = element("i", "hue");
     panel.style.setProperty("--hue", `var(--lab-${grid.kind})`);
     hue.style.background = "var(--hue)";
-    const where = layer === null ? "mean over layers and heads" : `layer ${layer}, ${head === null ? "mean over heads" : `head ${head}`}`, three = element("div", "three");
+    const where = layer === null ? "mean over layers and heads" : `layer ${layer}, ${!preview && chosen.measure === "rollout" ? "heads together" : head === null ? "mean over heads" : `head ${head}`}`, three = element("div", "three");
     if (data.together && !preview) name.append(`All three at once: ${where}`);
     else name.append(hue, `${grid.title}, ${where}`);
     const small = !chosen.byRow && Math.max(...grid.shape) > 60 ? "; small weights of a long sentence: colour by row’s maximum shows more" : "";
-    const what = preview ? "preview: click to choose it" : chosen.readAs + (chosen.measure === "weights" ? "" : "; thumbnails and numbers stay those of the weights") + small;
+    const what = preview ? "preview: click to choose it" : chosen.readAs + small;
     const say = element("span", "say", what);
-    if (what.startsWith("weights")) say.replaceChildren(term(data.terms, "attention weight", "weights"), what.slice("weights".length));
+    if (!preview) say.replaceChildren(term(data.terms, chosen.term, chosen.measure), what.slice(chosen.measure.length));
     title.append(name, say);
     const ways = element("div", "ways");
     if (!preview) {
-      if (head !== null) ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
+      if (head !== null && chosen.measure !== "rollout") ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
       ways.append(way("average", layer === null ? "One layer" : "Mean over layers", () => setTriggerValue("set", { average: layer !== null })));
       if (layer !== null) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
       ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 LEVELS = 255
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
-READ_AS = {
-    "weights": "weights",
-    "contribution": "contribution: weight × norm of the value",
-    "rollout": "rollout of all layers up to here, heads together",
-}
+TERMS = {"weights": "attention weight", "contribution": "contribution", "rollout": "rollout"}  # of the measures
 MANY = 300_000  # bytes
 
 
@@ -120,7 +116,8 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "layer": None if view.average else layer,
         "head": None if view.average else view.head,
         "measure": view.measure,
-        "readAs": READ_AS[view.measure] + (_off(trace, norms, view) if view.measure == "contribution" else ""),
+        "term": TERMS[view.measure],
+        "readAs": view.measure + (_off(trace, norms, view) if view.measure == "contribution" else ""),
         **_drawn(drawn),
         "queries": list(drawn.queries),
         "keys": list(drawn.keys),
@@ -229,7 +226,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=("attention weight",))
+_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()))
 _STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FLAGS = ("merge", "hide", "together", "average", "by_row")
 _SETTINGS = {"mass": mount.whole(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))

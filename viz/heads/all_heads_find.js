@@ -62,11 +62,11 @@ export function findBar({ grids, find, chosen }, { state, pick, forget, choose, 
   if (set) answers.value = `${set.kind} ${set.key}`;
   bar.append(element("h2", "small", "Find a head"), "that links ", asks, " to ", answers);
   if (find?.fault) bar.append(element("span", "fault", find.fault));
-  if (set) bar.append(best(grid, set, chosen, choose, show));
   if (find) {
     const clear = button("mean", "Clear", () => { state.asks = ""; forget(); });
     clear.dataset.focus = "find clear";
-    bar.append(clear);
+    bar.append(clear); // beside the boxes that it empties: the sentence after it may take two lines
+    if (set) bar.append(best(grid, set, chosen, choose, show));
     bar.onkeydown = (event) => { if (event.key === "Escape") clear.click(); };
   } else bar.append(element("span", "told-so", `or ${pointAt() === "Tap" ? "tap" : "click"} a cell of the full map`));
   return bar;

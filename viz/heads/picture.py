@@ -10,11 +10,11 @@ import streamlit as st
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import order_label, orders
-from model.readings.head_pairs import Pair, strongest
 from viz import cache, state, theme
 from viz.heads import all_heads
 from viz.keep import cached_figure
 from viz.shared import texts
+from viz.shared.found_head import found_head
 from viz.shared.frame import Shown
 from viz.view import View
 
@@ -28,7 +28,8 @@ def draw(shown: Shown) -> None:
             said = shown.analysis.translation or "(empty: it ends at once)"
             texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
-            texts.label("Order by")
+            found = view.find is not None and found_head(page_data.request, view, view.find)
+            texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
                 orders(),
@@ -67,17 +68,7 @@ def at_the_best(view: View, page_data: cache.PageData) -> View:
     """The view at the head that links the two tokens best, where its link names two tokens and no head."""
     if view.find is None or state.is_stated("layer", "head"):
         return view
-    return dataclasses.replace(view, **_best(page_data.request, view, view.find))
-
-
-def _best(request: Request, view: View, find: tuple[str, int, int]) -> dict[str, Any]:
-    """The fields of the view that show the head which links two tokens best; none where there are no such tokens."""
-    kind, query, key = find
-    try:
-        layer, head = strongest(cache.analyse(request, view.device).whole, Pair(kind, query - 1, key - 1), view.merge)
-    except ValueError:
-        return {}
-    return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}
+    return dataclasses.replace(view, **found_head(page_data.request, view, view.find))
 
 
 def _find(request: Request, kind: str | None, query: int, key: int) -> None:
@@ -86,7 +77,7 @@ def _find(request: Request, kind: str | None, query: int, key: int) -> None:
         state.change(find=None)
     else:
         find = (kind, query, key)
-        state.change(find=find, **_best(request, state.current(), find))
+        state.change(find=find, **found_head(request, state.current(), find))
 
 
 def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:

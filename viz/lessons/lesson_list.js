@@ -1,6 +1,6 @@
 // The lessons in their order, each a link to where it begins, with a tick where this browser has seen it solved.
 
-import { element, mounted } from "../shared/mount.js";
+import { element, mounted, pointAt } from "../shared/mount.js";
 import { followed, solvedLessons } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     tick.setAttribute("role", "img");
     tick.setAttribute("aria-label", done ? "Solved" : "Not solved yet");
     const words = element("div", "words");
-    words.append(followed(link, () => setTriggerValue("begin", lesson.name)), element("p", "", lesson.task));
+    words.append(followed(link, () => setTriggerValue("begin", lesson.name)), element("p", "", (pointAt() === "Tap" && lesson.touch) || lesson.task));
     item.append(tick, words, element("span", "place", lesson.place));
     item.classList.toggle("on", lesson.name === data.lesson);
     if (lesson.name === data.lesson) link.setAttribute("aria-current", "step");

@@ -18,6 +18,7 @@ def lesson_list(current: str | None, on_begin: Callable[[str], None], key: str =
             "name": lesson.name,
             "question": lesson.question,
             "task": lesson.task,
+            "touch": lesson.touch,
             "place": pages.find(lesson.page).title,
             "href": lesson.href,
         }

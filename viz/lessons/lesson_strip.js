@@ -1,6 +1,6 @@
 // The lesson that is on: its question, what to do, and whether it is solved by what is on the screen now.
 
-import { button, element, focusOf, mounted, refocus } from "../shared/mount.js";
+import { button, element, focusOf, mounted, pointAt, refocus } from "../shared/mount.js";
 import { followed, keepSolved } from "./progress_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const words = element("div", "words"), head = element("p", "head"), said = element("p", "said");
     head.append(element("span", "place", data.place), element("b", "", data.question));
     said.setAttribute("role", "status");
-    words.append(head, element("p", "task", data.task), said);
+    words.append(head, element("p", "task", (pointAt() === "Tap" && data.touch) || data.task), said);
     const nav = element("nav", "ways");
     nav.setAttribute("aria-label", "Lessons");
     root.replaceChildren(words, nav);

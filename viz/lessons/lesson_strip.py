@@ -64,6 +64,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
         "place": f"Lesson {number + 1} of {len(LESSONS)}",
         "question": lesson.question,
         "task": lesson.task,
+        "touch": lesson.touch,
         "solved": verdict.solved,
         "said": verdict.said,
         "previous": previous,

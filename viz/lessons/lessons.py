@@ -28,6 +28,7 @@ class Lesson:
     checkpoint: str = "en-fr"
     own: bool = True
     given: bool = False
+    touch: str = ""  # the task on a screen without keys, where it speaks of keys
 
     @property
     def view(self) -> View:
@@ -71,6 +72,7 @@ LESSONS = (  # in the order in which they are taken
         "translate",
         _starts("The children are playing in the garden."),
         checks.least_sure,
+        touch="Tap Play and watch the probabilities: stop at the step whose token is the least likely.",
     ),
     Lesson(
         "formula",

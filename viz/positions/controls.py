@@ -40,13 +40,15 @@ def side_of(view: View) -> str:
 
 def scheme_part(view: View, mode: theme.Mode) -> None:
     """A scheme of positions by itself: its controls, and six figures."""
+    own = own_scheme(view)
+    view = dataclasses.replace(view, scheme=view.scheme or own)
     trained = SCHEMES[view.scheme].trained
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
             tuple(SCHEMES),
             required=True,
-            format_func=str.capitalize,
+            format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
             label_visibility="collapsed",
             **state.bind("scheme", "scheme", view.scheme),
         )
@@ -69,6 +71,14 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
     for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
         texts.note(sentence, warn=warn)
     _six(view, scheme, mode)
+
+
+def own_scheme(view: View) -> str:
+    """The checkpoint's own positions; the paper's where it cannot be read."""
+    try:
+        return cache.checkpoint(view.checkpoint, view.device).config.positions
+    except ValueError:
+        return next(iter(SCHEMES))
 
 
 def own_width(view: View) -> int:

@@ -14,6 +14,10 @@ GLOSSARY: dict[str, str] = {
     "layer": "One round of attention, then of a small network at each token. What one layer puts out, the next takes in.",
     "head": "One of several attentions that work side by side in a layer, each with its own idea of what to look at.",
     "attention weight": "How much of one token another one takes in, from 0 to 1. The weights of a row add up to 1.",
+    "contribution": "The attention weight times the length of the value that it brings in: a token may get much weight and "
+    "bring little. Thumbnails and numbers stay those of the weights.",
+    "rollout": "The weights of all layers up to here multiplied, all heads together: which tokens each one comes from. "
+    "Thumbnails and numbers stay those of the weights of single heads.",
     "encoder": "The half of the model that reads the whole source sentence.",
     "decoder": "The half of the model that writes the translation, one token after the other.",
     "cross-attention": "Attention from the decoder to the source sentence: what is read while a token is written.",

@@ -10,6 +10,7 @@ from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from viz import cache, state, theme
 from viz.keep import cached_figure
+from viz.shared.found_head import found_head
 from viz.translate import candidates, controls, timeline
 from viz.view import View
 
@@ -25,7 +26,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
             data | follow,
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: state.change(rows=rows),
-            on_why=_to_heads,
+            on_why=lambda kind, query, key: _to_heads(page_data.request, kind, query, key),
         )
     with right:
         rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
@@ -39,9 +40,10 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         )
 
 
-def _to_heads(kind: str, query: int, key: int) -> None:
-    """To the heads, ranked by how much they link two tokens."""
-    state.change(find=(kind, query, key), kind=kind, **({"step": query} if kind == "cross" else {}))
+def _to_heads(request: Request, kind: str, query: int, key: int) -> None:
+    """To the heads, ranked by how much they link two tokens; the best of them is shown large."""
+    find, step = (kind, query, key), {"step": query} if kind == "cross" else {}
+    state.change(find=find, **({"kind": kind} | step | found_head(request, state.current(), find)))
     state.go_to("heads")
 
 

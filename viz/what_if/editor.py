@@ -44,8 +44,10 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
         with st.popover("Add edit", key="add_edit"):
             _editor(analysis, loaded)
         for name in ("undo", "redo"):
-            able = state.can_step(name)
-            st.button(name.capitalize(), key=name, disabled=not able, on_click=state.step_back, args=(name,))
+            then = state.next_step(name)
+            what, told = what_if_texts.stepped(view, then) if then else ("", None)
+            label = f"{name.capitalize()}: {what}" if what else name.capitalize()
+            st.button(label, key=name, help=told, disabled=then is None, on_click=state.step_back, args=(name,))
         st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=state.clear_edits)
 
 

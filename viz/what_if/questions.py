@@ -14,7 +14,7 @@ from viz.view import View, unedited
 from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
-    from model.experiments.ready import Experiment
+    from model.experiments.ready import Answer, Experiment
 
 OWN = "view before questions"  # session key: the visitor's own view, and the sentence that a question has put in its place
 
@@ -50,6 +50,12 @@ def answer(view: View) -> None:
             there = found.also if found.also.source != view.source else found.request
             label = controls.plain_label(f"The same for “{there.source}”")
             st.button(label, key="also", type="tertiary", on_click=_show, args=(there, known.name))
+        if known is not None and not _is_shown(view, found):
+            there = found.request
+            label = f"See it below: {there.checkpoint}, given that translation" if there.target else "Make these edits"
+            st.button(
+                controls.plain_label(label), key="see it", type="tertiary", on_click=_show, args=(there, known.name, view)
+            )
         if own is None:
             return
         if known is not None and own.source != view.source:
@@ -57,6 +63,15 @@ def answer(view: View) -> None:
             st.button(label, key="ask own", type="tertiary", on_click=_run, args=(known, own, None))
         yours = "sentence" if own.source != view.source else "checkpoint"
         st.button(f"Back to your {yours}", key="back to own", on_click=_back, args=(own,))
+
+
+def _is_shown(view: View, found: Answer) -> bool:
+    """Whether the page shows what the answer speaks of; not where a link has asked the question of a view as it is."""
+    now = view.request()
+    asked = ("source", "checkpoint", "target", "pad", "mode", "intervention")
+    return any(
+        all(getattr(now, name) == getattr(each, name) for name in asked) for each in (found.request, found.also) if each
+    )
 
 
 def swapped(view: View, own: View | None) -> str:
@@ -118,4 +133,4 @@ def _asked(view: View, sentence: str | None = None) -> Request:
 
 def _short(view: View) -> str:
     chosen = view.sentences[min(view.sentence, len(view.sentences)) - 1] if view.sentences else view.source.strip()
-    return chosen if len(chosen) <= 40 else f"{chosen[:39].rstrip()}…"
+    return what_if_texts.cut(chosen)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.inference.decisions import turned
 from model.inference.predictions import kl_divergence, moves
-from viz.shared import terms, texts
+from viz.shared import controls, terms, texts
 
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
@@ -35,6 +35,30 @@ def measured(question: str, found: str, swapped: str = "") -> None:
     """A question and the answer that was measured; first a line that says what was put in the place of the visitor's own."""
     line = f'<p class="lab-note">{html.escape(swapped)}</p>' if swapped else ""
     texts.write(f'<div class="lab-answer" role="status">{line}<b>{html.escape(question)}</b> {html.escape(found)}</div>')
+
+
+def stepped(now: View, then: View) -> tuple[str, str]:
+    """What a step of the history sets back where that is no edit, in a word or two, else nothing; and all of it, in a line
+    for a tooltip, which is Markdown."""
+    found = []
+    if then.checkpoint != now.checkpoint:
+        found.append(("checkpoint", f"the checkpoint {then.checkpoint}"))
+    if (then.source, then.sentence, then.split) != (now.source, now.sentence, now.split):
+        found.append(("sentence", f"the sentence “{cut(then.source.strip())}”"))
+    if then.target != now.target:
+        found.append(("translation", "the given translation" if then.target else "the model’s own translation"))
+    if (then.branches, then.path) != (now.branches, now.path):
+        found.append(("branch", "the branches as they were"))
+    edited = (then.intervention, then.pad) != (now.intervention, now.pad)
+    if edited:
+        found.append(("", "the edits as they were"))
+    told = " and ".join(long for _, long in found) or "the view as it was"
+    return (found[0][0] if found and not edited else ""), controls.plain_label(f"Brings back {told}")
+
+
+def cut(text: str, most: int = 40) -> str:
+    """A text that is not longer than `most` signs."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:

@@ -9,6 +9,7 @@ from model import format
 from model.inference.decisions import NEAR_TIE, is_near
 from model.readings.direct_logits import DirectLogits
 from model.trace import Site, Trace
+from viz.shared import terms
 
 
 def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
@@ -16,12 +17,14 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
     first, second = (f"{math.exp(each):.3f}" for each in log_probs)
     tie = f" This is a {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
-    difference = f"a difference of <b>{format.signed(found.difference, 3)}</b> nats"
+    nats, logits = terms.term("nats"), terms.term("logit", "logits")
+    difference = f"their {logits} differ by <b>{format.signed(found.difference, 3)}</b> {nats}"
     how = (
         f"{_times(found.difference)}{tie} The difference is the sum of {len(found.writers)} parts, one for each that wrote "
-        "into the residual stream; the statistics of the norms are held as they were."
+        "into the residual stream; the norms scale them as they did here."
     )
-    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p><p class="lab-note">{how}</p>'
+    told = terms.marked(how, "residual stream")
+    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p><p class="lab-note">{told}</p>'
 
 
 def _times(difference: float) -> str:

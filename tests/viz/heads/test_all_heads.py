@@ -20,8 +20,9 @@ from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
 from model.trace import KINDS, Site
 from viz import theme
-from viz.heads.all_heads import READ_AS, chosen, grids, heads, payload, thumbnails
+from viz.heads.all_heads import TERMS, chosen, grids, heads, payload, thumbnails
 from viz.links import link, parse
+from viz.shared.terms import GLOSSARY
 from viz.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -112,7 +113,7 @@ def test_a_metric_that_is_registered_reaches_the_page_and_the_link(read, monkeyp
 
 
 def test_every_measure_has_its_words():
-    assert set(READ_AS) == set(MEASURES)
+    assert set(TERMS) == set(MEASURES) and set(TERMS.values()) <= set(GLOSSARY)
 
 
 def test_padded_queries_count_in_no_number(read):

@@ -129,7 +129,7 @@ def test_a_shift_larger_than_what_is_drawn_is_told():
 def test_the_ends_of_what_a_link_may_ask(scheme, link):
     lab = page(scheme=scheme, **link)
     assert not lab.faults
-    assert lab.link == {"text": SENTENCE, **link} | ({} if scheme == "sinusoidal" else {"scheme": scheme})
+    assert lab.link == {"text": SENTENCE, "scheme": scheme, **link}
 
 
 def test_nonsense_in_a_link_is_a_sentence_each():

@@ -77,6 +77,8 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
+    undo = lab.at.button(key="undo")  # in a row without a single edit it says what it takes back
+    assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence[:30]}")
     assert lab.click("undo").link == asked
     lab.click("ask own")
     (said,) = lab.sentences("lab-answer")
@@ -121,4 +123,14 @@ def test_what_a_question_puts_in_the_place_of_the_visitors_own_is_said_first_and
     assert lab.box == SENTENCE and lab.sentences("lab-answer")[0].startswith(said)
     assert "ask own" not in lab.buttons
     assert lab.click("back to own").link == made
+    assert "see it" not in lab.buttons
     assert not what_if(**{"try": "peek"}).sentences("lab-answer")[0].startswith("This")  # nothing was put anywhere
+
+
+def test_a_question_that_a_link_has_asked_names_what_it_speaks_of_and_leads_there():
+    lab = what_if(causal="off", **{"try": "peek"})  # the page shows the visitor's own view, the answer speaks of another
+    (answer,) = lab.sentences("lab-answer")
+    assert f"the translation of “{SENTENCE}”, en-fr-peek finds" in answer
+    assert lab.click("see it").link["checkpoint"] == "en-fr-peek" and lab.link["text"] == SENTENCE
+    assert lab.link["target"] in answer and lab.sentences("lab-answer")[0].endswith(answer)
+    assert "see it" not in lab.buttons
