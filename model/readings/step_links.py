@@ -1,5 +1,5 @@
-"""What a step of decoding rests on, as far as attention tells: the source token that it looks at most, and the one that this
-token looks at in the encoder. With numpy alone."""
+"""What a step of decoding rests on, as far as attention tells: the source token that it looks at most, the word among them,
+and the word that this one looks at in the encoder. With numpy alone."""
 
 from __future__ import annotations
 
@@ -11,23 +11,32 @@ import numpy as np
 from model.config import END, PAD
 from model.trace import Trace
 
-STRONG = 0.5  # the weight from which on a head links two tokens
+WORTH = 0.1  # the mean weight from which on a word is worth a question
+CLEAR = 1.5  # how many times the weight of any other word one has that stands out
 
 
 @dataclass(frozen=True)
 class Link:
-    """Of a step: the source token that it looks at most, and the weight, the mean of all heads of all layers. `to` is the
-    token to which some encoder head links that one most, with this head's weight; None where none gives `STRONG`."""
+    """Of a step: the source token that it looks at most, whatever it is, and the `word` that it looks at most, None where
+    it looks at none; weights are means of all heads of all layers. `to` is the word that stands out among those that
+    `word` looks at in the encoder, with its weight; None where none does."""
 
     source: int
     weight: float
+    word: int | None
+    on_word: float
     to: int | None
     linked: float
 
+    @property
+    def asked(self) -> bool:
+        """Whether the step looks at its word enough to ask which heads do."""
+        return self.word is not None and self.on_word >= WORTH
 
-def step_links(trace: Trace) -> tuple[Link | None, ...]:
-    """One link for each step, its positions from 0; None where the step looks at no word. Padding, the end and punctuation
-    are no words. What lies beside a token is not linked to it: most heads that look there look at whatever stands there.
+
+def step_links(trace: Trace) -> tuple[Link, ...]:
+    """One link for each step, its positions from 0. Padding, the end and punctuation are no words. What lies beside a
+    token is not linked to it: most heads that look there look at whatever stands there.
 
     Empty for a model without cross-attention.
     """
@@ -35,9 +44,9 @@ def step_links(trace: Trace) -> tuple[Link | None, ...]:
     if not cross or trace.source is None:
         return ()
     looked = np.mean([trace.patterns[site].mean(0) for site in cross], axis=0)  # [T,S]
-    most = np.max([trace.patterns[site].max(0) for site in encoder], axis=0) if encoder else None  # [S,S]
+    among = np.mean([trace.patterns[site].mean(0) for site in encoder], axis=0) if encoder else None  # [S,S]
     words = _words(trace.source.ids, trace.source.labels)
-    return tuple(_link(row, most, words, trace.source.words) for row in looked)
+    return tuple(_link(row, among, words, np.array(trace.source.words)) for row in looked)
 
 
 def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:
@@ -45,15 +54,20 @@ def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:
     return np.array([token not in (PAD, END) and any(map(str.isalnum, text)) for token, text in pairs])
 
 
-def _link(row: np.ndarray, most: np.ndarray | None, words: np.ndarray, groups: Sequence[int]) -> Link | None:
+def _link(row: np.ndarray, among: np.ndarray | None, words: np.ndarray, groups: np.ndarray) -> Link:
+    most = int(row.argmax())
     seen = np.where(words, row, 0.0)
     at = int(seen.argmax())
     if not seen[at]:
-        return None
-    if most is None:
-        return Link(at, float(row[at]), None, 0.0)
-    far = np.array([words[j] and abs(j - at) > 1 and groups[j] != groups[at] for j in range(len(row))])
-    linked = np.where(far, most[at], 0.0)
-    to = int(linked.argmax())
-    found = float(linked[to])
-    return Link(at, float(row[at]), to if found >= STRONG else None, found if found >= STRONG else 0.0)
+        return Link(most, float(row[most]), None, 0.0, None, 0.0)
+    to = None if among is None or seen[at] < WORTH else _standing_out(among[at], at, words, groups)
+    linked = 0.0 if to is None else float(among[at, to])
+    return Link(most, float(row[most]), at, float(row[at]), to, linked)
+
+
+def _standing_out(row: np.ndarray, at: int, words: np.ndarray, groups: np.ndarray) -> int | None:
+    """The other word, not beside `at`, that has `CLEAR` times the weight of any third one; None where there is none."""
+    others = np.where(words & (groups != groups[at]), row, 0.0)
+    to = int(others.argmax())
+    third = others[groups != groups[to]].max(initial=0.0)
+    return to if abs(to - at) > 1 and others[to] >= max(WORTH, CLEAR * third) else None

@@ -48,7 +48,7 @@ class Signs:
     beam: int | None = None
 
     def told(self, number: int) -> str:
-        """`of test translations with 2 or more, 6 of 10 were bad; of all, 2`; empty where too few sentences say so.
+        """`of test translations with 2 or more, 6 of 10 were bad; of all, 2 of 10`; empty where too few sentences say so.
 
         Where too few had just this number, those that had more or fewer are taken with them, down to one sign.
         """
@@ -63,7 +63,7 @@ class Signs:
         sentences, bad = map(sum, zip(*self.counts[low:high], strict=True))
         every, wrong = map(sum, zip(*self.counts, strict=True))
         tenths = _tenths(bad / sentences)
-        return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)}"
+        return f"{which}, {tenths} of 10 {'was' if tenths == '1' else 'were'} bad; of all, {_tenths(wrong / every)} of 10"
 
     def meant(self) -> str:
         """What was counted, and what bad means."""
@@ -71,7 +71,7 @@ class Signs:
         how = "" if self.beam is None else " greedily" if self.beam == 1 else f" with a beam of {self.beam}"
         return (
             f"Counted over {every:,} test sentences, decoded{how}: {wrong:,} came out badly, with chrF under {self.bar:g} "
-            "against the best of their references."
+            "against the best of their references. chrF: how many short runs of letters two texts share, from 0 to 100."
         )
 
 

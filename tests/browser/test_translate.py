@@ -123,13 +123,18 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
     type_sentence(page, DOUBTFUL)
     look("signs of doubt")
     verdict = page.locator(".verdict.some")
-    assert re.match(r"\d signs of doubt: of .* of 10 were bad; of all, \d\.$", verdict.inner_text())
+    assert re.match(r"\d signs of doubt: of .* of 10 were bad; of all, \d of 10\.$", verdict.inner_text())
     verdict.click()
     panel = page.get_by_role("dialog", name="Signs of doubt")
     assert panel.locator("li").count() == int(verdict.inner_text()[0])
     look("its signs, open")
-    page.keyboard.press("Escape")
+    timeline, forward = page.locator(".timeline"), page.locator(".bar .forward")
+    step = timeline.get_attribute("data-step")
+    forward.click()  # beside the panel: it closes, and nothing else
     expect(panel).to_be_hidden()
+    assert timeline.get_attribute("data-step") == step
+    forward.click()
+    assert timeline.get_attribute("data-step") == str(int(step) + 1)
     page.locator(".cand .row:not(.on)").first.click()
     look("a branch")
     assert page.locator(".st-key-branches").count() == 1
@@ -144,7 +149,9 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
 def test_the_why_of_a_step_leads_to_the_heads_that_are_looked_for(visit):
     page = visit("?step=11")
     why = page.locator(".why")
-    word = re.match(r"Looks most at “(.*?)” \(0\.\d\d, mean of all heads\)", why.inner_text()).group(1)
+    word = re.match(r"Looks most at “(.*?)” \(0\.\d\d, mean of all heads; 0\.\d\d in this head\)\.", why.inner_text()).group(
+        1
+    )
     why.get_by_role("button", name="Which heads?").click()
     page.locator(".all-heads canvas").first.wait_for()
     idle(page)

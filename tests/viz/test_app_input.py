@@ -64,7 +64,7 @@ def texts_with_markup() -> None:
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    for markup in (masks.causal_text(effect, View(), True), masks.padding_text(effect, View())):
+    for markup in (masks.causal_text(effect, View(), True, None), masks.padding_text(effect, View())):
         texts.write(f"<p>{markup}</p>")
     texts.fault(f"There is no {typed}.")
     texts.note(f"The link's step is {typed}.", warn=True)

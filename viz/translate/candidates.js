@@ -86,15 +86,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click another token to go on with it."), why(step));
+    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click another token to go on with it."));
     return shown;
-  }
-
-  function why(step) { // to the page that takes the choice apart, against the likeliest other token
-    const chosen = data.chosen[step], rival = data.rows[step].find(([, id]) => id !== chosen[1]), shown = (piece) => `“${piece.replace(/^·/, "")}”`;
-    const way = button("link", `Why ${shown(chosen[0])}, and not ${shown(rival[0])}?`, () => setTriggerValue("reason", { step: step + 1, token: rival[1] }));
-    way.dataset.focus = "reason";
-    return way;
   }
 
   function field(name, hint, value) {

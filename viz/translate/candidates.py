@@ -59,6 +59,18 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
     }
 
 
+def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
+    """Of each step of a payload: the piece that was chosen, that of the likeliest other token, and this one's id; None where
+    tokens are drawn, for their probabilities are not the model's alone."""
+    if data["sampling"]:
+        return [None] * len(data["rows"])
+    found = []
+    for rows, chosen in zip(data["rows"], data["chosen"], strict=True):
+        rival = next((row for row in rows if row[1] != chosen[1]), None)
+        found.append(rival and [chosen[0], rival[0], rival[1]])
+    return found
+
+
 _COMPONENT = mount.Component(__file__, '<div class="candidates"></div>')
 
 
@@ -67,19 +79,17 @@ def candidates(
     on_branch: Callable[[int, int], None],
     on_word: Callable[[int, str], None],
     on_guess: Callable[[bool], None],
-    on_reason: Callable[[int, int], None],
     key: str = "candidates",
 ) -> None:
     """Mounts the component with the payload, the view's `step` (from 1) and `guess`, and the `fault` of the last word.
 
     Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
-    `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token.
+    `on_guess` where guessing is switched on or off.
     """
     step, token = mount.whole(1, len(data["rows"])), mount.whole(0, data["size"] - 1)
     events = {
         "branch": (mount.fields(step=step, token=token), on_branch),
         "word": (mount.fields(step=step, text=mount.text), on_word),
         "guess": (mount.flag, on_guess),
-        "reason": (mount.fields(step=step, token=token), on_reason),
     }
     _COMPONENT.mount(key, data, events, default={"guess": data["guess"]})

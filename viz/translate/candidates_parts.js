@@ -11,8 +11,8 @@ export function judged(rows, guessed) {
   return `${what} is its number ${at + 1}, with probability ${percent(rows[at][4])}.`;
 }
 
-// What all tokens have together that are not in the list: with the probabilities of those that are, it adds up to 1.
+// What the tokens in the list have together, those that are scrolled to with them, and what all others have.
 export function rest(rows, size) {
   const sum = rows.reduce((all, row) => all + row[4], 0), others = size - rows.length;
-  return `${others.toLocaleString("en")} tokens beside these ${rows.length}: ${percent(Math.max(0, 1 - sum))} together`;
+  return `${rows.length} listed: ${percent(Math.min(1, sum))}; ${others.toLocaleString("en")} others: ${percent(Math.max(0, 1 - sum))}`;
 }

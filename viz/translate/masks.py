@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from model import format
+from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD
 from viz import state
 from viz.links import link
@@ -37,8 +38,11 @@ def switches(
         st.space("stretch")
         controls.modes(view)
     texts.note(HOW[view.mode], HOW[view.mode].partition(":")[0].lower())
-    st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
-    _told(causal_text(effects["causal_mask"], view, causal) + (question(view) if loaded.peer else ""))
+    if causal or not view.causal_mask:
+        st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
+    else:
+        st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
+    _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
     reach = "Hides padding from all attention: after the sentence, and after a translation that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
     _told(padding_text(effects["padding_mask"], view), target_text(target, analysis, view, causal))
@@ -49,16 +53,32 @@ def switches(
         )
 
 
-def causal_text(effect: Effect, view: View, causal: bool) -> str:
+def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
     """The causal mask: why there is one, and what it changes to switch it off; markup."""
     if not causal:
-        return "This decoder was trained without a causal mask: it sees every token it is given, and nothing changes."
+        return "This decoder was trained without a causal mask: it sees every token it is given. There is none to switch."
     if view.causal_mask:
         seen = "Training shows the whole translation; the mask keeps it from being read off."
-    else:
+        why = ". Token by token there would be no future to see" if view.mode == "again" else ""
+        return f"{seen}<br>{_measured(effect, True, view, '', why)}"
+    if view.mode == "given" or analysis.baseline is None:
         seen = "The decoder sees later tokens, which training never let it."
-    why = ": token by token, it can only look back, at more than it learned to" if view.mode == "again" else ""
-    return f"{seen}<br>{_measured(effect, view.causal_mask, view, '', why)}"
+        return f"{seen}<br>{_measured(effect, False, view, '', '')}"
+    return decoded_anew(effect, view, analysis)
+
+
+def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
+    """What came of decoding again without the causal mask, beside what the whole target at once would show; markup."""
+    before, after = (float(trace.token_log_probs.sum()) for trace in (analysis.baseline.trace, analysis.trace))
+    same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
+    edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
+    what = terms.term("log-probability", "log-probability")
+    return (
+        "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
+        f"them.<br>The translation {'stays' if same else 'changes'}{edits}: {what} {format.decimal(before)} → "
+        f"<b>{format.decimal(after)}</b>. Given the whole target, it would change by <b>{format.nats(effect.change)}</b> "
+        f"{terms.term('nats')}."
+    )
 
 
 def question(view: View) -> str:

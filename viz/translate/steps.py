@@ -20,23 +20,23 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
     data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
     with st.container(key="steps"):
         left, right = st.columns([760, 240], gap="medium")
+    rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
     with left:
-        follow = {"step": view.step, "rows": view.rows, "guess": view.guess}
+        follow = {"step": view.step, "rows": view.rows, "guess": view.guess, "reasons": candidates.reasons(rows)}
         timeline.timeline(
             data | follow,
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: state.change(rows=rows),
             on_why=lambda kind, query, key: _to_heads(page_data.request, kind, query, key),
+            on_reason=_to_the_reason,
         )
     with right:
-        rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
         told = state.complaint("word")
         candidates.candidates(
             rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
-            on_reason=_to_the_reason,
         )
 
 

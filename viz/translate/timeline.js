@@ -177,7 +177,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     find(".said").replaceChildren(empty ? element("span", "todo", "(empty: it ends at once)") : data.segments.slice(0, known).join(""),
       element("span", "todo", data.guess ? "" : data.segments.slice(known).join("")));
     const text = find(".text"), todo = find(".said .todo");
-    text.scrollTop = Math.max(0, todo.offsetTop - text.offsetTop - 28);
+    const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((todo.offsetTop - find(".said").offsetTop) / line);
+    text.scrollTop = Math.max(0, rows - 1) * line; // whole lines
     find(".range").value = state.step;
     find(".count b").textContent = state.step;
     find(".pair").replaceChildren(element("span", "", `${reads} → `), element("b", "", predicts));
@@ -186,7 +187,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
-    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source, data.guess), ([kind, query, key]) => setTriggerValue("why", { kind, query, key }));
+    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source, { here: data.cross[step], one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
     tellStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];

@@ -71,6 +71,7 @@ def payload(
             for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
         ],
         "bar": UNSURE,
+        "size": tokenizer.size,
         "start": trace.inputs.labels[0],
         "segments": tokenizer.segments(ids),
         "cross": _rows(cross.values),
@@ -83,12 +84,14 @@ def payload(
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,
+        "one": "this layer" if head is None else "this head",
         "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
         "doubt": _doubt(analysis),
         "why": [
-            link and {"source": link.source, "weight": round(link.weight, 5), "to": link.to, "linked": round(link.linked, 5)}
+            {"source": link.source, "weight": round(link.weight, 5), "word": link.word, "onWord": round(link.on_word, 5)}
+            | {"asked": link.asked, "to": link.to}
             for link in step_links(trace)
         ],
     }
@@ -128,17 +131,24 @@ def timeline(
     on_step: Callable[[int], None],
     on_rows: Callable[[str], None],
     on_why: Callable[[str, int, int], None],
+    on_reason: Callable[[int, int], None],
     key: str = "timeline",
 ) -> None:
-    """Mounts the component with the payload and `step` (from 1), `rows` and `guess` of the view.
+    """Mounts the component with the payload, `step` (from 1), `rows` and `guess` of the view, and `reasons`: each step's
+    token, the likeliest rival and the rival's id, or None where there is nothing to ask.
 
     Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
-    are arranged, and `on_why` with a kind of site and two tokens (from 1) whose heads are looked for.
+    are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
+    step and the rival of its token.
     """
     token = mount.whole(1, max(len(data["source"]), len(data["target"])))
     events = {
         "step": (mount.whole(1, len(data["target"])), on_step),
         "rows": (mount.one_of(ROWS), on_rows),
         "why": (mount.fields(kind=mount.one_of(KINDS), query=token, key=token), on_why),
+        "reason": (
+            mount.fields(step=mount.whole(1, len(data["target"])), token=mount.whole(0, data["size"] - 1)),
+            on_reason,
+        ),
     }
     _COMPONENT.mount(key, data, events, default={"step": data["step"], "rows": data["rows"]})

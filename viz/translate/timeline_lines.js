@@ -39,7 +39,9 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
     write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), "decoder");
   }
   const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
-  svg.append(drawing("rect", { x: frame.left - 3, y: from.top - 3, width: frame.right - frame.left + 6, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  const air = (beside) => (beside ? 0 : root.querySelector(".tight") ? 1 : 3); // the frame lies over no neighbour in the same word
+  const before = air(!shifted && reading.previousElementSibling), after = air(!shifted && saying.nextElementSibling);
+  svg.append(drawing("rect", { x: frame.left - before, y: from.top - 3, width: frame.right - frame.left + before + after, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const scroll = root.querySelector(".scroll");
   if (!still && scroll.scrollWidth > scroll.clientWidth) {
     const strongest = place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);

@@ -83,16 +83,16 @@ export function listen(state) {
   document.fonts?.ready.then(() => { state.width = null; redraw(state); }); // lines end at the chips as they are set then
 }
 
+const SIZES = ["long", "longer"]; // of the type, the larger first
+
 // Smaller type for a translation, and smaller gaps for rows, that would not fit otherwise; both may scroll all the same.
+
 export function fitted(root) {
-  for (const [selector, name, fits] of [
-    [".scroll", "tight", (box) => box.scrollWidth <= box.clientWidth],
-    [".french .text", "long", (box) => box.scrollHeight <= box.clientHeight],
-  ]) {
-    const box = root.querySelector(selector);
-    box.classList.remove(name);
-    box.classList.toggle(name, !fits(box));
-  }
+  const rows = root.querySelector(".scroll"), text = root.querySelector(".french .text");
+  rows.classList.remove("tight");
+  rows.classList.toggle("tight", rows.scrollWidth > rows.clientWidth);
+  text.classList.remove(...SIZES);
+  for (const size of SIZES) if (text.scrollHeight > text.clientHeight) text.classList.add(size);
 }
 
 function redraw(state) {

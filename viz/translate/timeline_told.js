@@ -28,27 +28,47 @@ export function doubt({ verdict, signs, meant }, hidden) {
     const { left, bottom } = open.getBoundingClientRect();
     panel.style.left = `${Math.max(8, Math.min(left, window.innerWidth - 8 - Math.min(460, window.innerWidth - 16)))}px`;
     panel.style.top = `${bottom + 4}px`;
+    if (newState === "open") closesAlone(panel, open);
   };
   line.append(open, panel);
   return line;
 }
 
-// Where a step looks most, and the heads that are to be looked for: [kind, query, key], counted from 1.
-export function whyOf(why, step, source, guess = false) { // the way to the heads would give away what is to be guessed
-  if (!why) return null;
-  const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`;
-  const found = { told: `Looks most at ${named(why.source)} (${why.weight.toFixed(2)}, mean of all heads).`, ways: [{ text: "Which heads?", pair: ["cross", step, why.source + 1] }] };
-  if (guess) found.ways = [];
-  else if (why.to != null) found.ways.push({ text: `Which head links ${named(why.source)} to ${named(why.to)}?`, pair: ["encoder", why.source + 1, why.to + 1] });
-  return found;
+// A press beside an open panel closes it, and is meant for nothing else.
+function closesAlone(panel, opener) {
+  const ends = new AbortController(), pressed = (event) => {
+    if (!panel.matches(":popover-open")) { ends.abort(); return; }
+    if (event.composedPath().some((node) => node === panel || node === opener)) return;
+    const once = new AbortController(), stop = (each) => { each.preventDefault(); each.stopImmediatePropagation(); };
+    for (const name of ["mousedown", "click"]) window.addEventListener(name, stop, { capture: true, once: true, signal: once.signal });
+    window.addEventListener("pointerdown", () => once.abort(), { capture: true, once: true, signal: once.signal });
+    ends.abort();
+  };
+  window.addEventListener("pointerdown", pressed, { capture: true, signal: ends.signal });
 }
 
-export function tellWhy(line, found, go) {
-  line.replaceChildren();
-  if (!found) return;
-  line.append(element("span", "", found.told));
-  found.ways.forEach(({ text, pair }, n) => {
-    const way = button("link", text, () => go(pair));
+// Where a step looks most, and what may be asked of it, the choice of its token first: [what is told, ...]. `here` holds the
+// row's weights as they are drawn, `one` what they are of; heads are asked for by [kind, query, key], counted from 1.
+export function whyOf(why, step, source, { here, one, reason = null, guess = false }) {
+  const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`, ways = [];
+  if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
+  if (!why) return { told: "", ways };
+  const apart = why.word != null && why.word !== why.source ? `; of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
+  const told = `Looks most at ${named(why.source)} (${why.weight.toFixed(2)}, mean of all heads; ${here[why.source].toFixed(2)} in ${one})${apart}.`;
+  const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
+  if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
+  if (why.asked) ways.push({ text: apart ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks("cross", step - 1, why.word) });
+  if (why.to != null) ways.push({ text: `Which head links ${named(why.word)} to ${named(why.to)}?`, tells: asks("encoder", why.word, why.to) });
+  return { told, ways };
+}
+
+const shown = (piece) => `“${cut(piece.replace(/^·/, ""), LONGEST)}”`;
+
+export function tellWhy(line, { told, ways }, tell) {
+  line.replaceChildren(element("span", "", told));
+  line.title = told;
+  ways.forEach(({ text, tells }, n) => {
+    const way = button("link", text, () => tell(...tells));
     way.dataset.focus = `why ${n}`;
     line.append(" ", way);
   });

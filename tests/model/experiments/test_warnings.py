@@ -49,13 +49,13 @@ def test_worth_in_words_and_numbers():
 
 def test_a_number_of_signs_is_told_by_enough_sentences_or_not_at_all():
     signs = read_signs({"warnings": NUMBERS})
-    assert signs.told(0) == "of such test translations, 1 of 10 was bad; of all, 2"
-    assert signs.told(1) == "of such test translations, 4 of 10 were bad; of all, 2"
-    assert signs.told(2) == "of such test translations, 7 of 10 were bad; of all, 2"
-    assert signs.told(3) == "of test translations with 2 or more, 7 of 10 were bad; of all, 2"
+    assert signs.told(0) == "of such test translations, 1 of 10 was bad; of all, 2 of 10"
+    assert signs.told(1) == "of such test translations, 4 of 10 were bad; of all, 2 of 10"
+    assert signs.told(2) == "of such test translations, 7 of 10 were bad; of all, 2 of 10"
+    assert signs.told(3) == "of test translations with 2 or more, 7 of 10 were bad; of all, 2 of 10"
     few = Signs(((900, 9), (60, 20), (30, 20), (20, 20)), 50.0)
-    assert few.told(0) == "of such test translations, fewer than 1 of 10 were bad; of all, 1"
-    assert few.told(1) == few.told(3) == "of test translations with 1 or more, 5 of 10 were bad; of all, 1"
+    assert few.told(0) == "of such test translations, fewer than 1 of 10 were bad; of all, 1 of 10"
+    assert few.told(1) == few.told(3) == "of test translations with 1 or more, 5 of 10 were bad; of all, 1 of 10"
     assert [Signs(((900, 9), (60, 20), (30, 20)), 50.0).told(n) for n in (1, 2, 5)] == ["", "", ""]
     assert read_signs({}) is read_signs({"warnings": {"rules": {}}}) is None
     assert (

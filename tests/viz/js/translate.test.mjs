@@ -26,8 +26,8 @@ test("keys walk the tree as it is drawn", () => {
 
 test("what is left for all other tokens adds up to 1 with what is listed, and says how many they are", () => {
   const rows = [["·ch", 1, 0, 0, 0.6], ["·chat", 2, 0, 0, 0.25], ["l", 3, 0, 0, 0.1]];
-  assert.equal(rest(rows, 8000), "7,997 tokens beside these 3: 0.050 together");
-  assert.equal(rest([["a", 1, 0, 0, 1]], 2), "1 tokens beside these 1: 0.000 together");
+  assert.equal(rest(rows, 8000), "3 listed: 0.950; 7,997 others: 0.050");
+  assert.equal(rest([["a", 1, 0, 0, 1]], 2), "1 listed: 1.000; 1 others: 0.000");
 });
 
 test("a guess is judged by the whole piece first, then by how it begins", () => {
@@ -71,13 +71,16 @@ test("both the step and what it looks at most are brought into sight, where they
   assert.equal(scrolledTo([900, 950], [10, 60], 400), 950 + 24 - 400);
 });
 
-test("why: the heads of the step and its word, then those of the word in the encoder, counted from 1", () => {
-  const source = ["a", "dog", "and", "a", "cat"].map((t) => ({ t }));
-  const found = whyOf({ source: 3, weight: 0.444, to: 1, linked: 0.7 }, 5, source);
-  assert.equal(found.told, "Looks most at “a (2nd)” (0.44, mean of all heads).");
-  assert.deepEqual(found.ways.map(({ pair }) => pair), [["cross", 5, 4], ["encoder", 4, 2]]);
-  assert.equal(found.ways[1].text, "Which head links “a (2nd)” to “dog”?");
-  assert.equal(whyOf({ source: 1, weight: 0.4, to: null, linked: 0 }, 1, source).ways.length, 1);
-  assert.deepEqual(whyOf({ source: 3, weight: 0.444, to: 1, linked: 0.7 }, 5, source, true).ways, []);
-  assert.equal(whyOf(null, 1, source), null);
+test("why: what is looked at most is named, whatever it is; what was chosen, then heads of a word that is worth it", () => {
+  const source = ["a", "dog", "and", "a", "</s>"].map((t) => ({ t })), here = [0, 0, 0.125, 0.98, 0.93], shown = { here, one: "this head", reason: ["·il", "·elle", 7] };
+  const found = whyOf({ source: 3, weight: 0.444, word: 3, onWord: 0.444, asked: true, to: 1 }, 5, source, shown);
+  assert.equal(found.told, "Looks most at “a (2nd)” (0.44, mean of all heads; 0.98 in this head).");
+  assert.deepEqual(found.ways.map(({ text }) => text), ["Why “il”, and not “elle”?", "Which heads?", "Which head links “a (2nd)” to “dog”?"]);
+  assert.deepEqual(found.ways.map(({ tells }) => tells), [["reason", { step: 5, token: 7 }], ["why", { kind: "cross", query: 5, key: 4 }], ["why", { kind: "encoder", query: 4, key: 2 }]]);
+  const end = { source: 4, weight: 0.66, word: 1, onWord: 0.03, asked: false, to: null }, last = whyOf(end, 6, source, { ...shown, reason: null });
+  assert.equal(last.told, "Looks most at “</s>” (0.66, mean of all heads; 0.93 in this head); of the words at “dog” (0.03).");
+  assert.deepEqual(last.ways, []);
+  assert.equal(whyOf({ ...end, asked: true }, 6, source, shown).ways[1].text, "Which heads look at “dog”?");
+  assert.equal(whyOf({ ...end, word: null }, 6, source, shown).told, "Looks most at “</s>” (0.66, mean of all heads; 0.93 in this head).");
+  assert.deepEqual(whyOf(end, 6, source, { ...shown, guess: true }).ways, []);
 });

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 
@@ -15,7 +16,7 @@ from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.cautions import down
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.readings.step_links import STRONG, step_links
+from model.readings.step_links import CLEAR, WORTH, step_links
 from model.trace import Site
 from viz import theme
 from viz.translate.timeline import ROWS, payload, timeline
@@ -214,6 +215,7 @@ def test_what_is_taken_from_the_browser(ask, monkeypatch):
         on_step=lambda step: heard.append(("step", step)),
         on_rows=lambda rows: heard.append(("rows", rows)),
         on_why=lambda *pair: heard.append(("why", pair)),
+        on_reason=lambda *pair: heard.append(("reason", pair)),
     )
     assert browser.data is data and browser.default == {"step": 2, "rows": "shifted"}
     last = len(data["target"])
@@ -228,6 +230,9 @@ def test_what_is_taken_from_the_browser(ask, monkeypatch):
     ):
         browser.report("why", pair)
     assert heard[5:] == [("why", ("cross", 2, 1))]
+    for token in (data["size"] - 1, data["size"]):
+        browser.report("reason", {"step": 2, "token": token})
+    assert heard[6:] == [("reason", (2, data["size"] - 1))]
 
 
 @pytest.mark.parametrize("more", [{}, {"target": "Lo roda."}, {"intervention": UNCAUSAL}], ids=str)
@@ -238,29 +243,33 @@ def test_the_verdict_and_each_sign_travel_with_the_translation(ask, more):
 
 
 @pytest.mark.parametrize("more", [{}, {"pad": 2}, {"intervention": UNCAUSAL, "mode": "again"}], ids=str)
-def test_why_names_the_word_that_the_step_looks_at_most(ask, more):
+def test_why_names_what_the_step_looks_at_most_and_the_word_among_it(ask, more):
     analysis, data = ask(**more)
     trace = analysis.trace
     mean = np.mean([trace.patterns[site].mean(0) for site in trace.sites("cross")], axis=0)
-    most = np.max([trace.patterns[site].max(0) for site in trace.sites("encoder")], axis=0)
     words = [i for i, token in enumerate(data["source"]) if any(map(str.isalnum, token["t"])) and token["t"] != "</s>"]
     words = [i for i in words if not data["source"][i]["pad"]]
     assert len(data["why"]) == len(data["target"])
     for row, why in zip(mean, data["why"], strict=True):
-        assert why["source"] in words and why["weight"] == pytest.approx(max(row[words]), abs=1e-5)
-        far = [
-            j for j in words if abs(j - why["source"]) > 1 and data["source"][j]["w"] != data["source"][why["source"]]["w"]
-        ]
-        best = max((most[why["source"], j] for j in far), default=0.0)
-        assert (why["to"] is None) == (best < STRONG)
-        if why["to"] is not None:
-            assert why["to"] in far and why["linked"] == pytest.approx(best, abs=1e-5)
+        assert why["source"] == row.argmax() and why["weight"] == pytest.approx(row.max(), abs=1e-5)
+        assert why["word"] in words and why["onWord"] == pytest.approx(max(row[words]), abs=1e-5)
+        assert why["asked"] == (max(row[words]) >= WORTH) and (why["asked"] or why["to"] is None)
 
 
-def test_without_a_bound_that_is_met_no_head_is_said_to_link(ask, monkeypatch):
-    analysis = ask()[0]
-    monkeypatch.setattr("model.readings.step_links.STRONG", 0.01)
-    linked = step_links(analysis.trace)
-    assert any(link.to is not None for link in linked)
-    monkeypatch.setattr("model.readings.step_links.STRONG", 1.01)
-    assert all(link.to is None and link.linked == 0 for link in step_links(analysis.trace))
+def test_a_word_is_linked_to_another_where_that_one_stands_out(ask):
+    trace = ask("The red fox takes a lamp.")[0].trace
+    at = [link.word for link in step_links(trace) if link.asked]
+    words, size = trace.source.words, len(trace.source.ids)
+    one, (two, three) = at[0], [j for j in range(size) if abs(j - at[0]) > 1 and words[j] != words[at[0]]][:2]
+
+    def linked(**weights: float) -> int | None:
+        row = np.zeros(size)
+        row[[two, three, one]] = weights["two"], weights["three"], 0.2
+        made = {site: np.tile(row, (1, size, 1)) if site.kind == "encoder" else p for site, p in trace.patterns.items()}
+        links = step_links(dataclasses.replace(trace, patterns=made))
+        (found,) = {link.to for link in links if link.asked and link.word == one}
+        return found
+
+    assert linked(two=0.5, three=0.3) == two
+    assert linked(two=0.4, three=0.4 / CLEAR + 0.01) is None  # a near-tie
+    assert linked(two=WORTH / 2, three=0.0) is None
