@@ -112,9 +112,8 @@ def run(page: StreamlitPage, foot: Callable[[], None], sidebar: Callable[[], Non
             page.run()
         foot()
     except BaseException as fault:
-        if not (
-            isinstance(fault, Exception) or type(fault).__module__ == "pyo3_runtime"
-        ):  # a panic of the tokenizers' library
+        panic = type(fault).__module__ == "pyo3_runtime"  # of the tokenizers' library
+        if not (isinstance(fault, Exception) or panic):
             raise
         unforeseen = fault
     sidebar()

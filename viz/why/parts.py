@@ -30,8 +30,13 @@ def draw(shown: Shown) -> None:
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
         others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
-        rival = view.rival if view.rival is not None and view.rival != token and view.rival < len(row) else others[0]
         tokenizer = shown.page_data.loaded.target_tokenizer
+        fits = view.rival is not None and view.rival != token and view.rival < len(row)
+        rival = view.rival if fits else others[0]
+        if view.rival is not None and not fits:
+            is_own = view.rival == token
+            what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
+            shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
         _choose(shown, others, rival)
         found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
         pieces = (tokenizer.piece(token), tokenizer.piece(rival))

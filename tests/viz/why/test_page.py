@@ -46,6 +46,15 @@ def test_the_rival_is_the_likeliest_other_token_unless_another_is_chosen_and_goe
     assert "rival" not in lab.run().link
 
 
+def test_a_rival_that_is_none_is_told_and_the_likeliest_other_one_shown():
+    plain = why()
+    own = cache.analyse(plain.at.session_state["view"].request(), "auto").trace.outputs.ids[10]
+    for rival, told in ((own, "is the token itself"), (999_999, "tokens up to 7999")):
+        lab = why(rival=str(rival))
+        assert data(lab)["total"] == data(plain)["total"]
+        assert [told in sentence for sentence in lab.warnings] == [True]
+
+
 def test_a_head_is_tested_by_switching_it_off():
     lab = why(kind="decoder", layer="4", head="1")
     told = next(text for text in lab.sentences("lab-note") if text.startswith("Decoder self-attention, layer 4, head 1"))
