@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 MINUS = "−"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimal(value: float, places: int = 2) -> str:
@@ -32,6 +33,15 @@ def short(value: float) -> str:
     if not math.isfinite(value):
         return "–"
     return _minus(f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 1 else f"{value:.3f}")
+
+
+def rounded(value: float, figures: int = 2) -> str:
+    """So many significant figures, with powers of ten as they are printed: `0.013`, `4.4 × 10⁻⁸`."""
+    mantissa, _, power = f"{value:.{figures}g}".partition("e")
+    if not power:
+        return _minus(mantissa)
+    spaces = "\u00a0×\u00a0"  # which hold a line together
+    return f"{_minus(mantissa)}{spaces}10{str(int(power)).translate(_SUPERSCRIPTS)}"
 
 
 def times(count: int) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from model import format
 from model.config import MAX_TOKENS, SCHEMES
 from model.trace import site_kind
 from viz.view import View
@@ -50,13 +51,13 @@ def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[s
 
 def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of vectors that a formula adds, whatever it is."""
-    worst = found.worst
+    worst, spread = found.worst, format.rounded(found.spread, 3)
     return {
         "table": ("Table", f"Each row is a position, each column a dimension; pair {pair} is framed."),
         "curves": ("Curves of four pairs", "Even dimension solid, odd one dotted."),
         "distance": (
             "PE(p)·PE(p − d) by distance d",
-            f"Mean and range over all pairs of positions: at one distance they differ by up to {found.spread:.3g}.",
+            f"Mean and range over all pairs of positions: at one distance they differ by up to {spread}.",
         ),
         "similarity": ("PE(p)·PE(q)", "The stronger the colour, the more alike."),
         "shift": (
@@ -65,7 +66,7 @@ def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
         ),
         "residual": (
             "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {worst:.2g}, {_exact(worst)}.",
+            f"The largest error over all dimensions, at each p: at most {format.rounded(worst)}, {_exact(worst)}.",
         ),
     }
 
@@ -75,11 +76,10 @@ def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
     rows = f"the first {found.seen} rows, which training moved plainly"
     missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
     shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
-    missed = (
-        f"At each p at most {found.worst:.2g}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
-    )
+    worst = format.rounded(found.worst)
+    missed = f"At each p at most {worst}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
     table = f"Each row is a position, each column a dimension; pair {pair} is framed. No formula made it."
-    apart = f"Mean and range over pairs of {rows}: at one distance they differ by up to {found.spread:.3g}."
+    apart = f"Mean and range over pairs of {rows}: at one distance they differ by up to {format.rounded(found.spread, 3)}."
     measured = len(found.residual) > 0
     return _added(found, k, pair) | {
         "table": ("Table", table),
@@ -99,8 +99,8 @@ def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
 
 def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of queries and keys that are turned."""
-    turn, worst = _turned_by(found, k, pair), found.worst
-    apart = f"Solid: equal vectors; dotted: random ones. At one distance, scores differ by at most {found.spread:.1g}."
+    turn, worst, spread = _turned_by(found, k, pair), found.worst, format.rounded(found.spread, 1)
+    apart = f"Solid: equal vectors; dotted: random ones. At one distance, scores differ by at most {spread}."
     alike = "Each row is a query. The stronger the colour, the higher the score: along a diagonal it stays the same."
     return {
         "table": ("A vector of ones, turned", f"Each row is a position, each column a dimension; pair {pair} is framed."),
@@ -110,7 +110,7 @@ def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
         "shift": ("From p to p + k", turn.replace("PE(p)", "x(p)").replace("PE(p +", "x(p +")),
         "residual": (
             "Query and key both k further on",
-            f"The largest change of a score at each p, at most {worst:.1g}: {_exact(worst)}.",
+            f"The largest change of a score at each p, at most {format.rounded(worst, 1)}: {_exact(worst)}.",
         ),
     }
 
@@ -121,7 +121,9 @@ def _waves(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
     table = (
         f"Each row is a position, each column a dimension, with fast waves left and slow ones right; pair {pair} is framed."
     )
-    apart = f"All pairs of positions fall on one line, to within {found.spread:.1g}: only the distance matters."
+    apart = (
+        f"All pairs of positions fall on one line, to within {format.rounded(found.spread, 1)}: only the distance matters."
+    )
     return {
         "table": ("Table", table),
         "curves": (
@@ -133,7 +135,7 @@ def _waves(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
         "shift": ("From p to p + k", _turned_by(found, k, pair)),
         "residual": (
             "max |R PE(p) − PE(p + k)|",
-            f"The largest error over all dimensions, at each p: at most {worst:.1g}, {_exact(worst)}.",
+            f"The largest error over all dimensions, at each p: at most {format.rounded(worst, 1)}, {_exact(worst)}.",
         ),
     }
 

@@ -104,7 +104,7 @@ def test_without_two_positions_so_far_apart_there_is_nothing_to_draw():
 def test_residuals_keep_their_numbers_on_a_logarithmic_axis():
     figure = figures.residual_chart(np.array([0.0, 1e-7, 0.5]), "dark")
     np.testing.assert_array_equal(figure.data[0].y, [figures.FLOOR, 1e-7, 0.5])
-    assert figure.data[0].hovertext[1] == "position 1<br>1e-07"
+    assert figure.data[0].hovertext[1] == "position 1<br>1\u00a0×\u00a010⁻⁷"
     assert figure.layout.yaxis.type == "log"
     assert list(figure.layout.yaxis.range) == [-9, 1]
 

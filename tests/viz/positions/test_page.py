@@ -12,6 +12,7 @@ import torch
 from viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
 
 from model import checkpoint as checkpoints
+from model import format
 from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
@@ -71,7 +72,7 @@ def test_the_figures_show_what_was_measured(scheme):
     np.testing.assert_allclose(numbers(line["y"]), found.mean)
     assert len(shift["data"]) == 5
     np.testing.assert_allclose(numbers(residual["data"][0]["y"]), np.maximum(found.residual, 1e-9))
-    assert f"at most {found.worst:.1g}" in notes(lab) and "exact but for rounding" in notes(lab)
+    assert f"at most {format.rounded(found.worst, 1)}" in notes(lab) and "exact but for rounding" in notes(lab)
     assert not lab.faults and not lab.warnings
 
 
