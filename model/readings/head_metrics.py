@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -21,30 +21,36 @@ class Rows:
     weights: np.ndarray
     places: np.ndarray
     keys: tuple[str, ...]
+    _at: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # what `at` has found
 
     @classmethod
     def of(cls, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> Rows:
-        """Those of patterns [H,T,S], all of them or those that are named, in double precision."""
+        """Those of patterns [H,T,S], all of them or those that are named."""
         if rows is None:
-            return cls(pattern.astype(np.float64), np.arange(pattern.shape[1]), tuple(keys))
+            return cls(pattern, np.arange(pattern.shape[1]), tuple(keys))
         places = np.asarray(rows, dtype=int)
-        return cls(pattern[:, places].astype(np.float64), places, tuple(keys))
+        return cls(pattern[:, places], places, tuple(keys))
 
     @cached_property
     def seen(self) -> np.ndarray:
         """Which of them look at anything: bool [H,R]."""
-        return self._summed(np.ones(len(self.keys))) > 0
+        return self._summed([True] * len(self.keys)) > 0
 
     @cached_property
     def largest(self) -> np.ndarray:
         """The largest weight of each: [H,R]."""
         return self.weights.max(-1)
 
-    def _summed(self, by: np.ndarray) -> np.ndarray:
-        return self.weights @ by  # [H,R]
+    def _summed(self, wanted: Iterable[bool]) -> np.ndarray:
+        return self.weights @ np.fromiter(wanted, self.weights.dtype, len(self.keys))  # [H,R]
 
     def at(self, offset: int) -> np.ndarray:
         """The weight on the token that stands so far behind each row's own, nan where there is none but padding: [H,R]."""
+        if offset not in self._at:
+            self._at[offset] = self._found(offset)
+        return self._at[offset]
+
+    def _found(self, offset: int) -> np.ndarray:
         length = len(self.keys)
         places = self.places + offset
         there = (places >= 0) & (places < length)
@@ -54,22 +60,22 @@ class Rows:
 
     def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
         """The weight on the tokens that are wanted: [H,R]."""
-        return self._summed(np.array([wanted(key) for key in self.keys], dtype=np.float64))
+        return self._summed(map(wanted, self.keys))
 
     def entropy(self) -> np.ndarray:
         """-sum_j w_ij ln w_ij, in nats: [H,R]."""
-        logs = np.log(np.where(self.weights > 0, self.weights, 1.0))
+        logs = np.log(np.where(self.weights > 0, self.weights, self.weights.dtype.type(1)))
         return -np.einsum("hrs,hrs->hr", self.weights, logs)
 
     def distance(self) -> np.ndarray:
         """sum_j w_ij |i - j|, in positions: [H,R]."""
-        apart = np.abs(self.places[:, None] - np.arange(len(self.keys))[None]).astype(np.float64)
+        apart = np.abs(self.places[:, None] - np.arange(len(self.keys))[None]).astype(self.weights.dtype)
         return np.einsum("hrs,rs->hr", self.weights, apart)
 
     def means(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         """The mean of each measure over the rows of a head that look at anything and have such a number, and how many rows
         these are: both [M,H]."""
-        values = np.array([measure(self) for measure in measures])  # [M,H,R]
+        values = np.array([measure(self) for measure in measures], dtype=np.float64)  # [M,H,R]
         counted = self.seen & ~np.isnan(values)
         counts = counted.sum(-1)
         return np.where(counted, values, 0.0).sum(-1) / np.maximum(1, counts), counts
@@ -166,7 +172,7 @@ def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None, rows
     if by == "position":
         return list(range(len(patterns)))
     if by == "similarity":
-        return _chain(patterns.reshape(len(patterns), -1).astype(np.float64))
+        return _chain(patterns.reshape(len(patterns), -1))
     raise ValueError(f"There is no order {by!r}; expected one of {', '.join(orders())}.")
 
 
