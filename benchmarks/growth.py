@@ -1,9 +1,9 @@
 """How time and bytes grow with the length of a sentence and with the number of heads:  python -m benchmarks.growth
 
-Random models, whose heads are all 32 wide (d_model = 32 x heads, d_ff = 4 x d_model), as many layers in the encoder as in the
-decoder, 8,000 tokens; as many source as target tokens. Decoding is greedy with every map kept; the pass reads a given target;
-the page is what Heads sends a browser, with all thumbnails. Told is the fastest of some turns, on one thread, and for each
-column the exponent of a power law by least squares on logarithms, with the most by which a value departs from it.
+Random models, whose heads are all 32 wide (d_model = 32 x heads, d_ff = 4 x d_model), as many layers in the encoder as in
+the decoder, 8,000 tokens; as many source as target tokens. Decoding is greedy with every map kept; the pass reads a given
+target; the page is what Heads sends a browser, with all thumbnails. Told is the fastest of some turns, on one thread, and
+for each column the exponent of a power law by least squares on logarithms, with the most by which a value departs from it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS = ("decoding, ms", "one pass, ms", "page built, ms", "maps, MB", "all th
 
 
 def fitted(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """The exponent p of c * size^p by least squares on logarithms, and the largest share by which a value departs from it."""
+    """The exponent p of c * size^p by least squares on logarithms; the largest share by which a value departs from it."""
     x, y = np.log(sizes), np.log(values)
     exponent, constant = np.polyfit(x, y, 1)
     return float(exponent), float(np.expm1(np.abs(y - (exponent * x + constant)).max()))
