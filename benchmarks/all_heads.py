@@ -41,21 +41,22 @@ def analysed(lab, source: int, target: int) -> Analysis:
     return found
 
 
-def timed(build: Callable[[], str], times: int) -> tuple[float, int]:
-    """Median seconds of a build, and the bytes of what it builds."""
-    seconds = []
+def timed(builds: list[Callable[[], str]], times: int) -> list[tuple[list[float], int]]:
+    """Seconds of each build, the builds taking turns, and the bytes of what it builds."""
+    made = [([], len(build().encode())) for build in builds]  # the first time is nobody's
     for _ in range(times):
-        start = time.perf_counter()
-        text = build()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds), len(text.encode())
+        for build, (seconds, _) in zip(builds, made, strict=True):
+            start = time.perf_counter()
+            build()
+            seconds.append(time.perf_counter() - start)
+    return made
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=int, default=40, help="source tokens")
     parser.add_argument("--target", type=int, default=48, help="target tokens")
-    parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--times", type=int, default=25)
     args = parser.parse_args()
     from bertviz import model_view
 
@@ -75,14 +76,16 @@ def main() -> None:
     def build() -> str:
         return json.dumps([thumbnails(trace, "light"), payload(trace, norms, view, "light")])
 
-    ours, bytes_ours = timed(build, args.times)
-    theirs, bytes_theirs = timed(lambda: model_view(**attentions, **tokens, html_action="return").data, args.times)
-    print(
-        f"{args.source} source and {args.target} target tokens, {sum(len(a) for a in attentions.values())} layers of 8 heads"
-    )
-    print(f"ours:    {ours * 1e3:8.1f} ms {bytes_ours / 1e3:10.0f} kB")
-    print(f"BertViz: {theirs * 1e3:8.1f} ms {bytes_theirs / 1e3:10.0f} kB")
-    print(f"ratio:   {theirs / ours:8.1f}    {bytes_theirs / bytes_ours:10.1f}")
+    def peer() -> str:
+        return model_view(**attentions, **tokens, html_action="return").data
+
+    (ours, bytes_ours), (theirs, bytes_theirs) = timed([build, peer], args.times)
+    ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
+    layers = sum(map(len, attentions.values()))
+    print(f"{args.source} source and {args.target} target tokens, {layers} layers of 8 heads; medians of {args.times} turns")
+    print(f"ours:    {statistics.median(ours) * 1e3:8.1f} ms {bytes_ours / 1e3:10.0f} kB")
+    print(f"BertViz: {statistics.median(theirs) * 1e3:8.1f} ms {bytes_theirs / 1e3:10.0f} kB")
+    print(f"ratio:   {ratio:8.1f}    {bytes_theirs / bytes_ours:10.1f}")
 
 
 if __name__ == "__main__":

@@ -74,11 +74,19 @@ def served(command: list[str], port: int, path: str, **environment: str) -> Iter
         started.wait()
 
 
+def processor_seconds(process: int) -> float:
+    """What a process has taken so far, of all processors together."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
-def lab(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """A lab of its own whose model is loaded: its port and process."""
+def lab(processor: int | None = None, **environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A lab of its own whose model is loaded: its port and process; on one processor alone where that is named."""
     port = free_port()
     command = [sys.executable, "-m", "viz.server", "--port", str(port)]
+    if processor is not None:
+        command = ["taskset", "--cpu-list", str(processor), *command]  # it becomes the lab: the process is the same
     with served(command, port, "/readyz", **environment) as process:
         yield port, process
 

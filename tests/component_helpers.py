@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from viz import state
 from viz.shared import mount
+
+
+def floats(text: str) -> np.ndarray:
+    """Numbers as they were packed."""
+    return np.frombuffer(base64.b64decode(text), "<f4")
+
+
+def opened(drawn: Mapping[str, Any], name: str) -> np.ndarray:
+    """Values or cells of a packed map: [m,n]."""
+    packed = drawn[name]
+    flat = floats(packed) if name == "values" else np.array([cell == "1" for cell in packed])
+    return flat.reshape(drawn["shape"])
 
 
 class Mounted:

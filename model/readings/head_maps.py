@@ -82,7 +82,7 @@ def detail(trace: Trace, kind: str, values: np.ndarray, allowed: np.ndarray, mer
         rows = tuple(places[word] for word in query_axis.words)
         keys = _joined(key_axis.labels, key_axis.words)
         queries = _joined(query_axis.labels, query_axis.words)
-    kept = np.stack([heaviest(row, mass) for row in values])
+    kept = heaviest(values, mass)
     if hide:
         kept &= ~np.array([is_special(key) or is_punctuation(key) for key in keys])
     return Detail(values, allowed, kept, tuple(queries), tuple(keys), rows)

@@ -7,8 +7,9 @@ end of this file: the page, the orders and the link read it from there.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -20,27 +21,64 @@ class Rows:
     weights: np.ndarray
     places: np.ndarray
     keys: tuple[str, ...]
+    _at: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # what `at` has found
+
+    @classmethod
+    def of(cls, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> Rows:
+        """Those of patterns [H,T,S], all of them or those that are named."""
+        if rows is None:
+            return cls(pattern, np.arange(pattern.shape[1]), tuple(keys))
+        places = np.asarray(rows, dtype=int)
+        return cls(pattern[:, places], places, tuple(keys))
+
+    @cached_property
+    def seen(self) -> np.ndarray:
+        """Which of them look at anything: bool [H,R]."""
+        return self._summed([True] * len(self.keys)) > 0
+
+    @cached_property
+    def largest(self) -> np.ndarray:
+        """The largest weight of each: [H,R]."""
+        return self.weights.max(-1)
+
+    def _summed(self, wanted: Iterable[bool]) -> np.ndarray:
+        return self.weights @ np.fromiter(wanted, self.weights.dtype, len(self.keys))  # [H,R]
 
     def at(self, offset: int) -> np.ndarray:
         """The weight on the token that stands so far behind each row's own, nan where there is none but padding: [H,R]."""
+        if offset not in self._at:
+            self._at[offset] = self._found(offset)
+        return self._at[offset]
+
+    def _found(self, offset: int) -> np.ndarray:
         length = len(self.keys)
         places = self.places + offset
         there = (places >= 0) & (places < length)
-        places = places.clip(0, length - 1)
+        places = np.minimum(np.maximum(places, 0), length - 1)
         there &= np.array([key != "<pad>" for key in self.keys], dtype=bool)[places]
         return np.where(there, self.weights[:, np.arange(len(places)), places], np.nan)
 
     def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
         """The weight on the tokens that are wanted: [H,R]."""
-        return self.weights[..., np.array([wanted(key) for key in self.keys], dtype=bool)].sum(-1)
+        return self._summed(map(wanted, self.keys))
 
     def entropy(self) -> np.ndarray:
         """-sum_j w_ij ln w_ij, in nats: [H,R]."""
-        return -(self.weights * np.log(np.where(self.weights > 0, self.weights, 1.0))).sum(-1)
+        logs = np.log(np.where(self.weights > 0, self.weights, self.weights.dtype.type(1)))
+        return -np.einsum("hrs,hrs->hr", self.weights, logs)
 
     def distance(self) -> np.ndarray:
         """sum_j w_ij |i - j|, in positions: [H,R]."""
-        return (self.weights * np.abs(self.places[:, None] - np.arange(len(self.keys))[None])).sum(-1)
+        apart = np.abs(self.places[:, None] - np.arange(len(self.keys))[None]).astype(self.weights.dtype)
+        return np.einsum("hrs,rs->hr", self.weights, apart)
+
+    def means(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """The mean of each measure over the rows of a head that look at anything and have such a number, and how many rows
+        these are: both [M,H]."""
+        values = np.array([measure(self) for measure in measures], dtype=np.float64)  # [M,H,R]
+        counted = self.seen & ~np.isnan(values)
+        counts = counted.sum(-1)
+        return np.where(counted, values, 0.0).sum(-1) / np.maximum(1, counts), counts
 
 
 @dataclass(frozen=True)
@@ -81,26 +119,24 @@ def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] |
 
     A row that has no such token (the first one has none before it) is left out of that metric's mean.
     """
-    return {name: _mean(metric, pattern, keys, rows) for name, metric in METRICS.items()}
+    return metrics_of(Rows.of(pattern, keys, rows), tuple(METRICS))
+
+
+def metrics_of(rows: Rows, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Some metrics of rows that are at hand."""
+    means, _ = rows.means(METRICS[name].measure for name in names)
+    return dict(zip(names, means, strict=True))
 
 
 def telling(allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Sequence[int] | None = None) -> tuple[str, ...]:
     """The metrics that tell the heads of a site apart: those that its mask [T,S] and its tokens do not fix at 0 (where no
     later token is seen, nothing is on the next one), and for cross-attention none that compares positions."""
     even = allowed / np.maximum(1, allowed.sum(-1, keepdims=True))
-    found = head_metrics(even[None], keys, rows)
-    return tuple(name for name, metric in METRICS.items() if found[name][0] > 0 and (is_self or not metric.self_only))
+    names = tuple(name for name, metric in METRICS.items() if is_self or not metric.self_only)
+    return tuple(name for name, (value,) in metrics_of(Rows.of(even[None], keys, rows), names).items() if value > 0)
 
 
-def _mean(metric: Metric, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> np.ndarray:
-    wanted = np.arange(pattern.shape[1]) if rows is None else np.asarray(rows, dtype=int)
-    weights = pattern[:, wanted].astype(np.float64)  # [H,R,S]
-    seen = weights.sum(-1) > 0  # [H,R]
-    values = metric.measure(Rows(weights, wanted, tuple(keys)))
-    counted = seen & ~np.isnan(values)
-    return np.where(counted, values, 0.0).sum(1) / np.maximum(1, counted.sum(1))
-
-
+@lru_cache(1 << 16)
 def is_punctuation(label: str) -> bool:
     """True for a token of punctuation alone; `</s>` and its like are none."""
     return bool(label) and all(unicodedata.category(char)[0] == "P" for char in label)
@@ -129,27 +165,29 @@ def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None, rows
 
     Raises ValueError for an order that does not exist.
     """
-    count, metric = len(patterns), METRICS.get(by)
-    if by == "position":
-        return list(range(count))
+    metric = METRICS.get(by)
     if metric and metric.order:
-        values = _mean(metric, patterns, keys or [""] * patterns.shape[-1], rows)
-        values = values if metric.order == "least" else -values
-    elif by == "similarity":
-        return _chain(patterns.reshape(count, -1).astype(np.float64))
-    else:
-        raise ValueError(f"There is no order {by!r}; expected one of {', '.join(orders())}.")
-    return np.argsort(values, kind="stable").tolist()
+        ((values,), _) = Rows.of(patterns, keys or [""] * patterns.shape[-1], rows).means([metric.measure])
+        return ordered(metric, values)
+    if by == "position":
+        return list(range(len(patterns)))
+    if by == "similarity":
+        return _chain(patterns.reshape(len(patterns), -1))
+    raise ValueError(f"There is no order {by!r}; expected one of {', '.join(orders())}.")
+
+
+def ordered(metric: Metric, values: np.ndarray) -> list[int]:
+    """Heads by what a metric says of each ([H]), from the least or the most."""
+    return np.argsort(values if metric.order == "least" else -values, kind="stable").tolist()
 
 
 def _chain(rows: np.ndarray) -> list[int]:
-    unit = rows / np.maximum(1e-12, np.linalg.norm(rows, axis=1, keepdims=True))
-    alike = unit @ unit.T
-    found, left = [0], set(range(1, len(rows)))
-    while left:
-        best = max(sorted(left), key=lambda n: alike[found[-1], n])
-        found.append(best)
-        left.remove(best)
+    alike = rows @ rows.T
+    alike /= np.maximum(1e-12, np.sqrt(np.diagonal(alike)))  # the cosine, but for a factor that is one row's own
+    found = [0]
+    for _ in rows[1:]:
+        alike[:, found[-1]] = -np.inf  # each stands once
+        found.append(int(alike[found[-1]].argmax()))
     return found
 
 
@@ -179,25 +217,31 @@ def rank_correlation(one: np.ndarray, two: np.ndarray, allowed: np.ndarray) -> f
     """Spearman's rank correlation of two maps over the allowed cells, equal values sharing their mean rank; nan where one
     of them does not vary."""
     a, b = (_ranks(values[allowed]) for values in (one, two))
-    if len(a) < 2 or a.std() == 0 or b.std() == 0:
+    if len(a) < 2 or not (spread := np.sqrt((a @ a) * (b @ b))):
         return float("nan")
-    return float(np.corrcoef(a, b)[0, 1])
+    return float(a @ b / spread)
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    return (last - (count - 1) / 2)[place]
+    """The rank of each value less the mean of all ranks; equal ones share the mean of theirs."""
+    places = np.argsort(values)
+    risen = np.append(True, np.diff(values[places]) > 0)[: len(values)]
+    starts = np.append(np.flatnonzero(risen), len(values))
+    ranks = np.empty(len(values))
+    ranks[places] = ((starts[:-1] + starts[1:] - len(values)) / 2)[np.cumsum(risen) - 1]
+    return ranks
 
 
-def heaviest(row: np.ndarray, mass: float) -> np.ndarray:
-    """The fewest cells of a row whose weights reach a share of its sum: bool [S]. All of them for a share of 1."""
+def heaviest(rows: np.ndarray, mass: float) -> np.ndarray:
+    """The fewest cells of each row whose weights reach a share of its sum: bool [...,S]. All of them for a share of 1."""
     if mass >= 1:
-        return row > 0
-    places = np.argsort(-row, kind="stable")
-    before = np.cumsum(row[places]) - row[places]
-    kept = np.zeros(len(row), dtype=bool)
-    kept[places[(before < mass * row.sum()) & (row[places] > 0)]] = True
+        return rows > 0
+    places = np.argsort(-rows, axis=-1, kind="stable")
+    sorted_ = np.take_along_axis(rows, places, axis=-1)
+    before = np.cumsum(sorted_, axis=-1) - sorted_
+    wanted = (before < mass * rows.sum(-1, keepdims=True)) & (sorted_ > 0)
+    kept = np.zeros(rows.shape, dtype=bool)
+    np.put_along_axis(kept, places, wanted, axis=-1)
     return kept
 
 
@@ -211,9 +255,7 @@ for _metric in (
         unit="nats",
         order="least",
     ),
-    Metric(
-        "largest", "Largest weight", "The largest weight of a row, the mean over rows", lambda rows: rows.weights.max(-1)
-    ),
+    Metric("largest", "Largest weight", "The largest weight of a row, the mean over rows", lambda rows: rows.largest),
     Metric(
         "distance",
         "Mean distance",

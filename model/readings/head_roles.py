@@ -40,7 +40,7 @@ def peaks(offset: int) -> Callable[[Rows], np.ndarray]:
 
     def measure(rows: Rows) -> np.ndarray:
         there = rows.at(offset)
-        return np.where(np.isnan(there), np.nan, there >= rows.weights.max(-1))
+        return np.where(np.isnan(there), np.nan, there >= rows.largest)
 
     return measure
 
@@ -60,16 +60,16 @@ ROLES: dict[str, Role] = {}  # by their names, as they stand on the screen
 def head_roles(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int]) -> list[list[Named]]:
     """The roles of each head of patterns [H,T,S] of self-attention, over the rows that are named: those whose bar is met, on
     at least `ROWS` rows that look at something and of which the role says something."""
-    wanted = np.asarray(rows, dtype=int)
-    weights = pattern[:, wanted].astype(np.float64)  # [H,R,S]
-    found: list[list[Named]] = [[] for _ in weights]
-    for role in ROLES.values():
-        values = role.measure(Rows(weights, wanted, tuple(keys)))
-        counted = (weights.sum(-1) > 0) & ~np.isnan(values)
-        for head, (of, row) in enumerate(zip(values, counted, strict=True)):
-            share = float(of[row].mean()) if row.sum() >= ROWS else 0.0
-            if share >= role.bar:
-                told = role.told.format(share=f"{share:.2f}", rows=int(row.sum()))
+    return named(Rows.of(pattern, keys, rows))
+
+
+def named(rows: Rows) -> list[list[Named]]:
+    """The same of rows that are at hand."""
+    found: list[list[Named]] = [[] for _ in rows.weights]
+    for role, *read in zip(ROLES.values(), *rows.means(role.measure for role in ROLES.values()), strict=True):
+        for head, (share, count) in enumerate(zip(*(each.tolist() for each in read), strict=True)):
+            if count >= ROWS and share >= role.bar:
+                told = role.told.format(share=f"{share:.2f}", rows=count)
                 found[head].append(Named(role.name, share, told))
     return found
 

@@ -3,7 +3,7 @@
 
 import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../shared/mount.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
-import { allThree, previewed } from "./all_heads_parts.js";
+import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
@@ -15,7 +15,8 @@ export default function (args) { // the thumbnails come as an element of their o
   const arrived = () => {
     if (!ready()) return;
     document.removeEventListener(ARRIVED, arrived);
-    leave = draw({ ...args.data, grids: ready() }, args);
+    const { chosen, together } = args.data;
+    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen), together: together && allOpened(together) }, args);
   };
   root.classList.toggle("waits", !ready());
   document.addEventListener(ARRIVED, arrived);

@@ -16,12 +16,12 @@ import numpy as np
 
 from model.inference.decisions import is_near
 from model.readings.head_maps import MEASURES, Detail, agreement, averaged, detail, measured
-from model.readings.head_metrics import METRICS, head_metrics, order, orders, telling
+from model.readings.head_metrics import METRICS, Rows, metrics_of, order, ordered, orders, telling
 from model.readings.head_pairs import Pair, linking, pair_of_words
-from model.readings.head_roles import head_roles
+from model.readings.head_roles import named
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.shared import mount
+from viz.shared import mount, packed
 
 if TYPE_CHECKING:
     from viz.view import View
@@ -48,8 +48,9 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         keys = trace.keys(sites[0])
         told = telling(allowed, keys, site_kind(kind).is_self, real)
-        numbers = head_metrics(patterns, keys, real)
-        roles = head_roles(patterns, keys, real) if site_kind(kind).is_self else [[] for _ in patterns]
+        rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real)
+        numbers = metrics_of(rows, told)
+        roles = named(rows) if site_kind(kind).is_self else [[] for _ in patterns]
         made.append(
             {
                 "kind": kind,
@@ -58,11 +59,15 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
                 "layers": len(sites),
                 "heads": heads,
                 "shape": list(patterns.shape[1:]),
-                **_packed(_levels(patterns[:, allowed])),
-                "allowed": "".join("01"[cell] for cell in allowed.ravel().astype(int)),
+                **_packed(_levels(patterns, allowed)),
+                "allowed": packed.cells(allowed),
                 "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
-                "numbers": {name: np.round(numbers[name], 5).tolist() for name in told},
-                "orders": {by: order(patterns, by, keys, real) for by in orders() if by not in METRICS or by in told},
+                "numbers": {name: np.round(values, 5).tolist() for name, values in numbers.items()},
+                "orders": {
+                    by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(patterns, by)
+                    for by in orders()
+                    if by not in METRICS or by in told
+                },
                 "roles": [[[role.name, role.told] for role in each] for each in roles],
                 "queries": list(trace.queries(sites[0])),
                 "keys": list(keys),
@@ -78,8 +83,10 @@ def _packed(raw: bytes) -> dict[str, Any]:
     return {"deflated": deflated, "bytes": base64.b64encode(zlib.compress(raw, 1) if deflated else raw).decode()}
 
 
-def _levels(weights: np.ndarray) -> bytes:
-    return (weights * LEVELS).round().astype(np.uint8).tobytes()
+def _levels(patterns: np.ndarray, allowed: np.ndarray) -> bytes:
+    """The weights [N,T,S] of the allowed cells, head by head, to the nearest of `LEVELS` parts."""
+    levels = (patterns * LEVELS + np.float32(0.5)).astype(np.uint8)
+    return levels.reshape(len(levels), -1).take(np.flatnonzero(allowed), axis=1).tobytes()
 
 
 def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
@@ -108,8 +115,7 @@ def _map(
 
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
-    """The head that is chosen, or a mean, as it is to be drawn; values to five decimals. Without a layer it is the mean over
-    all of the site."""
+    """The head that is chosen, or a mean, as it is to be drawn. Without a layer it is the mean over all of the site."""
     drawn, readings, layer, agreed = _map(trace, norms, view, view.kind)
     return {
         "kind": view.kind,
@@ -124,7 +130,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "firsts": _firsts(trace, view.kind, view.merge),
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
-        "readings": {measure: np.round(each.astype(float), 2).tolist() for measure, each in readings.items()},
+        "readings": {measure: packed.floats(each) for measure, each in readings.items()},
         "mass": view.mass,
         "merge": view.merge,
         "hide": view.hide,
@@ -193,9 +199,10 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
 
 def _drawn(drawn: Detail) -> dict[str, Any]:
     return {
-        "values": np.round(drawn.values.astype(float), 5).tolist(),
-        "allowed": drawn.allowed.astype(int).tolist(),
-        "kept": drawn.kept.astype(int).tolist(),
+        "shape": list(drawn.values.shape),
+        "values": packed.floats(drawn.values),
+        "allowed": packed.cells(drawn.allowed),
+        "kept": packed.cells(drawn.kept),
     }
 
 

@@ -1,8 +1,17 @@
 // What the view of all heads is made of. Nothing here makes markup from text: textContent only.
 
 import { cut, drawing, element, pointAt } from "../shared/mount.js";
+import { floats, rowsOf } from "../shared/packed.js";
 
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
+// A map as it was sent, its values, allowed and kept cells, and its three readings where it has them, as rows.
+export function opened({ shape, values, allowed, kept, readings, ...rest }) {
+  const read = readings && Object.fromEntries(Object.entries(readings).map(([name, each]) => [name, rowsOf(floats(each), shape)]));
+  return { ...rest, values: rowsOf(floats(values), shape), allowed: rowsOf(allowed, shape), kept: rowsOf(kept, shape), readings: read };
+}
+
+export const allOpened = (together) => ({ ...together, maps: Object.fromEntries(Object.entries(together.maps).map(([kind, map]) => [kind, opened(map)])) });
 
 export function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
   grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);

@@ -5,16 +5,13 @@ Walking through the stages happens in the browser; the server hears of the one a
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from model.readings import source_lines
 from viz import theme
 from viz.inside.stage_texts import told
-from viz.shared import mount
+from viz.shared import mount, packed
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -71,14 +68,14 @@ def _table(table: Table) -> dict[str, Any]:
         "name": table.name,
         "rows": list(table.rows),
         "columns": table.values.shape[1],
-        "values": _packed(table.values),
+        "values": packed.floats(table.values),
         "unit": table.unit,
         "bars": _bars(table),
         "kind": table.kind,
         "marked": table.marked,
-        "totals": None if table.totals is None else _packed(table.totals),
+        "totals": None if table.totals is None else packed.floats(table.totals),
         "totalName": table.total_name,
-        "foot": None if table.foot is None else _packed(table.foot),
+        "foot": None if table.foot is None else packed.floats(table.foot),
         "footName": table.foot_name,
         "allowed": None if table.allowed is None else [int(cell) for cell in table.allowed],
     }
@@ -87,10 +84,6 @@ def _table(table: Table) -> dict[str, Any]:
 def _bars(table: Table) -> list[str] | None:
     """What stands above each column of bars; None for the numbers of a vector, which are cells."""
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
-
-
-def _packed(values: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
 _COMPONENT = mount.Component(__file__, '<div class="stages"></div>')

@@ -1,10 +1,10 @@
 // How the tables of a stage are drawn. Nothing here makes markup from text: textContent only.
 
 import { cut, element, minus, nth, onKeys } from "../shared/mount.js";
+import { floats } from "../shared/packed.js";
 
 const WRAP = 256; // cells in a line
 
-export const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
 export const exact = (value) => minus(Number(value.toPrecision(7)).toString());
 export const short = (value) => minus(Math.abs(value) >= 1000 || (value && Math.abs(value) < 0.001) ? value.toPrecision(2) : value.toFixed(3));
 

@@ -5,19 +5,16 @@ Choosing a word and walking through its merges happens in the browser; the serve
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from model.config import CONTROL_TOKENS
 from model.readings.merges import Word, learned
 from viz import theme
-from viz.shared import mount
+from viz.shared import mount, packed
 from viz.view import CUTS
 
 if TYPE_CHECKING:
@@ -87,7 +84,7 @@ class Table:
             "start": list(word.start),
             "merges": [[merge.at, merge.token] for merge in word.merges],
             "ids": list(word.ids),
-            "values": base64.b64encode(np.ascontiguousarray(rows, dtype="<f4").tobytes()).decode(),
+            "values": packed.floats(rows),
         }
 
     def told(self) -> dict[str, Any]:

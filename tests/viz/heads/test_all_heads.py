@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 import tiny
-from component_helpers import Mounted
+from component_helpers import Mounted, floats, opened
 from viz_helpers import ROOT
 
 from model.inference.analyse import analyse
@@ -83,7 +83,7 @@ def test_the_weights_of_two_tokens_are_those_of_every_head(read):
         view = View(kind=kind, layer=2, head=1, merge=merge, find=(kind, 3, 2))
         found, data = (payload(trace, norms, view, "light")[name] for name in ("find", "chosen"))
         assert found["weights"][data["head"] - 1 + (data["layer"] - 1) * 2] == pytest.approx(
-            data["values"][found["cell"][0]][found["cell"][1]], abs=1e-5
+            opened(data, "values")[tuple(found["cell"])], abs=1e-5
         )
         sides = [trace.axis(Site(kind, 0).of.queries), trace.axis(Site(kind, 0).of.keys)]
         for side, at, cell, name in zip(sides, (2, 1), found["cell"], ("queries", "keys"), strict=True):
@@ -134,13 +134,13 @@ def test_the_chosen_head_is_drawn_from_its_measure(read, kind, head, measure):
     data = chosen(trace, norms, view)
     site = Site(kind, 1)
     expected = measured(trace, norms, site, None if head is None else 1, measure)
-    np.testing.assert_allclose(data["values"], expected, atol=0.51e-5)
+    np.testing.assert_array_equal(opened(data, "values"), expected.astype(np.float32))
     assert (data["kind"], data["layer"], data["head"], data["measure"]) == (kind, 2, head, measure)
     assert (data["queries"], data["keys"]) == (list(trace.queries(site)), list(trace.keys(site)))
-    np.testing.assert_array_equal(np.array(data["allowed"]) == 1, trace.masks[site])
+    np.testing.assert_array_equal(opened(data, "allowed"), trace.masks[site])
     assert data["row"] == (None if kind == "encoder" else 2)
-    drawn = np.array(data["kept"]) == 1
-    assert (np.array(data["values"])[drawn].sum() >= 0.5 * len(drawn) - 1e-3) and not drawn.all()
+    drawn = opened(data, "kept")
+    assert (opened(data, "values")[drawn].sum() >= 0.5 * len(drawn) - 1e-3) and not drawn.all()
 
 
 def test_words_can_be_merged_and_the_step_goes_with_its_word(read):
@@ -148,7 +148,7 @@ def test_words_can_be_merged_and_the_step_goes_with_its_word(read):
     for step, word in enumerate(trace.inputs.words, 1):
         data = chosen(trace, norms, View(kind="cross", layer=1, head=1, step=step, merge=True))
         assert trace.inputs.labels[step - 1] in data["queries"][data["row"]]
-        assert len(data["queries"]) == len(set(trace.inputs.words)) == np.array(data["values"]).shape[0]
+        assert len(data["queries"]) == len(set(trace.inputs.words)) == data["shape"][0]
         assert list(dict.fromkeys(trace.inputs.words)).index(word) == data["row"]
 
 
@@ -246,7 +246,7 @@ def test_the_mean_over_layers_is_that_of_all_heads(read):
         data = chosen(trace, norms, View(kind=kind, average=True))
         assert (data["layer"], data["head"]) == (None, None)
         mean = np.mean([trace.patterns[site].mean(0) for site in trace.patterns if site.kind == kind], axis=0)
-        np.testing.assert_allclose(data["values"], mean, atol=0.51e-5)
+        np.testing.assert_allclose(opened(data, "values"), mean, atol=1e-7)
 
 
 def test_the_three_readings_are_those_that_can_be_chosen(read):
@@ -255,7 +255,7 @@ def test_the_three_readings_are_those_that_can_be_chosen(read):
     each = {measure: chosen(trace, norms, dataclasses.replace(view, measure=measure)) for measure in MEASURES}
     for data in each.values():
         for measure, other in each.items():
-            np.testing.assert_allclose(data["readings"][measure], other["values"], atol=0.00501)
+            np.testing.assert_array_equal(floats(data["readings"][measure]), floats(other["values"]))
 
 
 def test_all_three_hold_the_same_maps_as_each_alone(read):
@@ -264,7 +264,7 @@ def test_all_three_hold_the_same_maps_as_each_alone(read):
     data = payload(trace, norms, view, "light")["together"]
     for kind in KINDS:
         alone = chosen(trace, norms, dataclasses.replace(view, kind=kind))
-        assert data["maps"][kind] == {name: alone[name] for name in ("values", "allowed", "kept")}
+        assert data["maps"][kind] == {name: alone[name] for name in ("shape", "values", "allowed", "kept")}
         assert data["source" if kind == "encoder" else "target"] == alone["queries"]
         assert kind == "encoder" or data["row"] == alone["row"]
     assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None

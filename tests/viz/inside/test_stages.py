@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 import json
 import re
@@ -11,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import unfold_helpers
-from component_helpers import Mounted
+from component_helpers import Mounted, floats
 from unfold_helpers import MODELS, asked, shown
 
 from model.readings import source_lines
@@ -24,10 +23,6 @@ from viz.inside.stages import stages
 def make(tokenizer):
     """Checkpoints of the models by name."""
     return partial(unfold_helpers.make, tokenizer)
-
-
-def floats(text: str) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), "<f4")
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { cell, column, fitting, letters, short as counted, wrapped } from "../../../viz/inside/blueprint_parts.js";
-import { exact, floats, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
+import { exact, reach, rowLetters, short } from "../../../viz/inside/stages_parts.js";
+import { floats, rowsOf } from "../../../viz/shared/packed.js";
 import { pieces, ranks, told } from "../../../viz/inside/tokens_parts.js";
 import { readable } from "../../../viz/what_if/switchboard_parts.js";
 
@@ -10,6 +11,11 @@ test("numbers of a stage: short ones in cells, exact ones when asked for", () =>
   assert.deepEqual([0, 0.5, -1.23456, 0.00012, 12345].map(short), ["0.000", "0.500", "−1.235", "0.00012", "1.2e+4"]);
   assert.deepEqual([exact(-0.123456789), exact(3)], ["−0.1234568", "3"]);
   assert.deepEqual([...floats(btoa(String.fromCharCode(...new Uint8Array(Float32Array.from([1.5, -2]).buffer))))], [1.5, -2]);
+});
+
+test("what was packed comes back as rows", () => {
+  assert.deepEqual(rowsOf(Float32Array.from([1.5, -2, 0, 4, 5, 6]), [2, 3]), [[1.5, -2, 0], [4, 5, 6]]);
+  assert.deepEqual(rowsOf("011100", [3, 2]), [[0, 1], [1, 1], [0, 0]]);
 });
 
 test("all bars of a table have one scale, and tables that stand together one place for their rows' names", () => {
