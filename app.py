@@ -9,19 +9,17 @@ import streamlit as st
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
-from viz.shared.chart_labels import chart_labels
-from viz.shared.popovers import popovers
 from viz.shared.reconnect import reconnect
 from viz.shared.terms_list import terms_list
-from viz.shared.theme_watch import theme_watch
 from viz.shared.tour import tour
+from viz.shared.watch import watch
 
 HERE = Path(__file__).parent
-MARK = str(HERE / "viz" / "mark.svg")
+MARK = theme.mark()
 
 st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = state.theme_mode()
-st.html(theme.stylesheet(mode))
+st.html(theme.needed_rules(mode))
 st.logo(MARK, size="large")  # the stylesheet sets the name beside it
 page = frame.navigation(HERE)
 with st.sidebar:
@@ -33,9 +31,7 @@ def sidebar() -> None:
         controls.sidebar()
         tour(on_lesson=begin_first)
         terms_list()
-        theme_watch(mode)
-        popovers()
-        chart_labels()
+        watch(mode)
         reconnect()
 
 

@@ -35,8 +35,8 @@ class Mounted:
         self.events: dict[str, mount.Event] = {}
         monkeypatch.setattr(mount.Component, "mount", self._mount)
 
-    def _mount(self, key, data, events=None, default=None, height="content") -> None:
-        self.data, self.default = data, default
+    def _mount(self, key, data, events=None, default=None, height="content", beside=None) -> None:
+        self.data, self.default = {**data, **(beside or {})}, default
         self.events.update(events or {})
 
     def report(self, name: str, value: Any) -> None:

@@ -71,6 +71,11 @@ class Lab:
         self.at.button(key=key).click()
         return self.run()
 
+    def open(self, key: str) -> Lab:
+        """Opens what a button holds."""
+        self.at.session_state[key] = True
+        return self.run()
+
     @property
     def box(self) -> str:
         return self.at.text_input(key="source").value
@@ -132,7 +137,7 @@ class Lab:
     def _mounted(self, name: str) -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
         assert len(mounted) <= 1
-        return json.loads(mounted[0].proto.json) if mounted else None
+        return json.loads(mounted[0].proto.bytes) if mounted else None
 
     @property
     def edits(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import sys
 import threading
 from collections.abc import Callable, Hashable
@@ -17,6 +18,24 @@ MAX_DRAWN = 128 * 1024 * 1024  # bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept
+
+
+def written(values: Any) -> str:
+    """Values as JSON in as few signs as it can be."""
+    return json.dumps(values, separators=(",", ":"))
+
+
+class Payload(dict[str, Any]):
+    """What a component is given. It does not change, so it is written out as JSON once, however often it is mounted."""
+
+    @functools.cached_property
+    def text(self) -> str:
+        return written(dict(self))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is written out."""
+        return len(self.text)
 
 
 def kept(
@@ -55,12 +74,19 @@ def kept(
 def cached_figure(build: F) -> F:
     """Keeps what a function draws, under the function and all its arguments, in one place for all figures: most runs change
     one thing of many. What decides how a figure looks must be an argument; a function that captures anything is refused.
+    A dict that it returns is a component's `Payload`.
     """
     if build.__closure__:
         names = ", ".join(build.__code__.co_freevars)
         raise ValueError(f"{build.__qualname__} captures {names}; expected a function that draws from its arguments alone.")
     key = _key(build)
-    return cached(_figures, key=lambda *args, **named: (build, *key(*args, **named)), condition=_drawing)(build)
+
+    @functools.wraps(build)
+    def drawn(*args: Any, **named: Any) -> Any:
+        made = build(*args, **named)
+        return Payload(made) if isinstance(made, dict) else made
+
+    return cached(_figures, key=lambda *args, **named: (build, *key(*args, **named)), condition=_drawing)(drawn)
 
 
 def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tuple[Hashable, ...]]:
@@ -78,7 +104,7 @@ def _key(function: Callable, beside: tuple[str, ...] = ()) -> Callable[..., tupl
 def weight(drawn: Any) -> int:
     """About how many bytes a figure, a payload or a tuple of them takes."""
     if isinstance(drawn, dict):
-        return 64 + sum(weight(key) + weight(value) for key, value in drawn.items())
+        return 64 + getattr(drawn, "nbytes", 0) + sum(weight(key) + weight(value) for key, value in drawn.items())
     if isinstance(drawn, list | tuple):
         if drawn and isinstance(drawn[0], float | int | None):  # numbers
             return 64 + 32 * len(drawn)

@@ -1,7 +1,8 @@
 """python -m viz.server: the lab, served by one tuned process.
 
-Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
-garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
+Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, a
+garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event loop
+that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
@@ -133,6 +134,7 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
+    from viz import theme
     from viz.first_paint import with_stylesheet
 
     allowed = os.environ.get("ALLOWED_HOSTS", "")
@@ -141,10 +143,12 @@ def main() -> int:
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
+    theme.has_first_page = True
     config = uvicorn.Config(
         with_health(only_known(same_origin(app), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
+        loop="viz.loop:new",
         ws="websockets-sansio",
         ws_per_message_deflate=False,
         ws_max_size=MAX_FRAME,

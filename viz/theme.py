@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -168,10 +169,25 @@ def chart_layout(mode: Mode, height: int, **margin: int) -> dict[str, Any]:
     }
 
 
+@cache
 def stylesheet(mode: Mode) -> str:
     """The rules that all pages share, then those of each page in the order of their folders; with this theme's colours as
     custom properties."""
     return f"<style>{_variables(mode)}\n{_rules()}</style>"
+
+
+has_first_page = False  # whether browsers got `first_stylesheet` with the page itself, as `viz.server` has it
+
+
+def needed_rules(mode: Mode) -> str:
+    """What a run has to send of the stylesheet: its colours, and the rules where the browser does not have them yet."""
+    return f"<style>{_variables(mode)}</style>" if has_first_page else stylesheet(mode)
+
+
+@cache
+def mark() -> str:
+    """The lab's mark as an address that holds it all: Streamlit would read its file at every run."""
+    return f"data:image/svg+xml;base64,{b64encode((Path(__file__).parent / 'mark.svg').read_bytes()).decode()}"
 
 
 def first_stylesheet() -> str:

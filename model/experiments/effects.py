@@ -11,6 +11,7 @@ from model.checkpoint import Checkpoint
 from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
+from model.experiments.each_head_off import each_head_off
 from model.inference.analyse import target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
@@ -124,11 +125,12 @@ def head_effects(
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
 ) -> tuple[HeadEffect, ...]:
-    """Every head switched off in turn, site by site: batches of ablations, not single runs."""
+    """Every head switched off in turn, site by site: one batch, not single runs; see `each_head_off`."""
+    source, target = tokens_of(checkpoint, request, known)
+    (before, *after), off = each_head_off(checkpoint, source, target, progress)
+    change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
     heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
-    edits = [Intervention(edits=(Ablate(Place(site.kind, site.layer, head)),)) for site, head in heads]
-    found = effects(checkpoint, request, edits, progress, known)
-    return tuple(HeadEffect(site, head, effect.change) for (site, head), effect in zip(heads, found, strict=True))
+    return tuple(HeadEffect(*head, change[head]) for head in heads)
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:

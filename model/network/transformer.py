@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import ClassVar
 
 from torch import Tensor, nn
@@ -77,7 +78,7 @@ class Transformer(nn.Module, ABC):
         """Hidden states [...,D] to logits [...,V]."""
         return self.projection(hidden)
 
-    @property
+    @cached_property
     def parameter_count(self) -> int:
         """Parameters, tied ones counted once."""
         return sum(p.numel() for p in self.parameters())

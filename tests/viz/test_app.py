@@ -9,6 +9,7 @@ from viz_helpers import Lab, numbers, read
 
 from model.inference.request import MAX_PAD, PAD_WHEN_UNMASKED
 from viz import theme
+from viz.shared import controls
 from viz.shared.examples import examples, lesson
 from viz.view import FIRST_SENTENCE
 
@@ -72,7 +73,7 @@ def test_typing_a_sentence_changes_all_that_is_seen_of_it():
 
 @pytest.mark.parametrize("sentence", [each.sentence for each in examples()][::4])
 def test_an_example_fills_the_box_and_is_translated(sentence):
-    lab = Lab(text="Seven.").click(f"example {sentence}")
+    lab = Lab(text="Seven.").open(controls.MORE_EXAMPLES).click(f"example {sentence}")
     assert lab.box == sentence
     assert lab.translation.strip()
     assert said(lab) == sentence.replace(" ", "")
@@ -86,8 +87,11 @@ def test_what_an_example_teaches_is_not_said_of_another_translation(changed):
 
 
 def test_every_example_has_a_button():
-    keys = {button.key for button in Lab().at.button}
+    keys, closed = ({button.key for button in lab.at.button} for lab in (Lab().open(controls.MORE_EXAMPLES), Lab()))
     assert {f"example {each.sentence}" for each in examples()} <= keys
+    assert (
+        sum(key.startswith("example ") for key in closed) == controls.SHOWN_EXAMPLES
+    )  # the others wait until they are seen
     assert len(examples()) == len({each.name for each in examples()}) == len({each.sentence for each in examples()}) >= 20
 
 

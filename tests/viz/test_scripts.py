@@ -81,7 +81,7 @@ def payloads() -> dict[str, dict[str, Any]]:
     found = {}
     for page, link in OPENED:
         for element in Lab(page, **link).at.get("bidi_component"):
-            found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.json)
+            found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
     return found
 
 

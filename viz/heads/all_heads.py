@@ -284,4 +284,4 @@ def heads(
 
     _STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    _COMPONENT.mount(key, data | {"grids": shown["id"]}, events | {"find": (pair, on_find)})
+    _COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"]})

@@ -7,7 +7,7 @@ const GROWN = 2.2; // at most so many times the size that the page gives
 const BARE = 1.6; // a map without labels gets them where it is so many times as high as on the page
 const AXIS = ["xaxis", "yaxis"];
 
-let watcher = null;
+let charts = null;
 const seen = new WeakSet();
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -59,8 +59,8 @@ function fit(gd) {
   gd.emit("plotly_relayout", {});
 }
 
-export default function () {
-  watcher?.disconnect();
+export function watchLabels() { // returns what ends it
+  charts?.disconnect();
   const look = () => {
     for (const gd of document.querySelectorAll(".js-plotly-plot")) {
       if (seen.has(gd) || !gd.on) continue;
@@ -70,8 +70,8 @@ export default function () {
     }
   };
   let asked = 0;
-  watcher = new MutationObserver(() => { asked ||= requestAnimationFrame(() => { asked = 0; look(); }); });
-  watcher.observe(document.body, { childList: true, subtree: true });
+  charts = new MutationObserver(() => { asked ||= requestAnimationFrame(() => { asked = 0; look(); }); });
+  charts.observe(document.body, { childList: true, subtree: true });
   look();
-  return () => watcher?.disconnect();
+  return () => charts?.disconnect();
 }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 SHOWN_EXAMPLES = 3
+MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where it is open
 MEAN = "mean"
 BOX = "Sentence to translate"
 
@@ -39,11 +40,13 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         st.space("stretch")
         for each in ready[:SHOWN_EXAMPLES]:
             _example(each, each.name)
-        with st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary"), st.container(key="example_list"):
-            for each in ready[SHOWN_EXAMPLES:]:
-                with st.container(gap=None):
-                    _example(each, each.sentence)
-                    texts.note(each.lesson)
+        more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change="rerun")
+        if more.open:
+            with more, st.container(key="example_list"):
+                for each in ready[SHOWN_EXAMPLES:]:
+                    with st.container(gap=None):
+                        _example(each, each.sentence)
+                        texts.note(each.lesson)
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     return heading, count

@@ -3,9 +3,21 @@ in the tests, where every figure is."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import plotly.graph_objects as go
+
+
+class Figure(go.Figure):
+    """A finished figure. Streamlit asks for its values at every run: they are copied out once."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._values
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        return super().to_dict()
 
 
 class Drawing:
@@ -44,8 +56,8 @@ class Drawing:
     def update_layout(self, properties: dict[str, Any] | None = None, **more: Any) -> None:
         self.layout |= (properties or {}) | more
 
-    def figure(self) -> go.Figure:
-        return go.Figure({"data": self.data, "layout": self.layout}, _validate=False)
+    def figure(self) -> Figure:
+        return Figure({"data": self.data, "layout": self.layout}, _validate=False)
 
 
 def heatmap(**properties: Any) -> dict[str, Any]:

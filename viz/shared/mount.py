@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import streamlit as st
 
 from model.config import MAX_CHARACTERS
 from viz import state, theme
+from viz.keep import Payload, written
 from viz.shared import terms
 
 # The arguments of a handler; None for what a script cannot have meant. A browser may send anything: a check may raise a
@@ -20,6 +22,10 @@ Event = tuple[Check, Callable[..., None]]
 _TERMS = Path(__file__).with_name("terms.css")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+_MAIN = re.compile(r"^export default function\b", re.MULTILINE)
+_UNPACKED = """
+export default (given) => attentionLabMain({ ...given, data: JSON.parse(new TextDecoder().decode(given.data)) });
+"""
 
 
 def joined(script: Path, before: list[Path] | None = None) -> str:
@@ -32,6 +38,23 @@ def joined(script: Path, before: list[Path] | None = None) -> str:
     return "".join([*parts, _EXPORT.sub("", _IMPORT.sub("", text))])
 
 
+def unpacking(script: str) -> str:
+    """A joined script that reads its payload from bytes, as `packed` makes them."""
+    return _MAIN.sub("const attentionLabMain = function", script) + _UNPACKED
+
+
+def packed(*parts: Mapping[str, Any]) -> bytes:
+    """The parts of a payload as one JSON object, in which the last of a name counts. Streamlit would look into a dict for
+    tables at every mount, and write it out twice."""
+    texts = [part.text if isinstance(part, Payload) else written(part) for part in parts if part]
+    return f"{{{','.join(text[1:-1] for text in texts)}}}".encode()
+
+
+@cache
+def _colours(mode: theme.Mode) -> Payload:
+    return Payload(style=theme.PALETTES[mode].css_variables())
+
+
 class Component:
     """A component whose script and style stand beside its module: `<name>.js`, `<name>.css` where there is one."""
 
@@ -40,13 +63,13 @@ class Component:
         `term` of mount.js, which are added to its payload as `terms`."""
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        self.terms = terms.meanings(*told)
+        self._added = Payload({"terms": terms.meanings(*told)} if told else {})
         css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",
             html=html or None,
             css="".join(css) or None,
-            js=joined(self.script),
+            js=unpacking(joined(self.script)),
         )
 
     def mount(
@@ -56,16 +79,20 @@ class Component:
         events: Mapping[str, Event] | None = None,
         default: Mapping[str, Any] | None = None,
         height: int | str = "content",
+        beside: Mapping[str, Any] | None = None,
     ) -> None:
-        """Mounts it with JSON values; the theme's colours go with them as `style`, beside those of the payload's own.
+        """Mounts it with JSON values; the theme's colours go with them as `style`, before those of the payload's own.
 
         `events`: for each name that the script reports, how the value is checked, and who is called with it before the next
-        run. `default`: what the script would report where nothing has changed.
+        run. `default`: what the script would report where nothing has changed. `beside`: more values, in place of those
+        of the same names: what changes while the rest, as a `Payload`, stays as it is written out.
         """
-        style = {**theme.PALETTES[state.theme_mode()].css_variables(), **data.get("style", {})}
-        added = {"terms": self.terms} if self.terms else {}
         reports = {f"on_{name}_change": _report(key, name, *event) for name, event in (events or {}).items()}
-        self._mount(key=key, data={**data, **added, "style": style}, default=default, height=height, **reports)
+        colours = _colours(state.theme_mode())
+        if "style" in data:
+            colours = {"style": {**colours["style"], **data["style"]}}
+        whole = packed(data, beside or {}, self._added, colours)
+        self._mount(key=key, data=whole, default=default, height=height, **reports)
 
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:

@@ -11,10 +11,10 @@ function leave({ target }) {
     document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
 }
 
-let watcher = null, tips = null, scrolling = null;
+let overlays = null, tips = null, scrolling = null;
 
-export default function () {
-  watcher?.disconnect();
+export function watchPopovers() { // returns what ends it
+  overlays?.disconnect();
   tips?.end();
   tips = watchTips();
   scrolling?.abort();
@@ -23,19 +23,25 @@ export default function () {
   document.addEventListener("click", leave, { signal: scrolling.signal });
   document.addEventListener("scroll", scrolled, { capture: true, passive: true, signal: scrolling.signal });
   const BODY = '[data-testid="stPopoverBody"]';
-  let opener = null, open = document.querySelector(BODY);
+  const FIRST = 'input, button, select, textarea, a, [tabindex="0"]';
+  let opener = null, open = document.querySelector(BODY), awaited = false; // awaited: what it holds is on its way
+  const enter = () => {
+    const first = open.querySelector(FIRST), at = document.activeElement;
+    if (first && (!at || at === document.body || at === opener)) first.focus({ preventScroll: true });
+    awaited = !first;
+  };
   const look = () => {
     tips.look();
     document.querySelector('[data-testid="stExpandSidebarButton"]')?.setAttribute("aria-label", "Pages"); // as it is shown on a phone
     const now = document.querySelector(BODY);
-    if (now === open) return;
+    if (now === open) { if (now && awaited) enter(); return; }
+    open = now;
     if (now) {
       opener = document.activeElement;
-      now.querySelector('input, button, select, textarea, a, [tabindex="0"]')?.focus({ preventScroll: true });
+      enter();
     } else if ((!document.activeElement || document.activeElement === document.body) && opener?.isConnected) opener.focus({ preventScroll: true });
-    open = now;
   };
-  watcher = new MutationObserver(() => requestAnimationFrame(look));
-  watcher.observe(document.body, { childList: true, subtree: true });
-  return () => { watcher?.disconnect(); tips?.end(); scrolling?.abort(); };
+  overlays = new MutationObserver(() => requestAnimationFrame(look));
+  overlays.observe(document.body, { childList: true, subtree: true });
+  return () => { overlays?.disconnect(); tips?.end(); scrolling?.abort(); };
 }

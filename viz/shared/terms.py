@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from functools import cache, lru_cache
 
 # A term as it is looked up, and what it means in a sentence or two.
 GLOSSARY: dict[str, str] = {
@@ -53,6 +54,7 @@ def term(name: str, shown: str | None = None) -> str:
     return f'<dfn class="lab-term" tabindex="0" data-tip="{meaning}" aria-description="{meaning}">{text}</dfn>'
 
 
+@lru_cache(1024)
 def marked(text: str, *names: str) -> str:
     """A plain text as markup in which the first occurrence of each of some terms, in the singular or with an s, tells its
     meaning; all of the text is escaped.
@@ -84,6 +86,7 @@ def meanings(*names: str) -> dict[str, str]:
     return {name: GLOSSARY[name] for name in names}
 
 
+@cache
 def listed() -> str:
     """All terms with their meanings, as markup."""
     rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{html.escape(meaning)}</dd>" for name, meaning in GLOSSARY.items())

@@ -6,6 +6,7 @@ import html
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -35,9 +36,19 @@ LANGUAGE_CODES = {
 }
 
 
+@dataclass(frozen=True)
+class _Markup:
+    """Markup that Streamlit takes as it is: of a text it would ask the disk whether it is a file."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.text
+
+
 def write(markup: str, inline: bool = False) -> None:
     """Our own markup; whatever a visitor typed must have been escaped by `html.escape`. Inline: as wide as its text."""
-    st.html(markup, width="content" if inline else "stretch")
+    st.html(_Markup(markup), width="content" if inline else "stretch")
 
 
 def label(text: str, *names: str, doubt: bool = False, title: str = "") -> None:

@@ -76,12 +76,14 @@ _COMPONENT = mount.Component(__file__, '<div class="candidates"></div>')
 
 def candidates(
     data: dict[str, Any],
+    follow: dict[str, Any],
     on_branch: Callable[[int, int], None],
     on_word: Callable[[int, str], None],
     on_guess: Callable[[bool], None],
     key: str = "candidates",
 ) -> None:
-    """Mounts the component with the payload, the view's `step` (from 1) and `guess`, and the `fault` of the last word.
+    """Mounts the component with the payload, and with what follows the view: `step` (from 1), `guess`, and the `fault` of
+    the last word.
 
     Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
     `on_guess` where guessing is switched on or off.
@@ -92,4 +94,4 @@ def candidates(
         "word": (mount.fields(step=step, text=mount.text), on_word),
         "guess": (mount.flag, on_guess),
     }
-    _COMPONENT.mount(key, data, events, default={"guess": data["guess"]})
+    _COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)

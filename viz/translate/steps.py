@@ -24,7 +24,8 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
     with left:
         follow = {"step": view.step, "rows": view.rows, "guess": view.guess, "reasons": candidates.reasons(rows)}
         timeline.timeline(
-            data | follow,
+            data,
+            follow,
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: state.change(rows=rows),
             on_why=lambda kind, query, key: _to_heads(page_data.request, kind, query, key),
@@ -33,7 +34,8 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
     with right:
         told = state.complaint("word")
         candidates.candidates(
-            rows | {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
+            rows,
+            {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),

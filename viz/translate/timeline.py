@@ -128,14 +128,15 @@ _COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 def timeline(
     data: dict[str, Any],
+    follow: dict[str, Any],
     on_step: Callable[[int], None],
     on_rows: Callable[[str], None],
     on_why: Callable[[str, int, int], None],
     on_reason: Callable[[int, int], None],
     key: str = "timeline",
 ) -> None:
-    """Mounts the component with the payload, `step` (from 1), `rows` and `guess` of the view, and `reasons`: each step's
-    token, the likeliest rival and the rival's id, or None where there is nothing to ask.
+    """Mounts the component with the payload and what follows the view: `step` (from 1), `rows` and `guess`, and `reasons`:
+    each step's token, the likeliest rival and the rival's id, or None where there is nothing to ask.
 
     Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
     are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
@@ -151,4 +152,4 @@ def timeline(
             on_reason,
         ),
     }
-    _COMPONENT.mount(key, data, events, default={"step": data["step"], "rows": data["rows"]})
+    _COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)

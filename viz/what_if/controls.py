@@ -84,9 +84,11 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
                     args=(effect.edit.code,),
                 )
                 texts.signed(effect.change)
-    with st.popover(f"All {len(ranked)} heads", type="tertiary"):
-        rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]
-        st.dataframe(rows, hide_index=True, width=280, height=320)
+    everyone = st.popover(f"All {len(ranked)} heads", type="tertiary", key="all heads", on_change="rerun")
+    if everyone.open:
+        with everyone:
+            rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]
+            st.dataframe(rows, hide_index=True, width=280, height=320)
 
 
 def head_name(effect: HeadEffect) -> str:

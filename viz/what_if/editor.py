@@ -41,8 +41,10 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             if view.pad:
                 pads = f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source ×"
                 st.button(pads, key="pad chip", help="Take the padding away", on_click=state.change, kwargs={"pad": 0})
-        with st.popover("Add edit", key="add_edit"):
-            _editor(analysis, loaded)
+        add = st.popover("Add edit", key="add_edit", on_change="rerun")
+        if add.open:
+            with add:
+                _editor(analysis, loaded)
         for name in ("undo", "redo"):
             then = state.next_step(name)
             what, told = what_if_texts.stepped(view, then) if then else ("", None)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+from pathlib import Path
 
+import playwright
 import pytest
 import streamlit as st
 
-from viz import state, theme
+from viz import keep, state, theme
 from viz.shared import mount
 from viz.shared.terms import GLOSSARY
+
+NODE = Path(playwright.__file__).parent / "driver" / "node"
 
 
 @pytest.fixture
@@ -40,11 +46,12 @@ def test_a_component_is_found_mounted_in_the_themes_colours_and_heard(folder, mo
     monkeypatch.setattr(state, "component_value", lambda key, name: told[key, name])
     bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>')
     assert (made["name"], made["html"], made["css"]) == ("attention_lab.bell", '<div class="bell"></div>', ".bell {}\n")
-    assert made["js"] == mount.joined(folder / "bell.js")
+    assert made["js"] == mount.unpacking(mount.joined(folder / "bell.js"))
 
     data = {"n": 3, "style": {"--own": "red"}}
     bell.mount("the bell", data, {"ring": (mount.whole(1, 3), heard.append)}, default={"ring": 1})
-    assert given["data"] == {"n": 3, "style": {**theme.PALETTES["dark"].css_variables(), "--own": "red"}}
+    style = {**theme.PALETTES["dark"].css_variables(), "--own": "red"}
+    assert json.loads(given["data"]) == {"n": 3, "style": style}
     assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
     for value in (2, 4, "2", 3.0):
         told["the bell", "ring"] = value
@@ -56,10 +63,34 @@ def test_a_component_tells_what_its_terms_mean(folder, monkeypatch):
     made, given = {}, {}
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files) or given.update)
     mount.Component(str(folder / "bell.py"), told=("head", "·")).mount("the bell", {"n": 3})
-    assert given["data"]["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and given["data"]["n"] == 3
+    data = json.loads(given["data"])
+    assert data["terms"] == {"head": GLOSSARY["head"], "·": GLOSSARY["·"]} and data["n"] == 3
     assert ".lab-term" in made["css"] and made["css"].endswith(".bell {}\n")
     with pytest.raises(KeyError, match="flux"):
         mount.Component(str(folder / "bell.py"), told=("flux",))
+
+
+def test_what_does_not_change_is_written_out_once_and_what_does_stands_in_its_place(folder, monkeypatch):
+    given, wrote = {}, []
+    monkeypatch.setattr(st.components.v2, "component", lambda name, **files: given.update)
+    monkeypatch.setattr(keep, "written", lambda values: wrote.append(values) or json.dumps(values))
+    bell, data = mount.Component(str(folder / "bell.py")), keep.Payload({"step": 1, "word": "é<s>"})
+    for step in (2, 3):
+        bell.mount("the bell", data, beside={"step": step})
+        told = json.loads(given["data"])
+        assert (told["step"], told["word"]) == (step, "é<s>") and told["style"] == theme.PALETTES["light"].css_variables()
+    assert wrote.count(data) == 1
+
+
+def test_a_script_reads_its_payload_from_bytes(folder, tmp_path):
+    (folder / "bell.js").write_text("export default function ({ data, ring }) { return data.n + ring; }\n")
+    (tmp_path / "bell.mjs").write_text(mount.unpacking(mount.joined(folder / "bell.js")), encoding="utf-8")
+    (tmp_path / "ask.mjs").write_text(
+        'import bell from "./bell.mjs";\n'
+        'console.log(bell({ data: new TextEncoder().encode(\'{"n":"<é>"}\'), ring: "!" }));\n'
+    )
+    done = subprocess.run([NODE, tmp_path / "ask.mjs"], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "<é>!", done.stderr
 
 
 def test_a_component_without_a_script_is_refused(folder):

@@ -207,8 +207,12 @@ def test_all_of_it_is_json(tiny_checkpoint, temperature):
 )
 def test_what_is_taken_from_the_browser(monkeypatch, name, value, told):
     """With two steps and a hundred tokens."""
-    data, browser, heard = {"rows": [[], []], "size": 100, "guess": False}, Mounted(monkeypatch), []
-    candidates(data, *(lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")))
-    assert browser.data is data and not heard
+    data, browser, heard = {"rows": [[], []], "size": 100}, Mounted(monkeypatch), []
+    candidates(
+        data,
+        {"guess": False},
+        *(lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")),
+    )
+    assert browser.data == data | {"guess": False} and not heard
     browser.report(name, value)
     assert heard == told

@@ -209,15 +209,17 @@ def test_the_theme_travels_with_the_data(ask, mode):
 
 
 def test_what_is_taken_from_the_browser(ask, monkeypatch):
-    data, browser, heard = ask(step=2)[1] | {"rows": "shifted", "guess": False}, Mounted(monkeypatch), []
+    data, browser, heard = ask(step=1)[1], Mounted(monkeypatch), []
+    follow = {"step": 2, "rows": "shifted", "guess": False}
     timeline(
         data,
+        follow,
         on_step=lambda step: heard.append(("step", step)),
         on_rows=lambda rows: heard.append(("rows", rows)),
         on_why=lambda *pair: heard.append(("why", pair)),
         on_reason=lambda *pair: heard.append(("reason", pair)),
     )
-    assert browser.data is data and browser.default == {"step": 2, "rows": "shifted"}
+    assert browser.data == data | follow and browser.default == {"step": 2, "rows": "shifted"}
     last = len(data["target"])
     for name, value in [("step", 1), ("step", last), ("step", 0), ("step", last + 1), *(("rows", rows) for rows in ROWS)]:
         browser.report(name, value)

@@ -1,5 +1,9 @@
-// Streamlit does not run the script again when the visitor changes the theme in the menu; figures are coloured on the
-// server, so it is told here: "light" or "dark", by the brightness of the page's background.
+// What is watched on every page: the theme, what opens over the page, and the labels of the charts. Streamlit does not run the
+// script again when the visitor changes the theme in the menu; figures are coloured on the server, so it is told here: "light" or
+// "dark", by the brightness of the page's background.
+
+import { watchLabels } from "./chart_labels.js";
+import { watchPopovers } from "./popovers.js";
 
 const watchers = new WeakMap();
 
@@ -19,5 +23,6 @@ export default function ({ data, parentElement, setStateValue }) {
   watcher.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["class", "style"] });
   watchers.set(parentElement, watcher);
   tell();
-  return () => { watcher.disconnect(); watchers.delete(parentElement); };
+  const ends = [watchPopovers(), watchLabels()];
+  return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

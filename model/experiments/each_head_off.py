@@ -1,0 +1,96 @@
+"""Every head switched off in turn, in one pass: what lies below a head does not depend on it, so it is computed once for all.
+
+The batch begins as one unedited row and grows before each layer, by a copy of that row for every head of the layer: a head
+of the last layer costs one layer, not all of them. Every row is computed as in a pass of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from model.checkpoint import Checkpoint
+from model.edits.apply import Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Ablate, Place
+from model.network import masks
+from model.network.attention import MultiHeadAttention
+from model.network.context import PLAIN, Pass, shifted
+from model.trace import Site
+
+PROJECTED = 2048  # positions whose logits are computed at once: memory stays bounded for the longest sentences
+
+
+class _Batch:
+    """Hidden states whose rows are the unedited one, and one for each head that is off."""
+
+    def __init__(self, checkpoint: Checkpoint, progress: Callable[[float], None]) -> None:
+        self.model, self.heads, self.progress = checkpoint.model, checkpoint.config.heads, progress
+        self.rows = [BASELINE]
+        self.off: list[tuple[Site, int]] = []
+        self.all = sum(isinstance(module, MultiHeadAttention) for module in self.model.modules()) * self.heads
+
+    def grow(self, x: Tensor, layer: nn.Module) -> Tensor:
+        """[B,T,D] with rows added that are unedited up to this layer, in which each of them lacks a head."""
+        sites = [module.site for module in layer.modules() if isinstance(module, MultiHeadAttention)]
+        new = [(site, head) for site in sites for head in range(self.heads)]
+        self.off += new
+        self.rows += [Intervention(edits=(Ablate(Place(*site, head)),)) for site, head in new]
+        self.progress(len(self.off) / self.all / 2)
+        return self.widened(x)
+
+    def widened(self, x: Tensor) -> Tensor:
+        """[B,T,D] with copies of the first row, as many rows as there are by now."""
+        return torch.cat((x, x[:1].expand(len(self.rows) - len(x), -1, -1)))
+
+    @property
+    def at(self) -> Pass:
+        return Pass(Edits(self.rows))
+
+
+@torch.inference_mode()
+def each_head_off(
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    target: Sequence[int] | None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> tuple[np.ndarray, list[tuple[Site, int]]]:
+    """Log-probability of each target token, without a decoder of each source token, [1+N,T]: unedited, then with each of the
+    N heads off; and these heads, row by row."""
+    model, batch = checkpoint.model, _Batch(checkpoint, progress)
+    ids, outputs = (
+        None if side is None else torch.tensor([list(side)], device=checkpoint.device) for side in (source, target)
+    )
+    inputs = None if outputs is None else shifted(outputs)
+    seen = masks.build(checkpoint.config, ids, inputs)
+    x = memory = None
+    if ids is not None:
+        places, _ = PLAIN.positions("source", ids)
+        x = model.source_embedding(ids, places)  # [1,S,D]
+        for layer in model.encoder:
+            x = layer(batch.grow(x, layer), seen.encoder, places, batch.at)
+        x = memory = model.encoder_norm(x)
+    if inputs is not None:
+        places, _ = PLAIN.positions("target", inputs)
+        x = batch.widened(model.target_embedding(inputs, places))  # [B,T,D]
+        for layer in model.decoder:
+            x = batch.grow(x, layer)
+            read = () if memory is None else (batch.widened(memory),)
+            crossed = () if memory is None else (seen.cross,)
+            x = layer(x, *read, seen.decoder, *crossed, places, batch.at)
+        x = model.decoder_norm(x)
+    return _scored(batch, x, ids if outputs is None else outputs), batch.off
+
+
+def _scored(batch: _Batch, x: Tensor, tokens: Tensor) -> np.ndarray:
+    """Log-probabilities [B,T] of tokens [1,T] after hidden states [B,T,D], some rows at a time."""
+    each, found = max(1, PROJECTED // x.size(1)), []
+    for first in range(0, len(x), each):
+        logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
+        chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
+        found.append(chosen - logits.logsumexp(-1))
+        batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
+    return torch.cat(found).cpu().numpy()
