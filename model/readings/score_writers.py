@@ -32,6 +32,7 @@ class Folded:
     asks: tuple[Writer | None, ...]
     answers: tuple[Writer | None, ...]
     values: np.ndarray  # [N,M]
+    largest: tuple[int, int]  # where the largest part stands
 
 
 @dataclass(frozen=True)
@@ -58,22 +59,31 @@ class ScoreWriters:
     @property
     def largest(self) -> tuple[Writer, Writer, float]:
         """The pair whose part is the largest in the direction of the score."""
-        toward = self.values if self.score >= 0 else -self.values
-        row, column = np.unravel_index(int(toward.argmax()), self.values.shape)
+        row, column = self._largest
         return self.asks[row], self.answers[column], float(self.values[row, column])
 
+    @property
+    def _largest(self) -> tuple[int, int]:
+        toward = self.values if self.score >= 0 else -self.values
+        row, column = divmod(int(toward.argmax()), len(self.answers))
+        return row, column
+
     def folded(self, most: int) -> Folded:
-        """At most so many writers a side, those whose parts are the largest whatever their signs; the sum stays."""
-        rows, columns = (_kept(np.abs(self.values).sum(axis), most) for axis in (1, 0))
+        """At most so many writers a side: the largest pair, and those whose parts are the largest whatever their signs; the
+        sum stays."""
+        row, column = self._largest
+        rows, columns = (_kept(np.abs(self.values).sum(axis), most, own) for axis, own in ((1, row), (0, column)))
         values = _fold(_fold(self.values, rows).T, columns).T
-        return Folded(_named(self.asks, rows), _named(self.answers, columns), values)
+        place = (int(np.searchsorted(rows, row)), int(np.searchsorted(columns, column)))
+        return Folded(_named(self.asks, rows), _named(self.answers, columns), values, place)
 
 
-def _kept(sizes: np.ndarray, most: int) -> np.ndarray:
-    """The places of the largest, in their order; all where but one would be left over."""
+def _kept(sizes: np.ndarray, most: int, own: int) -> np.ndarray:
+    """The places of the largest and `own`, in their order; all where but one would be left over."""
     if len(sizes) <= most + 1:
         return np.arange(len(sizes))
-    return np.sort(np.argsort(-sizes, kind="stable")[:most])
+    ranked = [own, *(n for n in np.argsort(-sizes, kind="stable") if n != own)]
+    return np.sort(ranked[:most])
 
 
 def _fold(values: np.ndarray, kept: np.ndarray) -> np.ndarray:
