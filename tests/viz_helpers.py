@@ -125,6 +125,11 @@ class Lab:
         return self._mounted(".stages")
 
     @property
+    def writers(self) -> dict[str, Any] | None:
+        """What the matrix of the writers of a score was given; None where there is none."""
+        return self._mounted(".writers")
+
+    @property
     def tokens(self) -> dict[str, Any] | None:
         """What the view of words and their tokens was given; None where there is none."""
         return self._mounted(".tokens")

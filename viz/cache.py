@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from model.readings.neighbours import Neighbour, Side, Survey
     from model.readings.position_numbers import PositionNumbers
     from model.readings.scaling import Scaling
+    from model.readings.score_writers import ScoreWriters
     from model.readings.sentence_positions import Positions, SentencePositions, Variant
     from model.readings.unfold import Unfolded
     from model.trace import Site
@@ -93,6 +94,14 @@ def unfold(request: Request, device: str, site: Site, head: int, query: int) -> 
     from model.readings.unfold import unfold as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, head, query)
+
+
+@kept(512)
+def score_writers(request: Request, device: str, site: Site, head: int, query: int, key: int) -> ScoreWriters:
+    """One score of a head, split over who wrote what asks and what answers; see `model.readings.score_writers`."""
+    from model.readings.score_writers import score_writers as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, head, query, key)
 
 
 @kept(512)

@@ -29,7 +29,7 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
@@ -39,7 +39,7 @@ _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} chara
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival")
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key")
 
 
 def strategies() -> tuple[str, ...]:
@@ -130,6 +130,7 @@ class _Inside:
     part: str = declared("stages", "part", values.choice(*PARTS))
     stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
     token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
+    key: int = declared(0, "key", values.number(0, 999))  # whose score is taken apart; 0: that of the largest weight
     near: str = declared("", "near", _WORD)  # whose neighbours are looked up; empty: of the token predicted at the step
     cut: str = declared("source", "cut", values.choice(*CUTS))
     cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens

@@ -1,41 +1,23 @@
 """Why this token: a difference of two logits as an exact sum over all that wrote into the residual stream.
 
-Direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). The statistics of every
-norm on the way to the logits (mean and standard deviation, or root mean square) are held as they were in this pass: then
-all that follows a writer is linear, and the parts add up to the difference. In post-norm (Vaswani et al. 2017) a writer
-passes the norms of all later sub-layers, in pre-norm the last one alone.
+Direct logit attribution (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"), with the statistics of
+all norms held as they were: see `model.readings.writers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from model.checkpoint import Checkpoint
 from model.edits.apply import Edits
 from model.inference.analysis import Analysis
-from model.network.attention import MultiHeadAttention
 from model.network.context import Pass, forced, shifted
-from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.transformer import Transformer
+from model.readings.writers import Stream, Writer
 from model.trace import Probe, Site
-
-Kind = Literal["token", "position", "head", "feed-forward", "bias"]
-
-
-class Writer(NamedTuple):
-    """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), or all biases of attention outputs and norms together."""
-
-    kind: Kind
-    site: Site | None = None
-    head: int | None = None
-    layer: int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,77 +87,8 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     at = Pass(edits, probe)
     hidden = forced(model, source, outputs, at)[0, step]  # [D]
     direction = (model.projection.weight[token] - model.projection.weight[rival]).double()  # [D]
-    back = _Back(model, probe, at, shifted(outputs), step, direction)
-    return DirectLogits(step, token, rival, float(direction @ hidden.double()), *back.split())
-
-
-class _Back:
-    """Walks back from the logits to the embeddings; `direction` is what a vector added there would do to the difference."""
-
-    def __init__(self, model: Transformer, probe: Probe, at: Pass, inputs: Tensor, step: int, direction: Tensor) -> None:
-        self._model, self._probe, self._at, self._inputs, self._step = model, probe, at, inputs, step
-        self._direction = direction
-        self._parts: dict[Writer, float] = {}
-        self._tokens: dict[Site, np.ndarray] = {}
-        self._bias = 0.0
-
-    def split(self) -> tuple[tuple[Writer, ...], np.ndarray, dict[Site, np.ndarray]]:
-        layers = list(self._model.decoder)
-        last = layers[-1].residuals[-1].place
-        self._through(self._model.decoder_norm, self._probe.streams[last].after[0, self._step])
-        for layer in reversed(layers):
-            for residual in reversed(layer.residuals):
-                self._sublayer(layer, residual)
-        self._embedding(self._probe.streams[layers[0].residuals[0].place].before[0, self._step])
-        parts = dict(reversed(self._parts.items())) | {Writer("bias"): self._bias}
-        return tuple(parts), np.array(list(parts.values())), dict(reversed(self._tokens.items()))
-
-    def _through(self, norm: nn.Module, x: Tensor) -> None:
-        """Back through a norm at what it read, x [D], its statistics held: its bias is a part of its own."""
-        if isinstance(norm, nn.Identity):
-            return
-        x = x.double()
-        if isinstance(norm, nn.LayerNorm):
-            self._bias += float(self._direction @ norm.bias.double())
-            scaled = self._direction * norm.weight.double() / (x.var(unbiased=False) + norm.eps).sqrt()
-            self._direction = scaled - scaled.mean()
-        else:
-            self._direction = self._direction * norm.weight.double() / (x.square().mean() + norm.eps).sqrt()
-
-    def _sublayer(self, layer: DecoderLayer | EncoderLayer, residual: Residual) -> None:
-        before = self._probe.streams[residual.place].before  # [1,T,D]
-        read = residual.norm(before) if residual.norm_first else before
-        kept = self._at.kept(residual.place, before)
-        factor = 1.0 if kept is None else float(kept.flatten()[0])
-        if residual.place.part == "ff":
-            written = layer.feed_forward(read)[0, self._step] * factor  # [D]
-        else:
-            module = layer.cross_attention if residual.place.part == "cross" else layer.self_attention
-            z = self._probe.records[module.site]["z"]  # [1,H,T,K]
-            written = module.output(z.transpose(1, 2).flatten(2))[0, self._step] * factor
-        if not residual.norm_first:
-            self._through(residual.norm, before[0, self._step] + written)
-        if residual.place.part == "ff":
-            self._parts[Writer("feed-forward", layer=residual.place.layer)] = float(self._direction @ written.double())
-        else:
-            self._attention(module, factor)
-
-    def _attention(self, module: MultiHeadAttention, factor: float) -> None:
-        record = {name: tensor[0].double() for name, tensor in self._probe.records[module.site].items() if name in "zv"}
-        pattern = self._probe.records[module.site]["pattern"][0, :, self._step].double()  # [H,S]
-        z, v = record["z"][:, self._step], record["v"]  # [H,K], [H,S,K]
-        toward = (module.output.weight.double().T @ self._direction * factor).view_as(z)  # [H,K]
-        self._bias += factor * float(self._direction @ module.output.bias.double())
-        heads = (z * toward).sum(-1)  # [H]
-        for head in reversed(range(len(heads))):
-            self._parts[Writer("head", module.site, head)] = float(heads[head])
-        moved = pattern * (v @ toward[..., None]).squeeze(-1)  # [H,S]
-        given = (pattern[..., None, :] @ v).squeeze(-2)  # [H,K]: what the head gives unless it is switched off
-        moved[~torch.isclose(given, z, rtol=1e-4, atol=1e-5).all(-1)] = 0
-        self._tokens[module.site] = moved.cpu().numpy()
-
-    def _embedding(self, x: Tensor) -> None:
-        embedding = self._model.target_embedding
-        token = (embedding.table.weight[self._inputs[0, self._step]] * embedding.scale).double()  # [D]
-        self._parts[Writer("position")] = float(self._direction @ (x.double() - token))
-        self._parts[Writer("token")] = float(self._direction @ token)
+    read = int(shifted(outputs)[0, step])
+    parts = Stream(model, probe, at, "decoder", read, step).split(direction[None])
+    tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
+    values = parts.values[:, 0].cpu().numpy()
+    return DirectLogits(step, token, rival, float(direction @ hidden.double()), parts.writers, values, tokens)

@@ -76,3 +76,20 @@ def test_a_words_merges_are_walked_without_the_server_and_lead_to_its_neighbours
     idle(page)
     assert (query(page)["part"], query(page)["near"]) == ("embeddings", "·animal")
     assert page.locator(".lab-chosen").inner_text() == "·animal"
+
+
+def test_a_score_leads_to_its_writers_and_a_head_among_them_to_its_own(visit):
+    page = visit("inside?kind=cross&layer=3&head=2&step=11&stage=5", ready=".stages .next")
+    page.get_by_role("button", name="Why does it look there?").click()
+    page.locator(".writers table").wait_for()
+    idle(page)
+    assert query(page)["part"] == "writers"
+    shown = [float(text.replace("−", "-")) for text in page.locator(".writers td[title]").all_inner_texts()]
+    assert abs(sum(shown) - float(page.locator(".writers .all").inner_text())) < 0.005 * len(shown)
+    head = page.locator("button.writer").first
+    kind, layer, number = head.get_attribute("title").replace(": open it", "").split(", ")
+    head.click()
+    idle(page)
+    asked = query(page)
+    assert (kind, layer, number) == ("cross-attention", f"layer {asked['layer']}", f"head {asked['head']}")
+    assert page.locator(".writers .chip[aria-pressed=true]").first.inner_text() == "qu' → il"

@@ -37,6 +37,7 @@ OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
+    (INSIDE, {"part": "writers", "text": "The dog sleeps."}),
     (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),

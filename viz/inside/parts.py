@@ -7,13 +7,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz import cache, state, theme
-from viz.inside import embeddings_part, lens_part, map_part, scale_part, stages_part, tokens_part
+from viz.inside import embeddings_part, lens_part, map_part, scale_part, stages_part, tokens_part, writers_part
 from viz.shared.frame import Shown
 from viz.view import View
 
 # A part of the page: how it is called, and what draws it.
 PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]] = {
     "stages": ("One head", stages_part.draw),
+    "writers": ("Why there?", writers_part.draw),
     "map": ("Map", map_part.draw),
     "scale": ("Why √dₖ?", scale_part.draw),
     "lens": ("Logit lens", lens_part.draw),

@@ -112,7 +112,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
       main.append(on);
     }
+    if (["products", "scale"].includes(each.name)) main.append(apart());
     repaint.forEach((paint) => paint());
+  }
+
+  function apart() {
+    const way = button("next", "Why does it look there? Take a score apart", () => { clearTimeout(state.rest); setTriggerValue("apart", true); });
+    way.dataset.focus = "apart";
+    return way;
   }
 
   function code(found) { // lines of one function that follow each other stand together

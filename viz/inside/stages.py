@@ -94,15 +94,17 @@ def stages(
     on_stage: Callable[[int], None],
     on_query: Callable[[int], None],
     on_next: Callable[[str, int], None],
+    on_apart: Callable[[], None],
     key: str = "stages",
 ) -> None:
     """Mounts the component with the payload and `stage` (from 1). Before the next run `on_stage` is called with the stage at
     which the visitor rests, `on_query` with the token or step (from 1) that shall ask, `on_next` with the kind and layer at
-    which the stream goes on."""
+    which the stream goes on, `on_apart` where it is asked who wrote a score."""
     following = data["next"]
     events = {
         "stage": (mount.whole(1, len(data["stages"])), on_stage),
         "query": (mount.whole(1, len(data["queries"])), on_query),
         "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"])),
+        "apart": (mount.pressed, on_apart),
     }
     _COMPONENT.mount(key, data, events, default={"stage": data["stage"]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tiny
+import torch
 
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
@@ -37,6 +38,10 @@ ASKED = [
 def doubled(tokenizer, **changes):
     made = tiny.checkpoint(tokenizer, **changes)
     made.model.double()
+    drawn = torch.Generator().manual_seed(3)
+    for parameter in made.model.parameters():
+        if parameter.dim() == 1:  # biases and gains, so that a forgotten one is seen
+            parameter += 0.3 * torch.randn(parameter.shape, generator=drawn)
     return made
 
 

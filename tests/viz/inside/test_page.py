@@ -66,7 +66,7 @@ def test_what_is_not_there_is_told_in_one_sentence_and_the_nearest_shown(link, s
 def test_a_mean_over_heads_is_told_and_the_first_head_shown():
     page = inside(head="mean")
     assert page.stages["head"] == 1
-    assert "The stages are those of a single head: head 1 is shown." in page.sentences("lab-note")
+    assert "Only a single head can be taken apart: head 1 is shown." in page.sentences("lab-note")
     assert page.pick("one head", 4).stages["head"] == 4
     assert not any("mean over heads" in text for text in page.sentences("lab-note"))
 

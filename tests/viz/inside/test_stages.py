@@ -99,6 +99,8 @@ def test_the_stream_goes_on_to_the_next_site_until_there_is_none(make):
         ("query", 7, []),
         ("next", True, [("next", "cross", 1)]),
         ("next", None, []),
+        ("apart", True, [("apart",)]),
+        ("apart", None, []),
         ("next", False, []),
     ],
 )
@@ -111,6 +113,7 @@ def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, r
         on_stage=lambda stage: calls.append(("stage", stage)),
         on_query=lambda query: calls.append(("query", query)),
         on_next=lambda kind, layer: calls.append(("next", kind, layer)),
+        on_apart=lambda: calls.append(("apart",)),
     )
     assert browser.default == {"stage": 4} and not calls
     browser.report(name, reported)
@@ -120,6 +123,6 @@ def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, r
 def test_behind_the_last_layer_nothing_goes_on(make, monkeypatch):
     _, data = shown(make("pre-norm"), kind="cross", layer=1)
     browser, calls = Mounted(monkeypatch), []
-    stages(data | {"stage": 1}, calls.append, calls.append, lambda *where: calls.append(where))
+    stages(data | {"stage": 1}, calls.append, calls.append, lambda *where: calls.append(where), calls.clear)
     browser.report("next", True)
     assert calls == []

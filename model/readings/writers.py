@@ -1,0 +1,159 @@
+"""Who wrote into the residual stream: what is read off it at one position, as an exact sum over all that wrote there.
+
+The statistics of every norm on the way (mean and standard deviation, or root mean square) are held as they were in this
+pass: then all that follows a writer is linear (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). In
+post-norm (Vaswani et al. 2017) a writer passes the norms of all later sub-layers, in pre-norm that of the reader alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from model.network.attention import MultiHeadAttention
+from model.network.context import Pass
+from model.network.layers import DecoderLayer, EncoderLayer, Residual
+from model.network.transformer import Embedding, Transformer
+from model.trace import Site, Stack, Streams, Sublayer
+
+Kind = Literal["token", "position", "head", "feed-forward", "bias"]
+
+
+class Writer(NamedTuple):
+    """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
+    network (of a layer, from 0), or all biases of attention outputs and norms together."""
+
+    kind: Kind
+    site: Site | None = None
+    head: int | None = None
+    layer: int | None = None
+
+
+class Recorded(Protocol):
+    """A pass that was recorded in full, the batch one."""
+
+    records: dict[Site, dict[str, Tensor]]
+    streams: dict[Sublayer, Streams]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The residual stream of a stack at one position (from 0), as a pass with `at` recorded it; `token` stands there."""
+
+    model: Transformer
+    recorded: Recorded
+    at: Pass
+    stack: Stack
+    token: int
+    position: int
+
+    @property
+    def layers(self) -> list[EncoderLayer | DecoderLayer]:
+        return list(getattr(self.model, self.stack))
+
+    @property
+    def embedding(self) -> Embedding:
+        return self.model.source_embedding if self.stack == "encoder" else self.model.target_embedding
+
+    @property
+    def final_norm(self) -> nn.Module:
+        return getattr(self.model, f"{self.stack}_norm")
+
+    def split(self, directions: Tensor, reader: Sublayer | None = None) -> Parts:
+        """What `directions` [R,D] make of what a sub-layer reads here, without one of what the stack hands on; float64."""
+        back = _Back(self, directions.double())
+        places = [(layer, residual) for layer in self.layers for residual in layer.residuals]
+        if reader is None:
+            back.through(self.final_norm, self._here(self.recorded.streams[places[-1][1].place].after))
+        else:
+            index = next(n for n, (_, residual) in enumerate(places) if residual.place == reader)
+            if (residual := places[index][1]).norm_first:
+                back.through(residual.norm, self._here(self.recorded.streams[reader].before))
+            places = places[:index]
+        for layer, residual in reversed(places):
+            back.sublayer(layer, residual)
+        first = self.layers[0].residuals[0].place
+        back.embedding(self._here(self.recorded.streams[first].before))
+        return back.parts()
+
+    def _here(self, stream: Tensor) -> Tensor:
+        return stream[0, self.position]  # [D]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What each writer gives to each direction: `values` [N,R]; `tokens`: each head's part over the tokens that it looks at,
+    [R,H,S] a site, zeros for a head that was made to give something else."""
+
+    writers: tuple[Writer, ...]
+    values: Tensor = field(repr=False)
+    tokens: dict[Site, Tensor] = field(repr=False)
+
+
+class _Back:
+    """Walks back to the embeddings; `directions` [R,D] are what a vector that is added there would do."""
+
+    def __init__(self, stream: Stream, directions: Tensor) -> None:
+        self._stream, self._directions = stream, directions
+        self._parts: dict[Writer, Tensor] = {}  # [R] each
+        self._tokens: dict[Site, Tensor] = {}
+        self._bias = directions.new_zeros(len(directions))  # [R]
+
+    def parts(self) -> Parts:
+        parts = dict(reversed(self._parts.items())) | {Writer("bias"): self._bias}
+        return Parts(tuple(parts), torch.stack(list(parts.values())), dict(reversed(self._tokens.items())))
+
+    def through(self, norm: nn.Module, x: Tensor) -> None:
+        """Back through a norm at what it read, x [D], its statistics held: its bias is a part of its own."""
+        if isinstance(norm, nn.Identity):
+            return
+        x = x.double()
+        if isinstance(norm, nn.LayerNorm):
+            self._bias = self._bias + self._directions @ norm.bias.double()
+            scaled = self._directions * norm.weight.double() / (x.var(unbiased=False) + norm.eps).sqrt()
+            self._directions = scaled - scaled.mean(-1, keepdim=True)
+        else:
+            self._directions = self._directions * norm.weight.double() / (x.square().mean() + norm.eps).sqrt()
+
+    def sublayer(self, layer: EncoderLayer | DecoderLayer, residual: Residual) -> None:
+        """Back over a sub-layer: what it wrote, and in post-norm the norm after it."""
+        stream, place = self._stream, residual.place
+        before = stream.recorded.streams[place].before[:, stream.position : stream.position + 1]  # [1,1,D]
+        kept = stream.at.kept(place, before)
+        factor = 1.0 if kept is None else float(kept.flatten()[0])
+        if place.part == "ff":
+            written = layer.feed_forward(residual.norm(before) if residual.norm_first else before)[0, 0] * factor  # [D]
+        else:
+            module = layer.cross_attention if place.part == "cross" else layer.self_attention
+            z = stream.recorded.records[module.site]["z"][:, :, stream.position]  # [1,H,K]
+            written = module.output(z.flatten(1))[0] * factor  # [D]
+        if not residual.norm_first:
+            self.through(residual.norm, before[0, 0] + written)
+        if place.part == "ff":
+            self._parts[Writer("feed-forward", layer=place.layer)] = self._directions @ written.double()
+        else:
+            self._attention(module, factor)
+
+    def _attention(self, module: MultiHeadAttention, factor: float) -> None:
+        record, position = self._stream.recorded.records[module.site], self._stream.position
+        z, pattern = (record[name][0, :, position].double() for name in ("z", "pattern"))  # [H,K], [H,S]
+        v = record["v"][0].double()  # [H,S,K]
+        toward = (self._directions @ module.output.weight.double() * factor).unflatten(1, z.shape)  # [R,H,K]
+        self._bias = self._bias + factor * (self._directions @ module.output.bias.double())
+        heads = (z * toward).sum(-1)  # [R,H]
+        for head in reversed(range(len(z))):
+            self._parts[Writer("head", module.site, head)] = heads[:, head]
+        moved = pattern * (v @ toward[..., None]).squeeze(-1)  # [R,H,S]
+        given = (pattern[..., None, :] @ v).squeeze(-2)  # [H,K]: what the head gives unless it is switched off
+        moved[:, ~torch.isclose(given, z, rtol=1e-4, atol=1e-5).all(-1)] = 0
+        self._tokens[module.site] = moved
+
+    def embedding(self, x: Tensor) -> None:
+        """The end of the way: x [D] is the embedding with its position."""
+        embedding = self._stream.embedding
+        token = (embedding.table.weight[self._stream.token] * embedding.scale).double()  # [D]
+        self._parts[Writer("position")] = self._directions @ (x.double() - token)
+        self._parts[Writer("token")] = self._directions @ token

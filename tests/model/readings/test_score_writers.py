@@ -1,0 +1,175 @@
+"""One score of a head, split over pairs of writers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.score_writers import score_writers
+from model.readings.writers import Writer
+from model.trace import Site
+
+TEXT = "The red fox takes a lamp."
+GIVEN = "Lo varun roji."
+SHORT = Decoding(limit=12)
+MODELS = [
+    {},
+    {"norm_first": False},
+    {"final_norm": False},
+    {"norm_first": False, "final_norm": False},
+    {"norm": "rmsnorm"},
+    {"norm": "rmsnorm", "norm_first": False},
+    {"activation": "swiglu", "positions": "rotary"},
+    {"norm_first": False, "positions": "rotary"},
+    {"positions": "learned", "tied_output": True},
+    {"window": 3, "joint_vocab": False},
+    {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"},
+    {"family": "encoder-only", "decoder_layers": 0},
+]
+ASKED = [
+    {"pad": 3},
+    {"intervention": Intervention(causal_mask=False), "mode": "again", "target": None},
+    {"intervention": Intervention(scaling=False)},
+    {"intervention": tiny.edited("skip_dec.1.ff", "skip_dec.2.self", "off_cross.1.1", "off_enc.1", "skip_enc.2.self")},
+    {"intervention": tiny.edited("target-positions_off", "source-positions_off")},
+    {"intervention": tiny.edited("block_enc.2.2_3-1", "window-2")},
+]
+
+
+def doubled(tokenizer, **changes):
+    """In float64, with biases and gains that are drawn, so that a forgotten one is seen."""
+    made = tiny.checkpoint(tokenizer, **changes)
+    made.model.double()
+    drawn = torch.Generator().manual_seed(3)
+    for parameter in made.model.parameters():
+        if parameter.dim() == 1:
+            parameter += 0.3 * torch.randn(parameter.shape, generator=drawn)
+    return made
+
+
+def adds_up(checkpoint, analysis, tolerance=1e-10):
+    """Every kind of site, its last layer and its first; the last query, and all keys."""
+    trace = analysis.whole
+    for site in {site for kind in trace.kinds for site in (trace.sites(kind)[0], trace.sites(kind)[-1])}:
+        query = len(trace.queries(site)) - 1
+        for key in (0, len(trace.keys(site)) // 2, len(trace.keys(site)) - 1):
+            found = score_writers(checkpoint, analysis, site, 1, query, key)
+            assert abs(found.remainder) < tolerance, site
+            assert found.score == pytest.approx(trace.scores[site][1, query, key], abs=1e-4)
+            assert found.weight == pytest.approx(trace.patterns[site][1, query, key], abs=1e-6)
+            assert found.seen == trace.mask(site, 1)[query, key]
+            folded = found.folded(3)
+            assert folded.values.shape == (len(folded.asks), len(folded.answers)) <= (4, 4)
+            assert folded.values.sum() == pytest.approx(found.values.sum(), abs=1e-10)
+
+
+@pytest.mark.parametrize("changes", MODELS, ids=str)
+def test_the_parts_add_up_in_every_variant(tokenizer, changes):
+    checkpoint = doubled(tokenizer, **changes)
+    adds_up(checkpoint, analyse(checkpoint, Request(TEXT, decoding=SHORT)))
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_they_add_up_under_edits(tokenizer, asked, positions):
+    checkpoint = doubled(tokenizer, positions=positions)
+    adds_up(checkpoint, analyse(checkpoint, Request(TEXT, decoding=SHORT, **({"target": GIVEN} | asked))))
+
+
+def test_they_add_up_on_the_shipped_weights(shipped):
+    adds_up(shipped, analyse(shipped, Request("The animal was too tired.")), tolerance=1e-4)
+
+
+def test_by_hand(tokenizer):
+    """Norms and biases left out, the query asks for dimension 0, the key offers dimension 1: the score of two tokens is the
+    product of these two numbers of what wrote them, over the root of the width."""
+    checkpoint = doubled(tokenizer, norm="rmsnorm", norm_first=False, heads=1, d_model=4, encoder_layers=2)
+    first, second = checkpoint.model.encoder
+    with torch.no_grad():
+        for parameter in checkpoint.model.encoder.parameters():
+            parameter.zero_()
+        for residual in (*first.residuals, *second.residuals):
+            residual.norm.weight.fill_(1)
+        second.self_attention.query.weight[2, 0] = 3
+        second.self_attention.key.weight[2, 1] = 5
+        first.feed_forward.outer.bias[1] = 0.25
+    analysis = analyse(checkpoint, Request(TEXT))
+    found = score_writers(checkpoint, analysis, Site("encoder", 1), 0, 2, 4)
+    table, ids = checkpoint.model.source_embedding.table.weight, analysis.trace.source.ids
+    added = checkpoint.model.source_embedding.positional._encoding(torch.arange(8)).double()
+    x, y = table[ids[2]] * 2, table[ids[4]] * 2  # times the root of the width, 4
+
+    def scaled(total):  # what the two norms of layer 1 divide by; the feed-forward network writes between them
+        once = 1 / (total.square().mean() + 1e-5).sqrt()
+        bias = torch.tensor([0, 0.25, 0, 0], dtype=torch.float64)
+        return once, 1 / ((total * once + bias).square().mean() + 1e-5).sqrt()
+
+    (q1, q2), (k1, k2) = scaled(x + added[2]), scaled(y + added[4])
+    place = {writer: n for n, writer in enumerate(found.asks)}
+    part = found.values[place[Writer("token")]]
+    asked = 3 * x[0] * q1 * q2
+    want = {
+        Writer("token"): asked * 5 * y[1] * k1 * k2 / 2,
+        Writer("position"): asked * 5 * added[4, 1] * k1 * k2 / 2,
+        Writer("feed-forward", layer=0): asked * 5 * 0.25 * k2 / 2,
+        Writer("head", Site("encoder", 0), 0): 0.0,
+        Writer("bias"): 0.0,
+    }
+    assert set(found.answers) == set(want)
+    for writer, value in want.items():
+        assert part[found.answers.index(writer)] == pytest.approx(float(value), abs=1e-10)
+    assert found.values.sum() == pytest.approx(found.score, abs=1e-10)
+
+
+def test_decoder_writers_ask_and_encoder_writers_answer(tokenizer):
+    checkpoint = doubled(tokenizer)
+    found = score_writers(checkpoint, analyse(checkpoint, Request(TEXT)), Site("cross", 1), 0, 1, 2)
+    assert {w.site.kind for w in found.asks if w.site} == {"decoder", "cross"}
+    assert {w.site.kind for w in found.answers if w.site} == {"encoder"}
+    assert Writer("head", Site("decoder", 1), 1) in found.asks
+    assert Writer("head", Site("cross", 1), 0) not in found.asks
+    assert [w.layer for w in found.answers if w.kind == "feed-forward"] == [0, 1]
+
+
+def test_what_is_switched_off_writes_nothing(tokenizer):
+    checkpoint = doubled(tokenizer)
+    edits = tiny.edited("skip_dec.1.ff", "off_cross.1.1", "target-positions_off")
+    analysis = analyse(checkpoint, Request(TEXT, target=GIVEN, intervention=edits))
+    found = score_writers(checkpoint, analysis, Site("cross", 1), 0, 1, 2)
+    sizes = dict(zip(found.asks, np.abs(found.values).sum(1), strict=True))
+    off = [Writer("feed-forward", layer=0), Writer("head", Site("cross", 0), 0), Writer("position")]
+    assert [sizes[writer] for writer in off] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert all(size > 1e-6 for writer, size in sizes.items() if writer not in off)
+
+
+def test_the_division_left_out_is_left_out_of_the_parts(tokenizer):
+    checkpoint = doubled(tokenizer)
+    site = Site("encoder", 0)
+    plain, undivided = (
+        score_writers(checkpoint, analyse(checkpoint, Request(TEXT, target=GIVEN, intervention=edit)), site, 0, 1, 2)
+        for edit in (Intervention(), Intervention(scaling=False))
+    )
+    np.testing.assert_allclose(undivided.values, plain.values * math.sqrt(8), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ((Site("encoder", 0), 0, 99, 0), "There is no query 100"),
+        ((Site("encoder", 0), 0, 0, 99), "There is no key 100"),
+        ((Site("encoder", 0), 9, 0, 0), "there is no head 9"),
+        ((Site("cross", 7), 0, 0, 0), "there is no cross layer 7"),
+    ],
+)
+def test_what_there_is_not_is_one_sentence(tiny_checkpoint, place, told):
+    analysis = analyse(tiny_checkpoint, Request(TEXT))
+    with pytest.raises(ValueError, match=told):
+        score_writers(tiny_checkpoint, analysis, *place)

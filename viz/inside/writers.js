@@ -1,0 +1,89 @@
+// The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
+
+import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../shared/mount.js";
+
+const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : minus(value.toFixed(places)));
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root } = mounted({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
+  root.replaceChildren(
+    chips("Who asks", "query", data.queries.map((label) => ({ label })), data.query),
+    chips("What answers", "key", data.keys, data.key),
+    matrix(),
+  );
+  refocus(root, focused);
+  return () => unmounted(root);
+
+  function chips(title, event, each, chosen) {
+    const line = element("div", "asking"), list = element("div", "chips");
+    list.setAttribute("role", "group");
+    list.setAttribute("aria-label", title);
+    line.append(element("h2", "small", title), list);
+    each.forEach(({ label, weight, seen }, n) => {
+      const chip = button("chip", label, () => setTriggerValue(event, n + 1));
+      if (weight != null) chip.append(element("small", "", seen ? weight.toFixed(2) : "hidden"));
+      chip.classList.toggle("hidden", seen === false);
+      chip.dataset.focus = `${event} ${n}`;
+      chip.setAttribute("aria-pressed", n + 1 === chosen);
+      list.append(chip);
+    });
+    requestAnimationFrame(() => { const on = list.children[chosen - 1]; if (on) list.scrollLeft = on.offsetLeft - list.offsetLeft - list.clientWidth / 2 + on.offsetWidth / 2; });
+    return line;
+  }
+
+  function shade(value, top) {
+    return data.scale[Math.round(((0.55 * value / top + 1) / 2) * (data.scale.length - 1))];
+  }
+
+  function named({ name, short, hue, head }, side, n, whole) {
+    const tell = () => setTriggerValue("writer", { kind: head[0], layer: head[1], head: head[2], side });
+    const node = head ? button("writer", null, tell) : element("span", "writer");
+    if (hue) node.append(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
+    node.append(...(whole ? [element("span", "whole", name), element("span", "short", short)] : [short]));
+    node.title = head ? `${name}: open it` : name;
+    if (head) node.dataset.focus = `${side} ${n}`;
+    node.setAttribute("aria-label", node.title);
+    return node;
+  }
+
+  function matrix() {
+    const { rows, columns, values } = data, box = element("div", "scroll"), table = element("table");
+    const top = Math.max(...values.flat().map(Math.abs), 1e-9), [row, column] = data.largest;
+    const caption = element("caption");
+    caption.append(element("b", "", `Rows ${data.titles[0]}. Columns ${data.titles[1]}.`), " Blue raises the score, pink lowers it. Click a head to go to it.");
+    const head = element("tr");
+    head.append(element("td"), ...columns.map((each, n) => header("col", named(each, "answers", n, false))), header("col", "sum"));
+    const body = element("tbody");
+    rows.forEach((each, i) => {
+      const line = element("tr");
+      line.append(header("row", named(each, "asks", i, true)));
+      values[i].forEach((value, j) => {
+        const cell = element("td", i === row && j === column ? "best" : "", part(value));
+        cell.style.background = shade(value, top);
+        cell.title = `${each.name} × ${columns[j].name}: ${minus(value.toFixed(4))}`;
+        line.append(cell);
+      });
+      line.append(element("td", "sum", part(values[i].reduce((a, b) => a + b, 0))));
+      body.append(line);
+    });
+    const last = element("tr", "sums");
+    last.append(header("row", "sum"), ...columns.map((_, j) => element("td", "sum", part(values.reduce((a, row) => a + row[j], 0)))));
+    last.append(element("td", "sum all", part(values.flat().reduce((a, b) => a + b, 0))));
+    body.append(last);
+    const thead = element("thead");
+    thead.append(head);
+    table.append(caption, thead, body);
+    box.tabIndex = 0;
+    box.setAttribute("role", "region");
+    box.setAttribute("aria-label", "Who wrote the score");
+    box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}. Nothing is left out.`));
+    return box;
+  }
+
+  function header(scope, content) {
+    const node = element("th");
+    node.scope = scope;
+    node.append(content);
+    return node;
+  }
+}

@@ -1,0 +1,60 @@
+"""Inside, why there: one score of one head, split over who wrote what asks and who wrote what answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from model.inference.request import Request
+from model.trace import Site, Trace
+from viz import cache, state, theme
+from viz.inside import one_head
+from viz.inside.writers import payload, writers
+from viz.inside.writers_texts import answer, beside, missed
+from viz.keep import cached_figure
+from viz.shared import texts
+from viz.view import View
+
+
+def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+    """Which head, whose query and which key; the score in a sentence, and the writers of both."""
+    trace = page_data.analysis.whole
+    site, head, query = one_head.chosen(page_data, view)
+    keys = trace.keys(site)
+    if view.key > len(keys):
+        texts.note(
+            f"There is no token {view.key} to look at: there are {len(keys)}; the one looked at most is shown.", warn=True
+        )
+    key = view.key - 1 if 0 < view.key <= len(keys) else looked_at(trace, site, head, query)
+    found = cache.score_writers(page_data.request, view.device, site, head, query, key)
+    texts.write(answer(found, trace))
+    texts.note(beside(found, trace, page_data.request.intervention.scaling), "score", "mask", "writer", "residual stream")
+    if told := missed(found):
+        texts.note(told, warn=True)
+
+    writers(
+        drawn(page_data.request, view.device, site, head, query, key, mode),
+        on_query=lambda number: state.change(**one_head.asking(site, number)),
+        on_key=lambda number: state.change(key=number),
+        on_writer=lambda kind, layer, number, side: state.change(**leads_to(query, key, side, kind, layer, number)),
+    )
+
+
+def leads_to(query: int, key: int, side: str, kind: str, layer: int, head: int) -> dict[str, Any]:
+    """The fields of the view that show a writer of one side (layer and head from 1) at the token where it wrote."""
+    place = query if side == "asks" else key
+    asks = one_head.asking(Site(kind, layer - 1), place + 1)  # type: ignore[arg-type]
+    return {"kind": kind, "layer": layer, "head": head, "key": 0, **asks}
+
+
+def looked_at(trace: Trace, site: Site, head: int, query: int) -> int:
+    """The key of the largest weight, from 0."""
+    return int(np.argmax(trace.patterns[site][head, query]))
+
+
+@cached_figure
+def drawn(request: Request, device: str, site: Site, head: int, query: int, key: int, mode: theme.Mode) -> dict[str, Any]:
+    """What the matrix needs; all numbers count from 0."""
+    found = cache.score_writers(request, device, site, head, query, key)
+    return payload(found, cache.analyse(request, device).whole, mode)
