@@ -280,12 +280,16 @@ def _at_hand(name: str, device: str) -> Checkpoint | None:
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
-    from model.inference.targets import padding
+    from model.inference.donors import donor_of
+    from model.inference.targets import padding, sources
 
     loaded = checkpoint(request.checkpoint, device)
     texts = (request.source, *request.other_sentences)
     length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + padding(loaded, request)
-    made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
+    edit, donor = request.intervention, None
+    if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
+        donor = donor_of(loaded, edit, rows[0])
+    made, aside = edit.fitted(loaded.config, length, bool(loaded.means), donor and donor.partners)
     return dataclasses.replace(request, intervention=made), aside
 
 

@@ -197,6 +197,8 @@ def edits() -> Value:
             try:
                 if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
                     raise EditError(f"“{code[:40]}” is a second window; expected one.")
+                if code.startswith("donor_") and made.donor:
+                    raise EditError(f"“{code[:40]}” is a second sentence to take from; expected one.")
                 made = made.with_edit(code)
             except EditError as wrong:
                 faults.append(f"{wrong} The link's “{code[:40]}” is left out.")

@@ -17,20 +17,21 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network.attention import MultiHeadAttention
 from model.network.context import Pass, forced, shifted
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.transformer import Transformer
 from model.trace import Probe, Site
 
-Kind = Literal["token", "position", "head", "feed-forward", "bias"]
+Kind = Literal["token", "position", "head", "feed-forward", "bias", "patch"]
 
 
 class Writer(NamedTuple):
     """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), or all biases of attention outputs and norms together."""
+    network (of a layer, from 0), all biases of attention outputs and norms together, or what an edit has put into the stream
+    after a layer in the place of what stood there."""
 
     kind: Kind
     site: Site | None = None
@@ -101,8 +102,8 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
     outputs = torch.tensor([ids], device=checkpoint.device)
-    probe, edits = Probe("full"), Edits([analysis.request.intervention], checkpoint.means)
-    at = Pass(edits, probe)
+    probe = Probe("full")
+    at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
     hidden = forced(model, source, outputs, at)[0, step]  # [D]
     direction = (model.projection.weight[token] - model.projection.weight[rival]).double()  # [D]
     back = _Back(model, probe, at, shifted(outputs), step, direction)
@@ -118,6 +119,9 @@ class _Back:
         self._parts: dict[Writer, float] = {}
         self._tokens: dict[Site, np.ndarray] = {}
         self._bias = 0.0
+        edits = [edit for row in at.edits.rows for edit in row.edits if "patch_stream" in edit.hooks]
+        ends = [layer.residuals[-1].place for layer in model.decoder]
+        self._patched = {end for end in ends if any(edit.acts_at(end.stack, end.layer + 1) for edit in edits)}
 
     def split(self) -> tuple[tuple[Writer, ...], np.ndarray, dict[Site, np.ndarray]]:
         layers = list(self._model.decoder)
@@ -153,8 +157,13 @@ class _Back:
             module = layer.cross_attention if residual.place.part == "cross" else layer.self_attention
             z = self._probe.records[module.site]["z"]  # [1,H,T,K]
             written = module.output(z.transpose(1, 2).flatten(2))[0, self._step] * factor
+        total = before[0, self._step] + written
+        if residual.place in self._patched:
+            made = total if residual.norm_first else residual.norm(total)
+            put_in = self._probe.streams[residual.place].after[0, self._step] - made
+            self._parts[Writer("patch", layer=residual.place.layer)] = float(self._direction @ put_in.double())
         if not residual.norm_first:
-            self._through(residual.norm, before[0, self._step] + written)
+            self._through(residual.norm, total)
         if residual.place.part == "ff":
             self._parts[Writer("feed-forward", layer=residual.place.layer)] = float(self._direction @ written.double())
         else:
