@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import tiny
 
 from model.config import END, MAX_TOKENS, SCHEMES
@@ -89,6 +91,11 @@ FIELDS = {
     "other_head": ("other_head", (None, 1, 8)),
     "other_path": ("other_path", ((5,), (END,), (5, 6, 7, END))),
     "other_step": ("other_step", (0, 7, 999)),
+    "patched": (
+        "patched",
+        (tiny.edited(), dataclasses.replace(tiny.edited("patch_enc.2_9", "patch_z_cross.3.5_all"), donor="")),
+    ),
+    "patched_step": ("patched_step", (0, 7, 999)),
     "colour": ("by_row", (True, False)),
     "part": ("part", PARTS),
     "stage": ("stage", (1, 4, 99)),
@@ -155,6 +162,8 @@ GOOD = {
     "other_head": "mean",
     "other_path": "5-8",
     "other_step": "9",
+    "patched": "patch_enc.2_9~patch_z_enc.2.6_all",
+    "patched_step": "11",
     "colour": "row",
     "part": "map",
     "stage": "4",
@@ -211,6 +220,8 @@ NONSENSE = [
     *(("other_head", text) for text in ("1000", "-1", "all", "")),
     *(("other_path", text) for text in ("5-2-7", "0", "", "a", "5--6")),
     *(("other_step", text) for text in ("1000", "-1", "")),
+    *(("patched", text) for text in ("off_enc.1", "causal-off", "donor_The fox.")),
+    *(("patched_step", text) for text in ("1000", "-1", "il", "")),
     *(("find", text) for text in ("on", "", "cross_1", "cross_0_1", "cross_1_1000", "enc_1_1", "cross_1_1_1")),
     *(("colour", text) for text in ("on", "", "rows")),
     *(("part", text) for text in ("Map", "", "heads")),

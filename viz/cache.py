@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect, HeadEffect
     from model.experiments.leaks import LeakReport
+    from model.experiments.patching import Patching, Question
     from model.experiments.ready import Answer
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
@@ -207,6 +208,25 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     from model.experiments.effects import head_effects as compute
 
     return compute(checkpoint(request.checkpoint, device), request, progress, _target(request, device))
+
+
+@kept(256)
+def patch_question(request: Request, other: Request, device: str, step: int | None) -> Question:
+    """What patching measures between two requests without edits, at a step from 0; see `model.experiments.patching`."""
+    from model.experiments.patching import ask
+
+    ids = analyse(request, device).trace.source
+    targets = [_target(each, device) or () for each in (request, other)]
+    return ask(checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step)
+
+
+@kept(64, beside=("progress",), is_long=lambda *args: True)
+def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
+    """What every single patch does; `progress` hears the share that is done, where it is not kept already."""
+    from model.experiments.patching import patch_all
+
+    question = patch_question(request, other, device, step)
+    return patch_all(checkpoint(request.checkpoint, device), question, progress)
 
 
 @kept(256, is_long=lambda *args: True)

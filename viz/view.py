@@ -39,7 +39,8 @@ _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
-_OTHER = ("swap", "other_path", "other_step")  # of the other side of a comparison
+_OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
+_PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", *_OTHER)
@@ -163,16 +164,21 @@ class _Why:
 class _Compare:
     """What the page Compare sets beside the view: one thing is another one, all else is the view's."""
 
-    differs: str = declared("word", "differs", values.choice(*DIFFERS))
+    differs: str = declared("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
     compared: str = declared("maps", "compare", values.choice(*COMPARED))
-    swap: int = declared(0, "swap", values.number(0, 999))  # which word gives way; 0: that of an example, if it is there
-    swap_to: str = declared("", "swap_to", _WORD)  # what stands in its place; empty: the example's
-    other_text: str = declared("", "other_text", _LONG_TEXT)
+    swap: int = declared(
+        0, "swap", values.number(0, 999), drops=_PATCHED
+    )  # which word gives way; 0: that of an example, if it is there
+    swap_to: str = declared("", "swap_to", _WORD, drops=_PATCHED)  # what stands in its place; empty: the example's
+    other_text: str = declared("", "other_text", _LONG_TEXT, drops=_PATCHED)
     other_checkpoint: str = declared("", "other_checkpoint", values.folder())  # empty: the first other one
     other_layer: int = declared(0, "other_layer", values.number(0, 999))  # 0: the view's
     other_head: int | None = declared(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
     other_path: tuple[int, ...] = declared((), "other_path", values.path())  # empty: the best other one
     other_step: int = declared(0, "other_step", values.number(0, 999))  # 0: the next one
+    patched: Intervention = declared(BASELINE, "patched", values.patches())  # noqa: RUF009
+    # patched: what is put in of the other sentence; nothing: the piece that brings the most
+    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: where the two part
 
 
 @dataclass(frozen=True)
