@@ -43,6 +43,22 @@ class Alignment:
         first = tuple(i for i, j in self.columns if i is not None and j is None)
         return first, tuple(j for i, j in self.columns if j is not None and i is None)
 
+    @cached_property
+    def groups(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Positions of both that belong together: partners, and all without one that stand between the same two partners, as
+        the tokens of two words that are cut differently."""
+        found: list[tuple[list[int], list[int]]] = []
+        was_pair = True
+        for i, j in self.columns:
+            is_pair = i is not None and j is not None
+            if is_pair or was_pair:
+                found.append(([], []))
+            for into, position in zip(found[-1], (i, j), strict=True):
+                if position is not None:
+                    into.append(position)
+            was_pair = is_pair
+        return tuple((tuple(one), tuple(other)) for one, other in found)
+
 
 def align(one: Sequence[str], other: Sequence[str]) -> Alignment:
     """Both lists by their longest common subsequence. What stands between two common tokens is paired token by token where
@@ -76,15 +92,28 @@ def row_distances(one: np.ndarray, other: np.ndarray, rows: Alignment, keys: Ali
     """Total variation distance between the rows of two patterns [H,T,S] and [H,U,V] that are partners, [H,pairs]: half the
     sum of what their weights differ by, 0 where they are the same and 1 where they have nothing in common.
 
-    Weight on keys that are partners is compared, weight on others counts whole. NaN where one of the two sees nothing.
+    The weights of keys that belong together (`groups`) are summed; those of a key that the other side lacks count whole. NaN
+    where one of the two rows sees nothing.
     """
-    (first, second), (ours, theirs) = (_both(each.pairs) for each in (rows, keys))
+    first, second = _both(rows.pairs)
     a, b = one[:, first].astype(np.float64), other[:, second].astype(np.float64)  # [H,pairs,S], [H,pairs,V]
-    a_shared, b_shared = a[..., ours], b[..., theirs]  # [H,pairs,shared]
-    whole_a, whole_b = a.sum(axis=-1), b.sum(axis=-1)  # [H,pairs]
-    apart = np.abs(a_shared - b_shared).sum(axis=-1)
-    apart += whole_a - a_shared.sum(axis=-1) + whole_b - b_shared.sum(axis=-1)
-    return np.where((whole_a > 0) & (whole_b > 0), apart / 2, np.nan)
+    ours, theirs = (_members(keys, side, each.shape[-1]) for side, each in enumerate((one, other)))
+    apart = np.abs(a @ ours - b @ theirs).sum(axis=-1) / 2  # [H,pairs]
+    return np.where((a.sum(axis=-1) > 0) & (b.sum(axis=-1) > 0), apart, np.nan)
+
+
+def _members(keys: Alignment, side: int, count: int) -> np.ndarray:
+    """1 where a key belongs to a group, [keys,groups]."""
+    found = np.zeros((count, len(keys.groups)))
+    for number, group in enumerate(keys.groups):
+        found[list(group[side]), number] = 1
+    return found
+
+
+def mean(distances: np.ndarray) -> np.ndarray:
+    """The mean over the last axis of what is a number; NaN where nothing is."""
+    counts = (~np.isnan(distances)).sum(axis=-1)
+    return np.where(counts > 0, np.nansum(distances, axis=-1) / np.maximum(counts, 1), np.nan)
 
 
 def _both(pairs: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
@@ -120,10 +149,7 @@ class Aligned:
         real = [pair for pair in rows.pairs if labels[pair[0]] != "<pad>"]
         one, two = self.first.patterns[site], self.second.patterns[other]
         heads = min(len(one), len(two))
-        found = row_distances(one[:heads], two[:heads], Alignment(tuple(real), (False,) * len(real)), keys)
-        seen = ~np.isnan(found)
-        counts = seen.sum(axis=1)
-        return np.where(counts > 0, np.nansum(found, axis=1) / np.maximum(counts, 1), np.nan)
+        return mean(row_distances(one[:heads], two[:heads], Alignment(tuple(real), (False,) * len(real)), keys))
 
 
 def aligned(first: Trace, second: Trace) -> Aligned:

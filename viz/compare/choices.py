@@ -69,6 +69,9 @@ def _head(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     layer, head = pair.other_head(view, page_data)
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
+        controls.kind_pick(view)
+        controls.layer_pick(view, page_data.layers)
+        controls.head_pick(view, page_data.loaded.config.heads)
         texts.label("with layer")
         st.segmented_control(
             "Second layer",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.readings.comparison import Aligned, aligned
-from model.trace import Site
+from model.trace import SITE_KINDS, Kind, Site
 from viz import cache
 from viz.view import MAX_WIDTH, View, unedited
 
@@ -25,6 +25,10 @@ EXAMPLES = {"tired": "wide", "heavy": "narrow", "small": "big"}  # what stands i
 
 class PairError(ValueError):
     """There is nothing to compare: one sentence that says why, and what to do."""
+
+
+class NotChosenError(PairError):
+    """What the second side is has not been chosen yet: what to do comes before what is wrong."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +91,33 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         except ValueError as fault:
             raise PairError(f"The second side cannot be shown. {fault}") from fault
         faults += [f"Not on the second side: {reason}" for _, reason in aside]
-    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
-    if not analysis.trace.kinds or view.kind not in page_data.analysis.trace.kinds:
-        raise PairError(f"This checkpoint has no {site.of.name}: choose another site.")
+    kind, told = _kind(view, page_data.analysis)
+    faults += told
+    site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
     first = Side(
         other.names[0], page_data.request, page_data.analysis, page_data.loaded, _there(site, page_data), head, view.step - 1
     )
-    place, told = _fitted(
+    place, more = _fitted(
         Site(site.kind, (other.layer or view.layer) - 1),
         head if other.head == 0 else other.head and other.head - 1,
         analysis,
         loaded,
     )
     second = Side(other.names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
-    return Pair(view.differs, first, second, aligned(first.analysis.whole, analysis.whole), (*faults, *told))
+    return Pair(view.differs, first, second, aligned(first.analysis.whole, analysis.whole), (*faults, *more))
+
+
+def _kind(view: View, analysis: Analysis) -> tuple[Kind, tuple[str, ...]]:
+    """The kind of attention that is compared, and a sentence where it is not the view's."""
+    there = [kind for kind in analysis.trace.kinds if view.differs != "step" or SITE_KINDS[kind].queries == "target"]
+    if not there:
+        raise PairError("This checkpoint has no decoder, so it has no steps: compare something else.")
+    if view.kind in there:
+        return view.kind, ()  # type: ignore[return-value]
+    was, now = SITE_KINDS[view.kind].name, SITE_KINDS[there[-1]].name
+    if view.kind in analysis.trace.kinds:
+        return there[-1], (f"The encoder reads the whole sentence at once and knows no steps: {now} is shown.",)
+    return there[-1], (f"This checkpoint has no {was}: {now} is shown.",)
 
 
 def _there(site: Site, page_data: cache.PageData) -> Site:
@@ -149,12 +166,12 @@ def with_word(sentence: str, number: int, word: str) -> str:
     """The sentence with another word in the place of one; PairError for one that cannot stand there."""
     places = list(WORD.finditer(sentence))
     if not number:
-        raise PairError("Click the word that shall give way, and type the one that shall stand in its place.")
+        raise NotChosenError("Click the word that shall give way, and type the one that shall stand in its place.")
     if number > len(places):
         raise PairError(f"The sentence has no word {number}, it has {len(places)}: click one of them.")
     place, word = places[number - 1], word.strip()
     if not word:
-        raise PairError(f"Type the word that shall stand in the place of “{place[0]}”.")
+        raise NotChosenError(f"Type the word that shall stand in the place of “{place[0]}”.")
     if word == place[0]:
         raise PairError(f"“{word}” stands there already: both sentences would be the same. Type another word.")
     return sentence[: place.start()] + word + sentence[place.end() :]
@@ -175,7 +192,7 @@ def _word(view: View, page_data: cache.PageData) -> Other:
 def _sentence(view: View, page_data: cache.PageData) -> Other:
     text = view.other_text.strip()
     if not text:
-        raise PairError("Type the sentence that the first is compared with.")
+        raise NotChosenError("Type the sentence that the first is compared with.")
     if text == page_data.request.source.strip():
         raise PairError("Both sentences are the same: type another one.")
     return Other(("first sentence", "second sentence"), _elsewhere(page_data.request, source=text))
@@ -201,7 +218,7 @@ def _checkpoint(view: View, page_data: cache.PageData) -> Other:
 
 def _edits(view: View, page_data: cache.PageData) -> Other:
     if not page_data.request.intervention:
-        raise PairError("Nothing is edited, so both sides would be the same: make an edit on the page What if.")
+        raise NotChosenError("Nothing is edited, so both sides would be the same: make an edit on the page What if.")
     return Other(("with the edits", "without them"), unedited(page_data.request))
 
 
@@ -242,7 +259,7 @@ def _hypothesis(view: View, page_data: cache.PageData) -> Other:
     if not others:
         if page_data.request.target is not None:
             raise PairError("The target is given, so there are no hypotheses: let the model translate.")
-        raise PairError(f"There is one hypothesis only: search with a beam of 2 to {MAX_WIDTH}, which keeps several.")
+        raise NotChosenError(f"There is one hypothesis only: search with a beam of 2 to {MAX_WIDTH}, which keeps several.")
     path = view.other_path or others[0].ids
     if path not in {each.ids for each in others}:
         raise PairError("The hypothesis that was chosen is not in this tree, or is the first one: choose another.")
@@ -263,8 +280,6 @@ def _step(view: View, page_data: cache.PageData) -> Other:
         raise PairError(f"There is no step {step}; this translation has {steps}: choose one of them.")
     if step == view.step:
         raise PairError(f"Both sides show step {step}: choose another one for the second.")
-    if view.kind == "encoder":
-        raise PairError("The encoder reads the whole sentence at once and knows no steps: choose Decoder or Cross.")
     return Other((f"step {view.step}", f"step {step}"), step=step)
 
 

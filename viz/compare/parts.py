@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz import state
 from viz.compare import choices, maps_part, patching
-from viz.compare.pair import DIFFERENCES, Pair, pair
+from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, pair
 from viz.shared import controls, texts
 from viz.shared.frame import Shown
 
@@ -47,9 +47,12 @@ def draw(shown: Shown) -> None:
         controls.given_target(view)
         try:
             found = pair(view, shown.page_data)
+        except NotChosenError as missing:
+            texts.note(str(missing))
+            choices.way_out(shown)
+            return
         except ValueError as fault:
             texts.fault(str(fault))
-            choices.way_out(shown)
             return
         texts.sentence_notes((), found.faults)
         PARTS[view.compared][1](shown, found)

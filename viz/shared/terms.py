@@ -31,6 +31,8 @@ GLOSSARY: dict[str, str] = {
     "nats": "The unit of natural logarithms. One nat less means 2.7 times less likely.",
     "bits": "The unit of logarithms to base 2. One bit more means half as likely.",
     "KL": "How far one set of probabilities is from another, in nats: 0 where they are the same.",
+    "total variation distance": "How far two rows of weights are apart: half the sum of what they differ by. 0 where they "
+    "are the same, 1 where they have nothing in common.",
     "entropy": "How evenly weights are shared out: 0 where one token gets everything.",
     "greedy": "Always writing the likeliest next token, without looking back.",
     "beam": "Several beginnings of a translation that are followed at the same time, so that a better one can win later.",
