@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import tiny
 from torch import Tensor
 
 from model.edits import forms
 from model.edits.kinds import KINDS, AtHeads, Edit, EditError, Labels, Place, kind
 from model.edits.place import PLACE
-from model.edits.switches import FORMS, SWITCHES
+from model.edits.switches import DONOR, FORMS, SWITCHES
 
-SWITCHED = tuple(switch.code.format(2) for switch in SWITCHES.values())  # causal-off ... window-2
+SWITCHED = tuple(each.code.format(2) for each in SWITCHES.values() if each is not DONOR)  # causal-off ... window-2
 EXAMPLES = (*itertools.chain(*(each.EXAMPLES for each in KINDS.values())), *SWITCHED)
+NAMED = DONOR.code.format(tiny.OTHER)
 ONE_EACH = (*(each.EXAMPLES[0] for each in KINDS.values()), *SWITCHED)
 _PLACES = [Place(k, *at) for k in ("encoder", "decoder", "cross") for at in ((), *itertools.product((0, 1), (None, 0, 1)))]
 
@@ -64,7 +66,7 @@ def declared(cls: type[Edit] = Noise) -> Iterator[type[Edit]]:
 
 def asked_by() -> dict[str, Callable[[bool], forms.Form]]:
     """The form behind every example."""
-    switched = {code: FORMS["window" not in code].form for code in SWITCHED}
+    switched = {code: FORMS["window" not in code].form for code in SWITCHED} | {NAMED: FORMS[2].form}
     return {code: each.form for each in KINDS.values() for code in each.EXAMPLES} | switched
 
 
@@ -95,6 +97,8 @@ def _choices(question: forms.Question) -> list[Any]:
             return [0, 1]
         case forms.Number():
             return [question.value, *range(question.low, min(question.high, 9) + 1)]
+        case forms.Text():
+            return [tiny.OTHER]
         case forms.Which():
             return list(question.options)
     raise AssertionError(question)

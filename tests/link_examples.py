@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import tiny
 
 from model.config import END, MAX_TOKENS, SCHEMES
@@ -13,7 +15,9 @@ from model.readings.head_metrics import orders
 from model.trace import KINDS
 from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD, SEPARATOR
 from viz.view import (
+    COMPARED,
     CUTS,
+    DIFFERS,
     MAX_PE_BASE,
     MAX_PE_COUNT,
     MAX_PE_SHIFT,
@@ -77,6 +81,21 @@ FIELDS = {
     "average": ("average", (True, False)),
     "find": ("find", tuple((kind, 1, 999) for kind in KINDS)),
     "rival": ("rival", (0, 7, 999_999)),
+    "differs": ("differs", DIFFERS),
+    "compare": ("compared", COMPARED),
+    "swap": ("swap", (0, 1, 999)),
+    "swap_to": ("swap_to", ("", "wide", "<script>", "l'été", "🦉", "x" * MAX_WORD)),
+    "other_text": ("other_text", ("", "Ten owls — «déjà vu» & 100 %", *TEXTS)),
+    "other_checkpoint": ("other_checkpoint", ("my-model_2.1", "a b", "l'été <b>")),
+    "other_layer": ("other_layer", (0, 3, 999)),
+    "other_head": ("other_head", (None, 1, 8)),
+    "other_path": ("other_path", ((5,), (END,), (5, 6, 7, END))),
+    "other_step": ("other_step", (0, 7, 999)),
+    "patched": (
+        "patched",
+        (tiny.edited(), dataclasses.replace(tiny.edited("patch_enc.2_9", "patch_z_cross.3.5_all"), donor="")),
+    ),
+    "patched_step": ("patched_step", (0, 7, 999)),
     "colour": ("by_row", (True, False)),
     "part": ("part", PARTS),
     "stage": ("stage", (1, 4, 99)),
@@ -134,6 +153,18 @@ GOOD = {
     "average": "layers",
     "find": "cross_9_2",
     "rival": "7",
+    "differs": "step",
+    "compare": "patching",
+    "swap": "3",
+    "swap_to": "wide",
+    "other_text": "Ten owls.",
+    "other_checkpoint": "theirs",
+    "other_layer": "2",
+    "other_head": "mean",
+    "other_path": "5-8",
+    "other_step": "9",
+    "patched": "patch_enc.2_9~patch_z_enc.2.6_all",
+    "patched_step": "11",
     "colour": "row",
     "part": "map",
     "stage": "4",
@@ -181,6 +212,18 @@ NONSENSE = [
     *(("sites", text) for text in ("on", "", "three")),
     *(("average", text) for text in ("on", "", "heads")),
     *(("rival", text) for text in ("il", "", "-1", "1000000")),
+    *(("differs", text) for text in ("words", "", "Step")),
+    *(("compare", text) for text in ("on", "", "side by side")),
+    *(("swap", text) for text in ("wide", "", "-1", "1000")),
+    ("swap_to", "x" * (MAX_WORD + 1)),
+    ("other_text", "x" * 10_000),
+    *(("other_checkpoint", text) for text in ("../../etc", "", "a\\b", "x" * 256)),
+    *(("other_layer", text) for text in ("1000", "-1", "")),
+    *(("other_head", text) for text in ("1000", "-1", "all", "")),
+    *(("other_path", text) for text in ("5-2-7", "0", "", "a", "5--6")),
+    *(("other_step", text) for text in ("1000", "-1", "")),
+    *(("patched", text) for text in ("off_enc.1", "causal-off", "donor_The fox.")),
+    *(("patched_step", text) for text in ("1000", "-1", "il", "")),
     *(("find", text) for text in ("on", "", "cross_1", "cross_0_1", "cross_1_1000", "enc_1_1", "cross_1_1_1")),
     *(("colour", text) for text in ("on", "", "rows")),
     *(("part", text) for text in ("Map", "", "heads")),

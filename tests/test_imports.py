@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server"),
-    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.lessons"),
+    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),
@@ -56,6 +56,7 @@ WITHOUT_TORCH = (
     "model.decoding.strategy",
     "model.inference.request",
     "model.inference.predictions",
+    "model.readings.comparison",
     "model.readings.head_metrics",
     "model.readings.head_pairs",
     "model.readings.head_roles",

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
-from model.edits.apply import Edits
+from model.edits.apply import Donor, Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Pass
+from model.network.context import Pass, given
 from model.network.transformer import Transformer, build
 from model.text.seen import Lengths, Seen
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
 
 VOCAB = 40  # where plain ids do, without a tokenizer
+DONOR = Donor((7, 31, 12, 25, 9), (0, 1, 2, 3, 4))  # what patches take from, there
+OTHER = "The old king paints a boat."  # and with one
 
 # A language with sixteen words, made up for these tests: every English word has one translation, adjectives follow.
 _NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
@@ -112,11 +114,16 @@ def padded(rows: list[int], length: int, seed: int = 0, vocab: int = VOCAB) -> t
 
 
 def edited(*codes: str) -> Intervention:
-    """The intervention that some codes make together."""
+    """The intervention that some codes make together; patches take from OTHER."""
     made = BASELINE
     for code in codes:
         made = made.with_edit(code)
-    return made
+    return dataclasses.replace(made, donor=made.donor or OTHER) if made.takes else made
+
+
+def edits(rows: Sequence[Intervention], means: Mapping[Site, torch.Tensor] | None = None) -> Edits:
+    """The edits of a batch of plain ids; patches take from DONOR."""
+    return Edits(rows, means, DONOR)
 
 
 def sites(config: ModelConfig) -> list[Site]:
@@ -157,9 +164,9 @@ def logits(
     means: Mapping[Site, torch.Tensor] | None = None,
 ) -> torch.Tensor:
     """One pass [B,T,V] under no intervention, one for all rows, or one a row."""
-    edits = Edits(rows or (BASELINE,), means)
-    seen = masks.build(model.config, source, target, edits.rows)
-    return model(source, target, seen, Pass(edits, probe))
+    made = edits(rows or (BASELINE,), means)
+    seen = masks.build(model.config, source, target, made.rows)
+    return model(source, target, seen, Pass(made, probe, given=given(model, made, target, target.device)))
 
 
 def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:

@@ -20,8 +20,8 @@ from viz import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
-TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, LESSONS = (
-    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "why", "lessons")
+TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE, LESSONS = (
+    pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "why", "compare", "lessons")
 )
 st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect, HeadEffect
     from model.experiments.leaks import LeakReport
+    from model.experiments.patching import Patching, Question
     from model.experiments.ready import Answer
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
@@ -218,6 +219,25 @@ def head_effects(request: Request, device: str, progress: Callable[[float], None
     return compute(checkpoint(request.checkpoint, device), request, progress, _target(request, device))
 
 
+@kept(256)
+def patch_question(request: Request, other: Request, device: str, step: int | None) -> Question:
+    """What patching measures between two requests without edits, at a step from 0; see `model.experiments.patching`."""
+    from model.experiments.patching import ask
+
+    ids = analyse(request, device).trace.source
+    targets = [_target(each, device) or () for each in (request, other)]
+    return ask(checkpoint(request.checkpoint, device), ids.ids if ids else (), other.source, *targets, step)
+
+
+@kept(64, beside=("progress",), is_long=lambda *args: True)
+def patching(request: Request, other: Request, device: str, step: int | None, progress: Callable[[float], None]) -> Patching:
+    """What every single patch does; `progress` hears the share that is done, where it is not kept already."""
+    from model.experiments.patching import patch_all
+
+    question = patch_question(request, other, device, step)
+    return patch_all(checkpoint(request.checkpoint, device), question, progress)
+
+
 @kept(256, is_long=lambda *args: True)
 def leak_test(request: Request, device: str) -> LeakReport:
     """Whether anything sees what it must not; see `model.experiments.leaks`."""
@@ -289,12 +309,16 @@ def _at_hand(name: str, device: str) -> Checkpoint | None:
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
-    from model.inference.targets import padding
+    from model.inference.donors import donor_of
+    from model.inference.targets import padding, sources
 
     loaded = checkpoint(request.checkpoint, device)
     texts = (request.source, *request.other_sentences)
     length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + padding(loaded, request)
-    made, aside = request.intervention.fitted(loaded.config, length, bool(loaded.means))
+    edit, donor = request.intervention, None
+    if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
+        donor = donor_of(loaded, edit, rows[0])
+    made, aside = edit.fitted(loaded.config, length, bool(loaded.means), donor and donor.partners)
     return dataclasses.replace(request, intervention=made), aside
 
 

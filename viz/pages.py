@@ -29,6 +29,7 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
     Page("positions", "Positions", "How does it know the order?"),
     Page("what-if", "What if", "What happens when I break it?"),
     Page("why", "Why", "Why this word, and not that one?"),
+    Page("compare", "Compare", "What is different, and where does it travel?"),
     Page("lessons", "Lessons", "Where do I begin?"),
 )
 

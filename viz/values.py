@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -197,6 +198,8 @@ def edits() -> Value:
             try:
                 if code.startswith("window-") and made.window is not None and code != f"window-{made.window}":
                     raise EditError(f"“{code[:40]}” is a second window; expected one.")
+                if code.startswith("donor_") and made.donor:
+                    raise EditError(f"“{code[:40]}” is a second sentence to take from; expected one.")
                 made = made.with_edit(code)
             except EditError as wrong:
                 faults.append(f"{wrong} The link's “{code[:40]}” is left out.")
@@ -207,6 +210,18 @@ def edits() -> Value:
         return made
 
     return Value(read, lambda made: SEPARATOR.join(code for code, _ in made.parts()))
+
+
+def patches() -> Value:
+    """The codes of patches alone; the sentence that they take from is said elsewhere."""
+
+    def read(found: str) -> Intervention:
+        made = edits().read(found)
+        if made != dataclasses.replace(BASELINE, edits=made.edits) or not all(edit.takes for edit in made.edits):
+            raise ValueError(f"codes of patches with {SEPARATOR} between")
+        return made
+
+    return Value(read, edits().write)
 
 
 def path() -> Value:

@@ -31,15 +31,19 @@ SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
 PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
+DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
+COMPARED = ("maps", "patching")  # parts of the page Compare
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
+_OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
+_PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key")
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key", *_OTHER)
 
 
 def strategies() -> tuple[str, ...]:
@@ -84,7 +88,7 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find", "rival"),  # another checkpoint's tokens have other numbers
+        renews=("branches", "path", "find", "rival", "other_path"),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
@@ -158,7 +162,28 @@ class _Why:
 
 
 @dataclass(frozen=True)
-class View(_Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
+class _Compare:
+    """What the page Compare sets beside the view: one thing is another one, all else is the view's."""
+
+    differs: str = declared("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
+    compared: str = declared("maps", "compare", values.choice(*COMPARED))
+    swap: int = declared(
+        0, "swap", values.number(0, 999), drops=_PATCHED
+    )  # which word gives way; 0: that of an example, if it is there
+    swap_to: str = declared("", "swap_to", _WORD, drops=_PATCHED)  # what stands in its place; empty: the example's
+    other_text: str = declared("", "other_text", _LONG_TEXT, drops=_PATCHED)
+    other_checkpoint: str = declared("", "other_checkpoint", values.folder())  # empty: the first other one
+    other_layer: int = declared(0, "other_layer", values.number(0, 999))  # 0: the view's
+    other_head: int | None = declared(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
+    other_path: tuple[int, ...] = declared((), "other_path", values.path())  # empty: the best other one
+    other_step: int = declared(0, "other_step", values.number(0, 999))  # 0: the next one
+    patched: Intervention = declared(BASELINE, "patched", values.patches())  # noqa: RUF009
+    # patched: what is put in of the other sentence; nothing: the piece that brings the most
+    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: where the two part
+
+
+@dataclass(frozen=True)
+class View(_Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

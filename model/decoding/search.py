@@ -17,7 +17,7 @@ from model.decoding.sampling import NEVER_CHOSEN, check, choices
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
-from model.network.context import Cache, Pass
+from model.network.context import Beside, Cache, Pass
 from model.network.transformer import Transformer
 
 
@@ -41,10 +41,13 @@ class _Steps:
         self.cache = Cache() if use_cache and model.config.causal and edits.causal else None
         self.rows = 1 if source is None else source.size(0)
         self.device = next(model.parameters()).device
-        self.memory = self.cross = None
+        self.memory = self.cross = self.beside = None
+        if edits.donor is not None:
+            self.beside = Beside(model, edits.donor, self.device, self.cache is not None)
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
-            self.memory = model.encode(source, seen, Pass(edits, recorder and recorder.encoder))  # [B,S,D]
+            at = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
+            self.memory = model.encode(source, seen, at)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
         self.fast = None
         if self.cache is not None and fast.can(model, edits):
@@ -57,7 +60,8 @@ class _Steps:
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
-        at = Pass(edits, cache=self.cache, start=start)
+        given = self.beside.read(target, start) if self.beside and "target" in self.edits.sides else None
+        at = Pass(edits, cache=self.cache, start=start, given=given)
         hidden = self.model.decode(fresh, self.memory, mask, self.cross, at)[:, -1]  # [N,D]
         return self.model.project(hidden).float().log_softmax(-1)
 
@@ -75,6 +79,8 @@ class _Steps:
             self.memory, self.cross = self.memory[rows], self.cross[rows]
         if self.cache is not None:
             self.cache.select(rows)
+        if self.beside is not None:
+            self.beside.select(rows)
 
 
 @torch.inference_mode()

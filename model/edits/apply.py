@@ -1,8 +1,8 @@
 """Edits as a forward pass applies them: the interventions of a batch, one for all rows or one a row.
 
 The order is fixed: scale, mask, softmax, rows that may see nothing become zero, rows are written over, the pattern is
-recorded, dropout, mix, heads are ablated, z is recorded. Masks themselves are built in `masks.py`; what an edit does is said
-by its kind.
+recorded, dropout, mix, heads are ablated, z of the other sentence is put in, z is recorded; its residual stream is put in
+after a layer, and recorded as that layer's. Masks themselves are built in `masks.py`; what an edit does is said by its kind.
 """
 
 from __future__ import annotations
@@ -17,17 +17,44 @@ from torch import Tensor
 
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Edit
-from model.trace import Site
+from model.trace import Probe, Site, Stack, Sublayer
+
+
+@dataclass(frozen=True)
+class Donor:
+    """The other sentence: its source ids, and for each position of the patched source the one there that it takes from, None
+    where it has no partner."""
+
+    ids: tuple[int, ...]
+    partners: tuple[int | None, ...]
+
+    def aligned(self, other: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
+        """What was recorded of the other source, along an axis in the order of `length` positions of the patched one, and
+        where it is known, bool [length]; positions beyond the partners are padding."""
+        found = [*self.partners, *[None] * length][:length]
+        at = torch.tensor([n or 0 for n in found], device=other.device)
+        return other.index_select(axis, at), torch.tensor([n is not None for n in found], device=other.device)
 
 
 class Edits:
     """What a batch does differently. Without edits every method gives back what it was given, bit for bit."""
 
-    def __init__(self, rows: Sequence[Intervention] = (BASELINE,), means: Mapping[Site, Tensor] | None = None) -> None:
-        """`means` holds each site's mean z of every head, [H,K], where heads may be ablated by it."""
+    def __init__(
+        self,
+        rows: Sequence[Intervention] = (BASELINE,),
+        means: Mapping[Site, Tensor] | None = None,
+        donor: Donor | None = None,
+    ) -> None:
+        """`means` holds each site's mean z of every head, [H,K], where heads may be ablated by it; `donor` is the sentence
+        that patches take from, one for all rows."""
         self.rows = tuple(rows)
         self.means = means or {}
         self.located = any(row.edits for row in self.rows)
+        taking = [row for row in self.rows if row.takes]
+        assert len({row.donor for row in taking}) < 2, "the rows of a batch take from one sentence"
+        assert donor is not None or not taking, "a patch needs the ids of the sentence that it takes from"
+        self.donor = donor if taking else None
+        self.sides = {edit.takes for row in taking for edit in row.edits if edit.takes}  # where something is put in
         self.unscaled = not all(row.scaling for row in self.rows)
 
     @property
@@ -37,7 +64,7 @@ class Edits:
 
     def select(self, rows: Sequence[int]) -> Edits:
         """The edits of some rows of the batch."""
-        return self if len(self.rows) == 1 else Edits([self.rows[row] for row in rows], self.means)
+        return self if len(self.rows) == 1 else Edits([self.rows[row] for row in rows], self.means, self.donor)
 
     def _found(self, hook: str, where: tuple[Any, ...] | None) -> list[tuple[slice, Edit]]:
         """Every edit that has something to do in a hook at a place, with the rows of the batch that it belongs to."""
@@ -81,6 +108,36 @@ class Edits:
             edit.change_z(z[own], self.means.get(site))
         return z
 
+    def patch_z(self, site: Site | None, z: Tensor, start: int, given: Probe | None) -> Tensor:
+        """Puts z of the other sentence, as `given` has it, into z [B,H,T,K], whose first query stands at `start`."""
+        found = self._found("patch_z", site)
+        if not found:
+            return z
+        other, has = self._other(site.of.queries == "source", _recorded(given).records[site]["z"], 2, z.size(2))
+        z = z.clone()
+        for own, edit in found:
+            edit.patch_z(z[own], other if len(other) == 1 else other[own], has, start)
+        return z
+
+    def patch_stream(self, stack: Stack, layers: int, x: Tensor, start: int, given: Probe | None) -> Tensor:
+        """Puts the other sentence's residual stream after so many layers into x [B,T,D], whose first row is at `start`."""
+        found = self._found("patch_stream", (stack, layers))
+        if not found:
+            return x
+        streams = _recorded(given).streams
+        other = streams[Sublayer(stack, layers - 1, "ff")].after if layers else streams[Sublayer(stack, 0, "self")].before
+        other, has = self._other(stack == "encoder", other, 1, x.size(1))
+        x = x.clone()
+        for own, edit in found:
+            edit.patch_stream(x[own], other if len(other) == 1 else other[own], has, start)
+        return x
+
+    def _other(self, is_source: bool, recorded: Tensor, axis: int, length: int) -> tuple[Tensor, Tensor]:
+        """What the other sentence has, position for position, and where it is known; both decoders read the same tokens."""
+        if is_source:
+            return self.donor.aligned(recorded, axis, length)
+        return recorded, torch.ones(length, dtype=torch.bool, device=recorded.device)
+
     def keep(self, stack: str, layer: int, sublayer: str, x: Tensor) -> Tensor | None:
         """Factors [B,1,1] for what a sub-layer adds: 0 where it is skipped. None where it is skipped nowhere."""
         found = self._found("sublayer_factor", (stack, layer, sublayer))
@@ -104,6 +161,11 @@ class Edits:
         return edited, present
 
 
+def _recorded(given: Probe | None) -> Probe:
+    assert given is not None, "a patch needs the pass of the other sentence"
+    return given
+
+
 NO_EDITS = Edits()
 
 
@@ -114,6 +176,7 @@ class SiteEdits:
     edits: Edits = NO_EDITS
     site: Site | None = None
     start: int = 0
+    given: Probe | None = None  # what the other sentence's pass has recorded
 
     def scale(self, scores: Tensor, width: int) -> Tensor:
         return self.edits.scale(scores, width)
@@ -122,7 +185,7 @@ class SiteEdits:
         return self.edits.overwrite(self.site, pattern, mask, self.start)
 
     def ablate(self, z: Tensor) -> Tensor:
-        return self.edits.ablate(self.site, z)
+        return self.edits.patch_z(self.site, self.edits.ablate(self.site, z), self.start, self.given)
 
 
 UNEDITED = SiteEdits()

@@ -14,11 +14,15 @@ from model.edits.forms import Form
 from model.edits.place import EditError, Labels, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
     from model.config import ModelConfig
+    from model.trace import Side
 
-HOOKS = ("change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions")
+PATCHES = ("patch_z", "patch_stream")  # what takes from the other sentence
+HOOKS = ("change_mask", "change_pattern", "change_z", "sublayer_factor", "change_positions", *PATCHES)
 
 
 class Edit:
@@ -67,6 +71,14 @@ class Edit:
     def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
         """EditError for what a checkpoint or a sentence does not have; `causal`: the decoder sees no later position."""
 
+    @property
+    def takes(self) -> Side | None:
+        """The side at whose positions it takes from the other sentence, None where it does not."""
+        return None
+
+    def check_partners(self, partners: Sequence[int | None]) -> None:
+        """EditError for a source position without a partner in the other sentence; `partners` has one for each, or None."""
+
     def waits_for(self, target_length: int) -> bool:
         """True where it names a target position that is not reached."""
         return False
@@ -76,11 +88,11 @@ class Edit:
         """The beginning of a sentence about this edit."""
         return f"The edit “{self.text(Labels())}”"
 
-    # -- in a forward pass, in the order of HOOKS: all but the factor change a tensor in place --
+    # -- in a forward pass: all but the factor change a tensor in place --
 
     def acts_at(self, *where: Any) -> bool:
-        """True where something changes: at a kind of attention and a layer, at a stack, a layer and a sub-layer, or on a
-        side's positions."""
+        """True where something changes: at a kind of attention and a layer, at a stack, a layer and a sub-layer, on a side's
+        positions, or in a stack after so many layers."""
         return False
 
     def change_mask(self, mask: Tensor, start: int) -> None:
@@ -98,6 +110,13 @@ class Edit:
 
     def change_positions(self, positions: Tensor, present: Tensor, ids: Tensor, start: int) -> None:
         """positions [B,T] of ids [B,T], the first of which stands at `start`; present [B,1,1]: 0 adds no positions."""
+
+    def patch_z(self, z: Tensor, other: Tensor, has: Tensor, start: int) -> None:
+        """z [B,H,T,K] and the other sentence's [1|B,H,T,K]; has bool [T]: where that is known; the first query stands at
+        `start`."""
+
+    def patch_stream(self, stream: Tensor, other: Tensor, has: Tensor, start: int) -> None:
+        """The residual stream [B,T,D] after a layer and the other sentence's [1|B,T,D]; `has` and `start` as above."""
 
 
 class AtHeads(Edit):

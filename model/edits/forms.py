@@ -57,5 +57,14 @@ class Number:
     value: int
 
 
-Question = Which | Where | Token | Layer | Number
+@dataclass(frozen=True)
+class Text:
+    """A sentence, as it is typed."""
+
+    key: str
+    label: str
+    value: str
+
+
+Question = Which | Where | Token | Layer | Number | Text
 Form = Generator[Question, Any, str]

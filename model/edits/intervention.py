@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from model.edits.kinds import Edit, EditError, Labels, contradict, parse
-from model.edits.switches import SWITCHES, WINDOW, switch_of
+from model.edits.switches import DONOR, SWITCHES, WINDOW, switch_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from model.config import ModelConfig
 
 
@@ -23,10 +25,12 @@ class Intervention:
     padding_mask: bool = True  # False: `<pad>` in the source is attended to, by the encoder and by cross-attention
     scaling: bool = True  # False: scores are not divided by sqrt(d_k)
     window: int | None = None  # self-attention sees only positions less than this far away
+    donor: str = ""  # the sentence that patches take from
     edits: tuple[Edit, ...] = field(default=())
 
     def __post_init__(self) -> None:
         WINDOW.check(self.window)
+        DONOR.check(self.donor)
         object.__setattr__(self, "edits", tuple(sorted(set(self.edits), key=lambda edit: edit.code)))
         for number, one in enumerate(self.edits):
             for two in self.edits[number + 1 :]:
@@ -35,8 +39,13 @@ class Intervention:
                     raise EditError(f"Two edits contradict each other ({said}): remove one of them.")
 
     def __bool__(self) -> bool:
-        """True where anything is edited."""
-        return self != BASELINE
+        """True where anything is edited; a sentence from which nothing is taken edits nothing."""
+        return replace(self, donor="") != BASELINE
+
+    @property
+    def takes(self) -> bool:
+        """True where anything is taken from the other sentence."""
+        return any(edit.takes for edit in self.edits)
 
     def parts(self, labels: Labels | None = None) -> tuple[tuple[str, str], ...]:
         """Code and text of every edit."""
@@ -68,23 +77,30 @@ class Intervention:
         return next((edit.text(Labels()) for edit in self.edits if edit != new and edit.covers(new)), None)
 
     def fitted(
-        self, config: ModelConfig, source_length: int, has_means: bool
+        self, config: ModelConfig, source_length: int, has_means: bool, partners: Sequence[int | None] | None = None
     ) -> tuple[Intervention, tuple[tuple[str, str], ...]]:
         """The edits that can be made here, and code and reason of each that cannot."""
         kept, aside = replace(self, edits=()), []
         for edit in self.edits:
             try:
-                replace(kept, edits=(edit,)).check(config, source_length, has_means)
+                replace(kept, edits=(edit,)).check(config, source_length, has_means, partners)
             except EditError as fault:
                 aside.append((edit.code, str(fault)))
             else:
                 kept = replace(kept, edits=(*kept.edits, edit))
         return kept, tuple(aside)
 
-    def check(self, config: ModelConfig, source_length: int, has_means: bool) -> None:
-        """EditError for a layer, a head or a source position that does not exist, and for means that are not stored."""
+    def check(
+        self, config: ModelConfig, source_length: int, has_means: bool, partners: Sequence[int | None] | None = None
+    ) -> None:
+        """EditError for a layer, a head or a source position that does not exist, for means that are not stored, and for a
+        patch without another sentence; where the `partners` are known, for a source position that has none there."""
         for edit in self.edits:
             edit.check(config, source_length, has_means, self.causal_mask and config.causal)
+            if edit.takes and not self.donor:
+                raise EditError(f"{edit.said} needs another sentence to take from: name one under “Add edit”, or remove it.")
+            if edit.takes and partners is not None:
+                edit.check_partners(partners)
 
     def waiting(self, target_length: int) -> tuple[Edit, ...]:
         """Edits of target positions that are not reached."""

@@ -1,4 +1,5 @@
-"""The kinds of edits, frozen and hashable: of cells of a pattern (`cells.py`), of heads, of a sub-layer, of positions.
+"""The kinds of edits, frozen and hashable: of cells of a pattern (`cells.py`), of heads, of a sub-layer, of positions, and
+what takes from another sentence (`patches.py`).
 
 Each is declared once; `edit.py` says what a kind is made of. Whoever imports this module has them all.
 """
@@ -14,6 +15,7 @@ from model.config import PAD
 from model.edits.cells import Block, PatchRow
 from model.edits.edit import KINDS, AtHeads, Edit, contradict, kind, parse
 from model.edits.forms import Form, Layer, Number, Where, Which
+from model.edits.patches import PatchStream, PatchZ
 from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_layer, index, ordinal
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from model.config import ModelConfig
 
 __all__ = ["KINDS", "AtHeads", "Block", "Edit", "EditError", "Labels", "PatchRow", "Place"]  # and what is made here
-__all__ += ["Ablate", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]
+__all__ += ["Ablate", "PatchStream", "PatchZ", "Positions", "Skip", "contradict", "kind", "ordinal", "parse"]
 
 MAX_SHIFT = 256
 MAX_POSITION_SEED = 9999

@@ -1,5 +1,5 @@
-"""The edits that have no place: masks and the scaling that are switched off, and the window. Each is a field of
-`Intervention`, and is declared once, here."""
+"""The edits that have no place: masks and the scaling that are switched off, the window, and the sentence that patches take
+from. Each is a field of `Intervention`, and is declared once, here."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from model.config import MAX_TOKENS
-from model.edits.forms import Form, Number, Which
+from model.config import MAX_CHARACTERS, MAX_TOKENS
+from model.edits.forms import Form, Number, Text, Which
 from model.edits.place import EditError
 
 
@@ -55,24 +55,56 @@ class Width:
             raise EditError(f"The window's width is {value}; expected 1 to {MAX_TOKENS}, for a token sees itself.")
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """A text in its field, or an empty one; {} stands for it in code and text. In the code % and ~ are escaped."""
+
+    field: str
+    code: str
+    text: str
+    title: str
+
+    default: ClassVar[str] = ""
+
+    def read(self, code: str) -> str | None:
+        match = re.fullmatch(self.code.format("(.+)"), code, re.DOTALL)
+        return match[1].replace("%7E", "~").replace("%25", "%") if match else None
+
+    def part(self, value: str) -> tuple[str, str] | None:
+        escaped = value.replace("%", "%25").replace("~", "%7E")
+        return (self.code.format(escaped), self.text.format(value)) if value else None
+
+    def check(self, value: str) -> None:
+        if value and not value.strip():
+            raise EditError("The other sentence is empty: type one.")
+        if len(value) > MAX_CHARACTERS:
+            found = f"{len(value):,} characters; expected at most {MAX_CHARACTERS:,}"
+            raise EditError(f"The other sentence has {found}. Shorten it.")
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise EditError("The other sentence has what is no character in it; expected valid Unicode.")
+
+
 WINDOW = Width(
     "window",
     "window-{}",
     "self-attention sees only tokens less than {} away",
     "A token sees only those less than this far away",
 )
-SWITCHES: dict[str, Switch | Width] = {  # by code, in the order in which they are listed
+DONOR = Sentence("donor", "donor_{}", "patches come from “{}”", "The other sentence")
+Each = Switch | Width | Sentence
+SWITCHES: dict[str, Each] = {  # by code, in the order in which they are listed
     each.code: each
     for each in (
         Switch("causal_mask", "causal-off", "causal mask off", "causal mask"),
         Switch("padding_mask", "padding-off", "padding mask off", "padding mask"),
         Switch("scaling", "scaling-off", "scaling by √d_k off", "scaling by √d_k"),
         WINDOW,
+        DONOR,
     )
 }
 
 
-def switch_of(code: str) -> Switch | Width | None:
+def switch_of(code: str) -> Each | None:
     """The switch that a code belongs to, or None."""
     return next((each for each in SWITCHES.values() if each.read(code) is not None), None)
 
@@ -100,4 +132,17 @@ class SwitchForm:
         return (yield Which("switch", "Off", {s.code: s.title for s in SWITCHES.values() if isinstance(s, Switch)}))
 
 
-FORMS = (WindowForm, SwitchForm)
+class DonorForm:
+    """How the editor asks for the sentence that patches take from."""
+
+    name = "donor"
+    title = "Name the other sentence, for patches"
+
+    @staticmethod
+    def form(has_means: bool) -> Form:
+        found = yield Text("donor", DONOR.title, "The animal didn't cross the street because it was too wide.")
+        DONOR.check(found or " ")
+        return DONOR.part(found)[0]
+
+
+FORMS = (WindowForm, SwitchForm, DonorForm)

@@ -12,6 +12,7 @@ from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS, PAD, START
 from model.edits.apply import Edits
 from model.experiments.effects import tokens_of
+from model.inference.donors import edits_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network.context import Pass, forced
 from model.trace import Probe
@@ -60,7 +61,7 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
     """
     source, target = tokens_of(checkpoint, request)
     request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.means))
-    edits = Edits([request.intervention], checkpoint.means)
+    edits = edits_of(checkpoint, source, [request.intervention])
     made_up = target is not None and len(target) < SHORTEST
     if made_up:
         target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]

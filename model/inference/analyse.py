@@ -16,12 +16,12 @@ from model.checkpoint import Checkpoint
 from model.config import END, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
-from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block
 from model.inference import size
 from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
+from model.inference.donors import donor_of, edits_of, unpaired
 from model.inference.request import Request
 from model.inference.targets import decode, padding, shown, sources, target_of
 from model.network import masks
@@ -54,8 +54,11 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
     rows = sources(checkpoint, request, added)
     source = rows[0] if rows else None
     longest = len(source) if source is not None else 0
-    edit.check(checkpoint.config, longest, bool(checkpoint.means))
+    donor = donor_of(checkpoint, edit, source)
+    edit.check(checkpoint.config, longest, bool(checkpoint.means), donor and donor.partners)
     made = _Analyses(checkpoint, request, source, added, most)
+    if donor is not None:
+        made.known["unpaired"] = unpaired(checkpoint, source, donor)
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
     recorder = None if edit else Recorder()
@@ -165,7 +168,8 @@ def teacher_force(
     """
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), _batch(target, rows, device)
-    hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, Pass(Edits(edits, checkpoint.means), probe))
+    at = Pass(edits_of(checkpoint, source, edits), probe)
+    hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, at)
     return _traces(checkpoint, source, target, probe, checkpoint.model.project(hidden).float())
 
 
@@ -175,7 +179,7 @@ def log_probs(
 ) -> torch.Tensor:
     """The same pass without a record: of every token at each place, under each intervention, [N,T,V]."""
     rows, device = len(edits), checkpoint.device
-    at = Pass(Edits(edits, checkpoint.means))
+    at = Pass(edits_of(checkpoint, source, edits))
     hidden = forced(checkpoint.model, _batch(source, rows, device), _batch(target, rows, device), at)
     return checkpoint.model.project(hidden).float().log_softmax(-1)
 

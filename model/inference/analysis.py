@@ -37,6 +37,7 @@ class Analysis:
     batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
+    unpaired: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # tokens without a partner: own, of the other sentence
     seen: Seen | None = None  # what the checkpoint was trained on, where it says so
     worth: Signs | None = None  # how often translations with signs of doubt were bad, where that was measured
     last: Trace | None = None  # decoded again without the causal mask: the pass of the last step, over the whole prefix
@@ -173,6 +174,7 @@ class Analysis:
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
             notes.append(f"Waiting for a step that is not reached yet: {told}.")
+        notes += self._unpaired
         if self.no_op_blocks:
             told = "; ".join(block.text(self.labels) for block in self.no_op_blocks)
             notes.append(f"The mask forbids this already, so it changes nothing: {told}.")
@@ -181,6 +183,14 @@ class Analysis:
             what = "row sees" if rows == 1 else "rows see"
             notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
         return tuple(notes)
+
+    @property
+    def _unpaired(self) -> list[str]:
+        """Which tokens cannot be patched, where all of the source are to be."""
+        if not any(edit.takes == "source" and edit.position is None for edit in self.request.intervention.edits):
+            return []
+        told = ("Without a partner in the other sentence, so left as it was", "Without a partner here, so not put in")
+        return [f"{what}: {', '.join(tokens)}." for what, tokens in zip(told, self.unpaired, strict=True) if tokens]
 
     @property
     def nbytes(self) -> int:

@@ -10,8 +10,8 @@ from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
-from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
+from model.inference.donors import edits_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
@@ -87,7 +87,7 @@ def decode_each(
 ) -> list[Tree]:
     """What decoding finds for one source row under each intervention, all as one batch."""
     rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
-    made, search = Edits(edits, checkpoint.means), request.decoding.search
+    made, search = edits_of(checkpoint, source, edits), request.decoding.search
     trees = search(checkpoint.model, rows, made, _prefix(checkpoint, request))
     for branch in request.branches:
         _check_branch(checkpoint, branch, request.decoding.limit)
@@ -114,7 +114,7 @@ def _search(
     recorder: Recorder | None,
 ) -> list[Tree]:
     ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _reads_source(checkpoint) else None
-    edits = Edits([edit, *[BASELINE] * (len(rows) - 1)], checkpoint.means)
+    edits = edits_of(checkpoint, rows[0] if rows else None, [edit, *[BASELINE] * (len(rows) - 1)])
     return request.decoding.search(checkpoint.model, ids, edits, prefix, recorder)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from model.config import PAD, START, ModelConfig
-from model.edits.apply import NO_EDITS, Edits, SiteEdits
+from model.edits.apply import NO_EDITS, Donor, Edits, SiteEdits
 from model.network import masks
-from model.trace import Probe, Site, Sublayer
+from model.trace import Probe, Site, Stack, Sublayer
 
 
 class Network(Protocol):
@@ -21,6 +21,12 @@ class Network(Protocol):
 
     def states(self, source: Tensor | None, target: Tensor | None, masks: masks.Masks, at: Pass) -> Tensor:
         """Ids to hidden states; see `model.network.transformer`."""
+
+    def encode(self, source: Tensor, mask: Tensor, at: Pass) -> Tensor:
+        """Source ids to what cross-attention reads."""
+
+    def decode(self, target: Tensor, memory: Tensor, mask: Tensor, memory_mask: Tensor, at: Pass) -> Tensor:
+        """Decoder inputs to hidden states."""
 
 
 @dataclass
@@ -60,7 +66,8 @@ class Cache:
 
 @dataclass(frozen=True)
 class Pass:
-    """The edits of a forward call, the probe that records it, its key-value cache, and the position of its first query.
+    """The edits of a forward call, the probe that records it, its key-value cache, the position of its first query, and what
+    the other sentence's pass has recorded, where edits take from it.
 
     With a cache, the decoder is given only what came after the positions that the cache has seen.
     """
@@ -69,10 +76,11 @@ class Pass:
     probe: Probe | None = None
     cache: Cache | None = None
     start: int = 0
+    given: Probe | None = None
 
     def at(self, site: Site) -> SiteEdits:
         """The edits as a site applies them."""
-        return SiteEdits(self.edits, site, self.start)
+        return SiteEdits(self.edits, site, self.start, self.given)
 
     def mask(self, site: Site, mask: Tensor, q: Tensor) -> Tensor:
         """The mask of a site [B,1,1|T,S] for queries q [B,H,T,K], without what is blocked there: [B,1|H,1|T,S]."""
@@ -89,6 +97,10 @@ class Pass:
     def kept(self, place: Sublayer, x: Tensor) -> Tensor | None:
         """Factors [B,1,1], 0 for rows that skip a sub-layer, or None where none does."""
         return self.edits.keep(*place, x)
+
+    def patched(self, stack: Stack, layers: int, x: Tensor) -> Tensor:
+        """The residual stream [B,T,D] after so many layers, with what is put in of the other sentence's."""
+        return self.edits.patch_stream(stack, layers, x, self.start, self.given)
 
     def record(self, site: Site, mask: Tensor, **tensors: Tensor) -> None:
         """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ."""
@@ -111,6 +123,43 @@ class Pass:
 PLAIN = Pass()
 
 
+class Beside:
+    """The other sentence's own run, beside one that takes from it: unedited, over its own source, and in the decoder over
+    the very target tokens that the patched run reads."""
+
+    def __init__(self, model: Network, donor: Donor, device: torch.device, use_cache: bool = False) -> None:
+        self.model, self.encoder = model, Probe("full")
+        ids = torch.tensor([donor.ids], device=device)  # [1,S]
+        self.memory = model.encode(ids, masks.encoder_mask(model.config, ids), Pass(probe=self.encoder))  # [1,S,D]
+        self.mask = masks.cross_mask(ids)  # [1,1,1,S]
+        self.cache = Cache() if use_cache else None
+
+    def read(self, target: Tensor, start: int = 0) -> Probe:
+        """What both stacks record, the decoder of its inputs [B,T] from position `start` on; with a cache, those before it
+        have been read."""
+        probe, fresh = Probe("full"), target[:, start:]
+        probe.records, probe.streams = dict(self.encoder.records), dict(self.encoder.streams)
+        own = masks.decoder_mask(self.model.config, target, queries=fresh.size(1))
+        memory = self.memory.expand(len(target), -1, -1)  # [B,S,D]
+        self.model.decode(fresh, memory, own, self.mask, Pass(probe=probe, cache=self.cache, start=start))
+        return probe
+
+    def select(self, rows: Tensor) -> None:
+        """Keeps some rows of the batch, in the order given; a row may come twice."""
+        if self.cache is not None:
+            self.cache.select(rows)
+
+
+def given(model: Network, edits: Edits, inputs: Tensor | None, device: torch.device) -> Probe | None:
+    """What a pass over decoder inputs [B,T] takes its patches from: one row where all inputs are equal; None without any."""
+    if edits.donor is None:
+        return None
+    beside = Beside(model, edits.donor, device)
+    if inputs is None or "target" not in edits.sides:
+        return beside.encoder
+    return beside.read(inputs[:1] if (inputs == inputs[:1]).all() else inputs)
+
+
 def shifted(outputs: Tensor) -> Tensor:
     """What the decoder reads in order to predict ids [B,T]: `<s>` and all but the last; `<pad>` where there is padding."""
     start = torch.full_like(outputs[:, :1], START)
@@ -127,4 +176,6 @@ def forced(
     """
     inputs = None if outputs is None else shifted(outputs)
     seen = masks.build(model.config, source if masked_by is None else masked_by, inputs, at.edits.rows)
+    if at.edits.donor is not None:
+        at = replace(at, given=given(model, at.edits, inputs, source.device))
     return model.states(source, inputs, seen, at)

@@ -63,6 +63,8 @@ class Residual(nn.Module):
             added = added * kept
         total = x + added  # [B,T,D]
         output = total if self.norm_first else self.norm(total)  # [B,T,D]
+        if self.place.part == "ff":  # the last of a layer
+            output = at.patched(self.place.stack, self.place.layer + 1, output)  # [B,T,D]
         at.record_stream(self.place, x, output)
         return output
 

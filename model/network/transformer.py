@@ -91,7 +91,7 @@ class Encodes:
         """Source ids [B,S] to what cross-attention reads, [B,S,D]."""
         assert at.cache is None, "an encoder keeps nothing between steps"
         positions, present = at.positions("source", source)
-        x = self.source_embedding(source, positions, present)  # [B,S,D]
+        x = at.patched("encoder", 0, self.source_embedding(source, positions, present))  # [B,S,D]
         for layer in self.encoder:
             x = layer(x, mask, positions, at)
         memory = self.encoder_norm(x)

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.trace import Axis, Probe, Site, Streams, Sublayer
@@ -31,7 +31,7 @@ def activations(checkpoint: Checkpoint, analysis: Analysis) -> Activations:
     """One pass over the analysis' whole source and target, under its intervention."""
     trace, probe = analysis.whole, Probe("full")
     source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
-    edits = Edits([analysis.request.intervention], checkpoint.means)
+    edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     hidden = forced(checkpoint.model, source, outputs, Pass(edits, probe))
     unedited = masks.build(checkpoint.config, source, None if outputs is None else shifted(outputs))
     return Activations(probe.records, probe.streams, probe.memory, hidden, unedited)

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network.context import Pass, forced, shifted
 from model.readings.writers import Stream, Writer
 from model.trace import Probe, Site
@@ -83,8 +83,8 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
     outputs = torch.tensor([ids], device=checkpoint.device)
-    probe, edits = Probe("full"), Edits([analysis.request.intervention], checkpoint.means)
-    at = Pass(edits, probe)
+    probe = Probe("full")
+    at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
     hidden = forced(model, source, outputs, at)[0, step]  # [D]
     direction = (model.projection.weight[token] - model.projection.weight[rival]).double()  # [D]
     read = int(shifted(outputs)[0, step])

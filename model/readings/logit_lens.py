@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.inference.predictions import Candidate, Move, kl_divergence, moves
 from model.network.context import Pass, forced
 from model.trace import Probe
@@ -94,7 +94,8 @@ def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], sin
     model, probe = checkpoint.model, Probe("full")
     source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
     outputs = torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
-    forced(model, source, outputs, Pass(Edits([analysis.request.intervention], checkpoint.means), probe))
+    edits = edits_of(checkpoint, analysis.trace.source.ids, [analysis.request.intervention])
+    forced(model, source, outputs, Pass(edits, probe))
     streams = [probe.streams[model.decoder[0].residuals[0].place].before]  # [1,T,D]
     streams += [probe.streams[layer.residuals[-1].place].after for layer in model.decoder]
     hidden = model.decoder_norm(torch.cat(streams)[:, since:])  # [L+1,T,D]

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network.context import Pass
 from model.network.positions import BASE, formulas_of
 from model.readings.activations import Activations, activations
@@ -108,7 +108,7 @@ def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: 
         if not 0 <= value < len(labels):
             raise ValueError(f"There is no {name} {value + 1}; this site has {len(labels)} of them.")
     done = activations(checkpoint, analysis)
-    at = Pass(Edits([analysis.request.intervention], checkpoint.means))
+    at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
     one = _Head(checkpoint, trace, done, at, site, head)
     asks, q = one.query(query)  # [N,K]
     answers, k = one.key(key)  # [M,K]

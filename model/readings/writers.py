@@ -19,12 +19,13 @@ from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.transformer import Embedding, Transformer
 from model.trace import Site, Stack, Streams, Sublayer
 
-Kind = Literal["token", "position", "head", "feed-forward", "bias"]
+Kind = Literal["token", "position", "head", "feed-forward", "bias", "patch"]
 
 
 class Writer(NamedTuple):
     """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), or all biases of attention outputs and norms together."""
+    network (of a layer, from 0), all biases of attention outputs and norms together, or what an edit has put into the stream
+    after a layer in the place of what stood there."""
 
     kind: Kind
     site: Site | None = None
@@ -101,6 +102,9 @@ class _Back:
         self._parts: dict[Writer, Tensor] = {}  # [R] each
         self._tokens: dict[Site, Tensor] = {}
         self._bias = directions.new_zeros(len(directions))  # [R]
+        edits = [edit for row in stream.at.edits.rows for edit in row.edits if "patch_stream" in edit.hooks]
+        ends = [layer.residuals[-1].place for layer in stream.layers]
+        self._patched = {end for end in ends if any(edit.acts_at(end.stack, end.layer + 1) for edit in edits)}
 
     def parts(self) -> Parts:
         parts = dict(reversed(self._parts.items())) | {Writer("bias"): self._bias}
@@ -130,8 +134,13 @@ class _Back:
             module = layer.cross_attention if place.part == "cross" else layer.self_attention
             z = stream.recorded.records[module.site]["z"][:, :, stream.position]  # [1,H,K]
             written = module.output(z.flatten(1))[0] * factor  # [D]
+        total = before[0, 0] + written
+        if place in self._patched:
+            made = total if residual.norm_first else residual.norm(total)
+            put_in = stream.recorded.streams[place].after[0, stream.position] - made
+            self._parts[Writer("patch", layer=place.layer)] = self._directions @ put_in.double()
         if not residual.norm_first:
-            self.through(residual.norm, before[0, 0] + written)
+            self.through(residual.norm, total)
         if place.part == "ff":
             self._parts[Writer("feed-forward", layer=place.layer)] = self._directions @ written.double()
         else:

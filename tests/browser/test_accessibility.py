@@ -35,6 +35,8 @@ LINKS = {
     "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
     "why": "why?step=11&kind=decoder&layer=4&head=1",
+    "compare, a word": "compare?kind=cross&step=11",
+    "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
     "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, and the ways.
@@ -65,6 +67,7 @@ DARK = (
     "inside, scale",
     "inside, lens",
     "positions, rotary",
+    "compare, two checkpoints",
 )
 VIEWS = [
     *(("light", name) for name in LINKS if name not in DARK),

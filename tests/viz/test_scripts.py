@@ -10,7 +10,7 @@ from typing import Any
 
 import playwright
 import pytest
-from viz_helpers import HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
 
 from viz.shared import mount
 
@@ -30,6 +30,7 @@ NAMES: dict[str, dict[str, str]] = {
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
     "sum": {"grid": "grids.*", "row": "rows.*"},
+    "side_by_side": {"grid": "grids.*", "difference": "difference"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
@@ -42,6 +43,7 @@ OPENED = [
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
     (WHY, {"text": "The dog sleeps."}),
+    (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 

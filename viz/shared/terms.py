@@ -34,6 +34,8 @@ GLOSSARY: dict[str, str] = {
     "KL": "How far one set of probabilities is from another, in nats: 0 where they are the same.",
     "score": "How well a query fits a key: their product, divided by √dₖ. The softmax makes weights of the scores.",
     "writer": "Whatever adds to the residual stream: an embedding, its position, a head, a feed-forward network, or a bias.",
+    "total variation distance": "How far two rows of weights are apart: half the sum of what they differ by. 0 where they "
+    "are the same, 1 where they have nothing in common.",
     "entropy": "How evenly weights are shared out: 0 where one token gets everything.",
     "greedy": "Always writing the likeliest next token, without looking back.",
     "beam": "Several beginnings of a translation that are followed at the same time, so that a better one can win later.",

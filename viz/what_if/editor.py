@@ -91,6 +91,8 @@ def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkp
             return _token(question, analysis)
         case forms.Layer(key, kind):
             return _number("Layer", loaded.config.layers[kind], key)
+        case forms.Text(key, label, value):
+            return st.text_input(label, value, key=f"editor {key}")
         case forms.Number(key, label, low, high, value):
             return int(st.number_input(label, low, high, value, key=f"editor {key}"))
         case forms.Which(key, label, options, note):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 SHOWN = 14  # bars; the rest is one more
-FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases"}
+FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases", "patch": "put in after a layer"}
 
 
 def name(writer: Writer, read: str) -> str:

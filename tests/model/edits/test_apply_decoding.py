@@ -12,7 +12,7 @@ from model.decoding import search as decoding
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.network import masks
-from model.network.context import Pass
+from model.network.context import Pass, given
 
 CACHED = [code for code in EXAMPLES if code != "causal-off"]
 POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
@@ -22,7 +22,7 @@ MEANS = tiny.means(tiny.config())
 
 def rows(codes: list[str]) -> tuple[torch.Tensor, Edits]:
     """One source and each of the edits as a batch, the unedited row first."""
-    return SOURCE.repeat(len(codes) + 1, 1), Edits([BASELINE, *map(tiny.edited, codes)], MEANS)
+    return SOURCE.repeat(len(codes) + 1, 1), tiny.edits([BASELINE, *map(tiny.edited, codes)], MEANS)
 
 
 def same(one, two, codes: list[str]) -> None:
@@ -61,7 +61,11 @@ def test_a_batch_of_edits_equals_single_runs(positions):
     model = tiny.lively(2, positions=positions)
     source, edits = rows(list(EXAMPLES))
     together = decoding.greedy(model, source, edits, limit=6)
-    same(together, [decoding.greedy(model, SOURCE, Edits([edit], MEANS), limit=6)[0] for edit in edits.rows], list(EXAMPLES))
+    same(
+        together,
+        [decoding.greedy(model, SOURCE, tiny.edits([edit], MEANS), limit=6)[0] for edit in edits.rows],
+        list(EXAMPLES),
+    )
 
 
 def test_every_score_is_that_of_the_prefix_read_under_the_edit():
@@ -71,7 +75,9 @@ def test_every_score_is_that_of_the_prefix_read_under_the_edit():
         for step, token in enumerate(found.ids):
             inputs = torch.tensor([[START, *found.ids[:step]]])
             seen = masks.build(model.config, SOURCE, inputs, [edit])
-            log_probs = model(SOURCE, inputs, seen, Pass(Edits([edit], MEANS)))[0, -1].float().log_softmax(-1)
+            made = tiny.edits([edit], MEANS)
+            at = Pass(made, given=given(model, made, inputs, inputs.device))
+            log_probs = model(SOURCE, inputs, seen, at)[0, -1].float().log_softmax(-1)
             assert found.log_probs[step] == pytest.approx(float(log_probs[token]), abs=1e-5), edit.describe()
 
 
@@ -80,7 +86,7 @@ def test_a_beam_of_each_row_has_the_edits_of_that_row():
     source, edits = rows(codes)
     together = decoding.beam(model, source, 3, 0.6, edits, limit=6)
     for paths, edit in zip(together, edits.rows, strict=True):
-        (alone,) = decoding.beam(model, SOURCE, 3, 0.6, Edits([edit], MEANS), limit=6)
+        (alone,) = decoding.beam(model, SOURCE, 3, 0.6, tiny.edits([edit], MEANS), limit=6)
         same(paths, alone, [edit.describe()] * (len(alone) - 1))
     assert len({paths[0].ids for paths in together}) > 2
 

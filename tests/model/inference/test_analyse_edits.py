@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import recorded
 import tiny
-from edit_helpers import EXAMPLES, ONE_EACH
+from edit_helpers import EXAMPLES, NAMED, ONE_EACH
 
 from model.config import PAD, START
 from model.decoding.strategy import Decoding
@@ -50,7 +50,8 @@ def same_bits(one, two) -> None:
 @MODES
 def test_beside_an_edit_stands_the_plain_answer_and_what_is_believed_of_its_tokens(checkpoint, mode, code):
     plain, edited = analyse(checkpoint, asked(mode=mode)), analyse(checkpoint, asked(code, mode=mode))
-    removed = dataclasses.replace(edited.request, intervention=edited.request.intervention.without(code))
+    without = edited.request.intervention.without(code).without(NAMED)
+    removed = dataclasses.replace(edited.request, intervention=without)
     assert removed == plain.request
     assert (edited.baseline.request.intervention, edited.baseline.translation) == (removed.intervention, plain.translation)
     np.testing.assert_allclose(edited.baseline.trace.log_probs, plain.trace.log_probs, atol=1e-4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tiny
 import torch
-from edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
+from edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
@@ -52,10 +52,10 @@ def widgets(question: forms.Question, answer) -> dict[str, object]:
 def choose(lab: Lab, kind: str, asked=()) -> Lab:
     """Answers in the page; what is shown already is chosen at once."""
     for name, value in {"kind": kind, **{k: v for each in asked for k, v in widgets(*each).items()}}.items():
-        boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input)}
+        boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input, *lab.at.text_input)}
         if f"editor {name}" not in boxes:
             lab.run()
-            boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input)}
+            boxes = {box.key: box for box in (*lab.at.selectbox, *lab.at.number_input, *lab.at.text_input)}
         if boxes[f"editor {name}"].value != value:
             boxes[f"editor {name}"].set_value(value)
             if name in ("kind", "site", "stack"):
@@ -68,7 +68,7 @@ def offered() -> dict[str, str]:
 
 
 MADE = ("block_enc.1.2_2-3", "block_cross.2_2-all", "row_dec_3-uniform", "off_cross.1.2", "skip_dec.2.cross")
-MADE += ("target-positions_shuffled-3", "window-2", "scaling-off")
+MADE += ("target-positions_shuffled-3", "window-2", "scaling-off", NAMED, "patch_enc.2_all", "patch_z_dec.2.1_all")
 BY_HAND = {  # what stands in the editor for three of them
     "block_enc.1.2_2-3": {"site": "encoder", "layer": 1, "head": 2, "query": 1, "key": 2},
     "row_dec_3-uniform": {"site": "decoder", "layer": "all", "query": 2, "key": "all that it may see, evenly"},
@@ -79,7 +79,7 @@ BY_HAND = {  # what stands in the editor for three of them
 def test_every_kind_of_edit_can_be_made_in_words(visitor):
     assert visitor.at.selectbox(key="editor kind").options == list(offered().values())
     named = {code: each.name for each in KINDS.values() for code in each.EXAMPLES}
-    named |= {code: switches.FORMS["window" not in code].name for code in EXAMPLES if code not in named}
+    named |= {code: switches.FORMS["window" not in code].name for code in EXAMPLES if code not in named} | {NAMED: "donor"}
     assert {named[code] for code in MADE} == set(offered())
     for code in MADE:
         asked = answers(asked_by()[code], code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tiny
-from edit_helpers import ONE_EACH
+from edit_helpers import NAMED, ONE_EACH
 from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
 from model.inference.decisions import turns
@@ -17,7 +17,7 @@ from viz.what_if.controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
 
 SENTENCE = "The dog bites the man."
-EDITS = (*ONE_EACH[1:], "off_cross.3.5")
+EDITS = (*ONE_EACH[1:], NAMED, "off_cross.3.5")
 
 
 def what_if(**link: str) -> Lab:

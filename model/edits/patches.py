@@ -1,0 +1,183 @@
+"""Activation patching (Vig et al. 2020; Meng et al. 2022): what the other sentence's run has in a place is put in here.
+
+The other sentence is the intervention's `donor`. Its run is unedited; its encoder reads its own source, its decoder the very
+target tokens that the patched run reads: so every step has its counterpart, and what differs there has come from the source.
+Source positions take from their partners (see `model.inference.donors`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from model.config import MAX_TOKENS
+from model.edits.edit import AtHeads, Edit, kind
+from model.edits.forms import Form, Layer, Token, Where, Which
+from model.edits.place import CODES, KINDS_OF, PLACE, EditError, Labels, Place, check_index, check_layer, index, number
+from model.trace import Kind, Side, site_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from model.config import ModelConfig
+
+EVERYWHERE = "every token"
+
+
+class _Patch(Edit):
+    """What both kinds have in common: a position, or all (None), of the tokens that stand in a place."""
+
+    position: int | None
+
+    @property
+    def tokens_of(self) -> Kind:
+        """The kind of attention whose queries the positions are."""
+        raise NotImplementedError
+
+    @property
+    def takes(self) -> Side:
+        return site_kind(self.tokens_of).queries
+
+    def _where(self, labels: Labels) -> str:
+        return "" if self.position is None else f" at {labels.query(self.tokens_of, self.position)}"
+
+    def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
+        if "encoder" not in config.kinds:
+            raise EditError(f"{self.said} takes from another source; this checkpoint reads none. Remove it.")
+        limit = source_length if self.takes == "source" else MAX_TOKENS
+        if self.position is not None and self.position >= limit:
+            raise EditError(f"{self.said} names token {self.position + 1}; there are {limit}. Remove it.")
+
+    def check_partners(self, partners: Sequence[int | None]) -> None:
+        if self.takes == "source" and self.position is not None and partners[self.position] is None:
+            raise EditError(f"{self.said} has nothing to take: that token has no partner in the other sentence. Remove it.")
+
+    def waits_for(self, target_length: int) -> bool:
+        return self.takes == "target" and self.position is not None and self.position >= target_length
+
+    def _rows(self, has: Tensor, start: int) -> Tensor:
+        """Which positions of a tensor take something, bool as `has` [T], where the first stands at `start`."""
+        if self.position is None:
+            return has
+        here = has.new_zeros(len(has))
+        if 0 <= self.position - start < len(has):
+            here[self.position - start] = True
+        return here & has
+
+
+@kind
+@dataclass(frozen=True)
+class PatchStream(_Patch):
+    """The residual stream after so many layers of a stack, 0: the embedding; at a position, or at all (None)."""
+
+    stack: Literal["encoder", "decoder"]
+    layers: int
+    position: int | None
+
+    name = "stream"
+    title = "Put in the other sentence’s residual stream"
+    pattern = r"patch_(?P<stack>enc|dec)\.(?P<layers>\d{1,3})_(?P<position>\d{1,3}|all)"
+    EXAMPLES = ("patch_enc.1_2", "patch_enc.0_3", "patch_enc.2_all", "patch_dec.1_2", "patch_dec.2_all")
+
+    def __post_init__(self) -> None:
+        if self.stack not in ("encoder", "decoder"):
+            raise EditError(f"The stack is {self.stack!r}; expected 'encoder' or 'decoder'.")
+        check_index("layer", self.layers)
+        check_index("token", self.position)
+        if self.stack == "decoder" and self.layers == 0:
+            raise EditError("Both decoders read the same tokens, so their embeddings are equal: patch after a layer.")
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> PatchStream:
+        return cls(KINDS_OF[match["stack"]], int(match["layers"]), index(match["position"]))
+
+    @property
+    def tokens_of(self) -> Kind:
+        return self.stack
+
+    @property
+    def code(self) -> str:
+        return f"patch_{CODES[self.stack]}.{self.layers}_{number(self.position)}"
+
+    def text(self, labels: Labels) -> str:
+        after = f"after layer {self.layers}" if self.layers else "embedding"
+        return f"{self.stack}, {after}: the other sentence’s residual stream{self._where(labels)}"
+
+    @classmethod
+    def form(cls, has_means: bool) -> Form:
+        stack = yield Which("stream", "Stack", {"encoder": "encoder", "decoder": "decoder"})
+        layers = 0
+        after = {"layer": "after a layer"} | ({"embedding": "of the embedding"} if stack == "encoder" else {})
+        if (yield Which("after", "The stream", after)) == "layer":
+            layers = 1 + (yield Layer("patched", stack))
+        return cls(stack, layers, (yield Token("query", stack, "Where", EVERYWHERE, first=1))).code
+
+    def covers(self, other: Edit) -> bool:
+        same = isinstance(other, PatchStream) and (self.stack, self.layers) == (other.stack, other.layers)
+        return same and self.position in (None, other.position)
+
+    def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
+        super().check(config, source_length, has_means, causal)
+        check_layer(self.said, self.stack, self.layers - 1 if self.layers else None, config)
+
+    def acts_at(self, *where: Any) -> bool:
+        return where == (self.stack, self.layers)
+
+    def patch_stream(self, stream: Tensor, other: Tensor, has: Tensor, start: int) -> None:
+        rows = self._rows(has, start)
+        stream[:, rows] = other[:, rows]
+
+
+@kind
+@dataclass(frozen=True)
+class PatchZ(_Patch, AtHeads):
+    """What heads put out, z, at a query or at all (None)."""
+
+    place: Place
+    position: int | None
+
+    name = "z"
+    title = "Put in what the other sentence’s heads put out"
+    pattern = rf"patch_z_{PLACE}_(?P<position>\d{{1,3}}|all)"
+    EXAMPLES = ("patch_z_cross.1.2_2", "patch_z_enc.1.1_3", "patch_z_enc.2_all", "patch_z_dec.2.1_all", "patch_z_cross_all")
+
+    def __post_init__(self) -> None:
+        check_index("token", self.position)
+
+    @classmethod
+    def read(cls, match: re.Match[str]) -> PatchZ:
+        return cls(Place.read(match), index(match["position"]))
+
+    @property
+    def tokens_of(self) -> Kind:
+        return self.place.kind
+
+    @property
+    def code(self) -> str:
+        return f"patch_z_{self.place.code}_{number(self.position)}"
+
+    def text(self, labels: Labels) -> str:
+        return f"{self.place.text}: the other sentence’s output{self._where(labels)}"
+
+    @classmethod
+    def form(cls, has_means: bool) -> Form:
+        place = yield Where()
+        return cls(place, (yield Token("query", place.kind, "Where", EVERYWHERE))).code
+
+    def contradicts(self, other: Edit) -> bool:
+        """What heads put out is replaced by one thing alone: zeros, means, or what the other sentence's put out."""
+        return isinstance(other, AtHeads) and "change_z" in other.hooks and self.place.meets(other.place)
+
+    def covers(self, other: Edit) -> bool:
+        return isinstance(other, PatchZ) and self.place.contains(other.place) and self.position in (None, other.position)
+
+    def check(self, config: ModelConfig, source_length: int, has_means: bool, causal: bool) -> None:
+        super().check(config, source_length, has_means, causal)
+        self.place.check(self.said, config)
+
+    def patch_z(self, z: Tensor, other: Tensor, has: Tensor, start: int) -> None:
+        rows, heads = self._rows(has, start), self.place.heads
+        z[:, heads, rows] = other[:, heads, rows]

@@ -1,0 +1,179 @@
+"""Activation patching: everything put in makes the other sentence, nothing the first, oneself nothing new."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.decoding import search as decoding
+from model.decoding.strategy import Decoding
+from model.edits.apply import Donor, Edits
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import EditError, contradict, parse
+from model.inference.analyse import analyse
+from model.inference.donors import partners
+from model.inference.request import Request, RequestError
+from model.network.context import Pass, forced
+from model.trace import Probe, Site, Sublayer
+from viz import links
+from viz.view import View
+
+MODELS = pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm_first": False},
+        {"positions": "rotary", "norm": "rmsnorm", "final_norm": False},
+        {"positions": "learned", "window": 3},
+        {"causal": False, "activation": "swiglu"},
+    ],
+    ids=str,
+)
+ONE, TWO, TARGET = tiny.ids(1, 5, seed=3), tiny.ids(1, 5, seed=4), tiny.ids(1, 6, seed=5)
+OTHER = Donor(tuple(TWO[0].tolist()), tuple(range(5)))
+SELF = dataclasses.replace(OTHER, ids=tuple(ONE[0].tolist()))
+EVERYTHING = (["patch_enc.0_all"], ["patch_enc.1_all"], ["patch_enc.2_all"], ["patch_dec.2_all"], ["patch_z_cross_all"])
+PIECE_BY_PIECE = [f"patch_enc.0_{n + 1}" for n in range(5)]
+
+
+def read(model, source, *codes: str, donor: Donor = OTHER, probe: Probe | None = None) -> torch.Tensor:
+    return model.project(forced(model, source, TARGET, Pass(Edits([tiny.edited(*codes)], donor=donor), probe)))
+
+
+@MODELS
+def test_everything_put_in_is_the_other_sentence_and_nothing_is_the_first(changes):
+    model = tiny.model(**changes)
+    first, second = read(model, ONE), read(model, TWO)
+    assert (first - second).abs().max() > 1e-3
+    for codes in (*EVERYTHING, PIECE_BY_PIECE):
+        torch.testing.assert_close(read(model, ONE, *codes), second, atol=1e-10, rtol=0, msg=str(codes))
+        torch.testing.assert_close(read(model, ONE, *codes, donor=SELF), first, atol=1e-10, rtol=0, msg=str(codes))
+    some = read(model, ONE, "patch_enc.1_2")
+    assert min((some - first).abs().max(), (some - second).abs().max()) > 1e-4
+    nobody = Donor(OTHER.ids, (None,) * 5)
+    assert read(model, ONE, "patch_enc.1_all", donor=nobody).equal(first)
+
+
+@MODELS
+def test_decoded_again_everything_put_in_says_what_the_other_sentence_says(changes):
+    model = tiny.lively(1, **changes)
+    plain, (other,) = decoding.greedy(model, ONE, limit=8), decoding.greedy(model, TWO, limit=8)
+    for codes in (*EVERYTHING, PIECE_BY_PIECE):
+        (found,) = decoding.greedy(model, ONE, Edits([tiny.edited(*codes)], donor=OTHER), limit=8)
+        assert found.ids == other.ids != plain[0].ids
+        assert found.log_probs == pytest.approx(other.log_probs, abs=1e-5)
+    rows = Edits([BASELINE, tiny.edited("patch_dec.2_all")], donor=OTHER)
+    trees = decoding.beam(model, ONE.repeat(2, 1), 3, edits=rows, limit=8)
+    alone = [decoding.beam(model, source, 3, limit=8)[0] for source in (ONE, TWO)]
+    assert [[path.ids for path in tree] for tree in trees] == [[path.ids for path in tree] for tree in alone]
+
+
+def test_one_patch_by_hand():
+    """What a layer hands on and what a head puts out is the other's at one position, and its own at the others."""
+    model = tiny.model()
+    own, other, found = Probe("full"), Probe("full"), Probe("full")
+    read(model, ONE, probe=own)
+    read(model, TWO, probe=other)
+    read(model, ONE, "patch_enc.1_3", "patch_z_dec.2.1_4", "patch_dec.1_2", probe=found)
+    after = [probe.streams[Sublayer("encoder", 0, "ff")].after[0] for probe in (own, other, found)]
+    expected = after[0].clone()
+    expected[2] = after[1][2]
+    torch.testing.assert_close(after[2], expected, atol=1e-12, rtol=0)
+    assert found.streams[Sublayer("encoder", 1, "self")].before[0].equal(after[2])
+    z = [probe.records[Site("decoder", 1)]["z"][0] for probe in (other, found)]
+    torch.testing.assert_close(z[1][0, 3], z[0][0, 3], atol=1e-12, rtol=0)
+    assert (z[1] - z[0]).abs().amax(-1)[0, 2] > 1e-4 < (z[1] - z[0]).abs().amax(-1)[1, 3]
+    stream = [probe.streams[Sublayer("decoder", 0, "ff")].after[0] for probe in (other, found)]
+    assert [n for n in range(6) if torch.allclose(stream[0][n], stream[1][n], atol=1e-12)] == [1]
+
+
+# -- the sentences ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "expected"),
+    [
+        ([5, 6, 7, 2], [5, 6, 7, 2], [0, 1, 2, 3]),
+        ([5, 6, 7, 2], [5, 9, 7, 2], [0, 1, 2, 3]),
+        ([5, 6, 7, 2], [5, 8, 9, 7, 2], [0, 2, 3, 4]),  # of two tokens in the place of one, the last
+        ([5, 6, 7, 2], [5, 7, 2], [0, None, 1, 2]),
+        ([5, 6, 2, 0, 0], [8, 5, 6, 2], [1, 2, 3, None, None]),
+    ],
+)
+def test_positions_are_aligned_by_the_longest_common_part(own, theirs, expected):
+    assert list(partners(own, theirs)) == expected
+
+
+FIRST, SECOND, SHORT = "The red fox takes a lamp.", "The old lamp takes a fox.", Decoding(limit=8)
+
+
+def asked(*codes: str, donor: str = SECOND, **values) -> Request:
+    return Request(FIRST, intervention=dataclasses.replace(tiny.edited(*codes), donor=donor), **values)
+
+
+def test_an_analysis_takes_from_the_sentence_of_its_intervention(tiny_checkpoint):
+    other = analyse(tiny_checkpoint, Request(SECOND, decoding=SHORT))
+    assert len(other.trace.source) == len(analyse(tiny_checkpoint, Request(FIRST)).trace.source)
+    found = analyse(tiny_checkpoint, asked("patch_enc.0_all", mode="again", pad=2, decoding=SHORT))
+    assert found.translation == other.translation != found.baseline.translation
+    np.testing.assert_allclose(found.trace.log_probs, other.trace.log_probs, atol=1e-4)
+    same = analyse(tiny_checkpoint, asked("patch_enc.1_2", "patch_z_cross.1.1_3", donor=FIRST))
+    np.testing.assert_allclose(same.trace.log_probs, same.baseline.trace.log_probs, atol=1e-5)
+    assert not tiny.edited() and not Intervention(donor=SECOND)  # a sentence from which nothing is taken edits nothing
+
+
+def test_what_has_no_partner_is_told_and_cannot_be_patched(tiny_checkpoint):
+    longer = FIRST.replace("fox", "old fox")
+    found = analyse(tiny_checkpoint, asked("patch_enc.1_all", donor=longer))
+    assert any(note.startswith("Without a partner here, so not put in: old") for note in found.notes), found.notes
+    request = Request(longer, intervention=dataclasses.replace(tiny.edited("patch_enc.1_all"), donor=FIRST))
+    labels = analyse(tiny_checkpoint, request).trace.source.labels
+    lonely = next(n for n, label in enumerate(labels) if "old" in label)
+    edit = dataclasses.replace(tiny.edited(f"patch_enc.1_{lonely + 1}"), donor=FIRST)
+    with pytest.raises(EditError, match="has nothing to take: that token has no partner in the other sentence"):
+        analyse(tiny_checkpoint, dataclasses.replace(request, intervention=edit))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: asked("patch_enc.1_2", donor=""), "needs another sentence to take from: name one"),
+        (lambda: asked("patch_enc.3_2"), "names layer 3; this checkpoint has 2 there"),
+        (lambda: asked("patch_z_cross.1.3_2"), "names head 3; this checkpoint has 2"),
+        (lambda: asked("patch_enc.1_99"), "names token 99; there are"),
+        (lambda: asked("patch_dec.1_999"), "names token 999; there are 128"),
+        (lambda: asked("patch_enc.1_2", donor="fox " * 200), "The other sentence has 2.. tokens, </s> included"),
+        (lambda: asked("patch_enc.1_2", donor="x" * 30_000), "The other sentence has 30,000 characters"),
+        (lambda: asked("patch_enc.1_2", donor="a\ud800"), "has what is no character in it"),
+        (lambda: asked("patch_dec.0_1"), "Both decoders read the same tokens"),
+    ],
+)
+def test_what_cannot_be_patched_is_refused_in_a_sentence(tiny_checkpoint, make, message):
+    with pytest.raises((EditError, RequestError), match=message):
+        analyse(tiny_checkpoint, make())
+
+
+def test_a_model_without_an_encoder_has_nothing_to_take(tokenizer):
+    checkpoint = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
+    with pytest.raises(EditError, match="takes from another source; this checkpoint reads none"):
+        analyse(checkpoint, asked("patch_dec.1_1"))
+
+
+def test_patches_contradict_what_else_replaces_a_head():
+    assert contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1"))
+    assert not contradict(parse("patch_z_enc.1.1_2"), parse("off_enc.1.2"))
+    assert not contradict(parse("patch_z_enc.1.1_2"), parse("patch_z_enc.1.1_3"))
+    assert parse("patch_z_enc.1_all").covers(parse("patch_z_enc.1.1_3"))
+    assert parse("patch_enc.1_all").covers(parse("patch_enc.1_3")) and not parse("patch_enc.1_3").covers(
+        parse("patch_enc.1_all")
+    )
+
+
+def test_a_link_carries_the_other_sentence_whatever_stands_in_it():
+    for text in ("Ten owls — 100 % ~ sure?\n%7E%25", SECOND):
+        made = dataclasses.replace(tiny.edited("patch_enc.1_2", "window-3"), donor=text)
+        assert links.parse(links.link(View(edits=made)))[0].edits == made

@@ -1,0 +1,148 @@
+"""What the second side is: the widgets for each thing that may differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from viz import state
+from viz.compare import pair
+from viz.shared import controls, texts
+from viz.shared.frame import Shown
+
+BEAM = 4  # wide enough for several hypotheses
+
+
+def _word(shown: Shown) -> None:
+    """The words of the sentence, and what stands in the place of the one that is chosen."""
+    known = pair.words(shown.page_data.request.source)
+    number, word = pair.swapped(shown.view, shown.page_data.request.source)
+    with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
+        st.pills(
+            "Word that gives way",
+            range(1, len(known) + 1),
+            format_func=lambda n: controls.plain_label(known[n - 1]) if n <= len(known) else str(n),
+            label_visibility="collapsed",
+            **state.bind("swap", "swap", number if 0 < number <= len(known) else None, lambda n: n or 0),
+        )
+        texts.label("→")
+        st.text_input(
+            "Word in its place",
+            placeholder="another word",
+            label_visibility="collapsed",
+            **state.bind("swap to", "swap_to", word),
+        )
+
+
+def _sentence(shown: Shown) -> None:
+    with st.container(key="compare_sentence", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("with")
+        st.text_input(
+            "Second sentence",
+            placeholder="A second sentence",
+            label_visibility="collapsed",
+            **state.bind("other text", "other_text", shown.view.other_text),
+        )
+
+
+def _checkpoint(shown: Shown) -> None:
+    view, others = shown.view, pair.checkpoints(shown.view)
+    if not others:
+        return
+    chosen = view.other_checkpoint or others[0]
+    with st.container(key="compare_checkpoint", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label(f"{view.checkpoint} with")
+        st.selectbox(
+            "Second checkpoint",
+            others if chosen in others else (*others, chosen),
+            label_visibility="collapsed",
+            **state.bind("other checkpoint", "other_checkpoint", chosen),
+        )
+
+
+def _edits(shown: Shown) -> None:
+    """Nothing is to be chosen: the second side is without them."""
+
+
+def _head(shown: Shown) -> None:
+    view, page_data = shown.view, shown.page_data
+    layer, head = pair.other_head(view, page_data)
+    with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
+        controls.kind_pick(view)
+        controls.layer_pick(view, page_data.layers)
+        controls.head_pick(view, page_data.loaded.config.heads)
+        texts.label("with layer")
+        st.segmented_control(
+            "Second layer",
+            range(1, page_data.layers + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("other layer", "other_layer", min(layer, page_data.layers)),
+        )
+        texts.label("head")
+        heads = [controls.MEAN, *map(str, range(1, page_data.loaded.config.heads + 1))]
+        shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
+        st.segmented_control(
+            "Second head",
+            heads,
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("other head", "other_head", shown_head, lambda name: None if name == controls.MEAN else int(name)),
+        )
+
+
+def _hypothesis(shown: Shown) -> None:
+    others = pair.hypotheses(shown.page_data)
+    if not others:
+        return
+    tokenizer = shown.page_data.loaded.target_tokenizer
+    told = {each.ids: f"{tokenizer.decode(each.ids)}  {each.score:.2f}".replace("-", "−") for each in others}
+    chosen = shown.view.other_path or others[0].ids
+    with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("with")
+        st.selectbox(
+            "Second hypothesis",
+            list(told),
+            format_func=lambda ids: told.get(ids, "another"),
+            label_visibility="collapsed",
+            **state.bind("other path", "other_path", chosen if chosen in told else others[0].ids),
+        )
+
+
+def _step(shown: Shown) -> None:
+    labels = shown.analysis.trace.predicted.labels
+    if len(labels) < 2:
+        return
+    steps, names = len(labels), {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
+    with st.container(key="compare_step", horizontal=True, vertical_alignment="center", gap="small"):
+        controls.step_slider(shown.view, labels)
+        texts.label("with")
+        st.select_slider(
+            "Second step",
+            options=list(names),
+            format_func=lambda n: names.get(n, str(n)),
+            label_visibility="collapsed",
+            **state.bind("other step", "other_step", min(pair.other_step(shown.view, steps), steps)),
+        )
+
+
+# What is chosen for each thing that may differ.
+CHOICES: dict[str, Callable[[Shown], None]] = {
+    "word": _word,
+    "sentence": _sentence,
+    "checkpoint": _checkpoint,
+    "edits": _edits,
+    "head": _head,
+    "hypothesis": _hypothesis,
+    "step": _step,
+}
+
+
+def way_out(shown: Shown) -> None:
+    """What leads to a second side, where there is none."""
+    if shown.view.differs == "edits":
+        st.button("Make an edit", key="to what if", on_click=state.go_to, args=("what-if",))
+    elif shown.view.differs == "hypothesis" and shown.view.target is None:
+        search = {"strategy": "beam", "width": BEAM}
+        st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)

@@ -1,0 +1,10 @@
+"""Compare: what is different, and where does it travel?"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from viz.compare import parts
+from viz.shared import frame
+
+frame.show("compare", parts.draw, head=partial(frame.title_row, widths=(400, 520, 96)))

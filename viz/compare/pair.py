@@ -1,0 +1,294 @@
+"""The two sides of a comparison: what is another one in the second, and all that the two share."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from model.inference.request import Request
+from model.readings.comparison import Aligned, aligned
+from model.trace import SITE_KINDS, Kind, Site
+from viz import cache
+from viz.view import MAX_WIDTH, View, unedited
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.decoding.hypotheses import Hypothesis
+    from model.inference.analysis import Analysis
+
+WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")  # what can be swapped: a word, or a sign
+EXAMPLES = {"tired": "wide", "heavy": "narrow", "small": "big"}  # what stands in a word's place where nothing was typed
+
+
+class PairError(ValueError):
+    """There is nothing to compare: one sentence that says why, and what to do."""
+
+
+class NotChosenError(PairError):
+    """What the second side is has not been chosen yet: what to do comes before what is wrong."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: what was asked and what came of it, and where it is looked at. All count from 0."""
+
+    name: str  # what it is, in a few words
+    request: Request
+    analysis: Analysis
+    loaded: Checkpoint
+    site: Site
+    head: int | None  # None: the mean
+    step: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both sides with the partners among their tokens. The first is the view's own."""
+
+    differs: str
+    first: Side
+    second: Side
+    aligned: Aligned
+    faults: tuple[str, ...]  # what of the view the second side does not have, a sentence each
+
+    @property
+    def is_two_requests(self) -> bool:
+        """False where both sides are parts of one pass: two heads, or two steps."""
+        return self.first.analysis is not self.second.analysis
+
+
+@dataclass(frozen=True)
+class Other:
+    """What the second side is: its request (None: the first one's), its place, and the names of both."""
+
+    names: tuple[str, str]
+    request: Request | None = None
+    layer: int | None = None  # from 1; None: the first one's
+    head: int | None = 0  # from 1, None the mean; 0: the first one's
+    step: int | None = None  # from 1
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that may differ: how it is called, and what makes the second side."""
+
+    title: str
+    other: Callable[[View, cache.PageData], Other]
+
+
+def pair(view: View, page_data: cache.PageData) -> Pair:
+    """Both sides of what the view compares; PairError, or ValueError as `cache.page_data`, where there can be no second."""
+    other = DIFFERENCES[view.differs].other(view, page_data)
+    request, faults = page_data.request, []
+    analysis, loaded = page_data.analysis, page_data.loaded
+    if other.request is not None:
+        try:
+            request, aside = cache.fitted(other.request, view.device)
+            analysis, loaded = cache.analyse(request, view.device), cache.checkpoint(request.checkpoint, view.device)
+        except ValueError as fault:
+            raise PairError(f"The second side cannot be shown. {fault}") from fault
+        faults += [f"Not on the second side: {reason}" for _, reason in aside]
+    kind, told = _kind(view, page_data.analysis)
+    faults += told
+    site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
+    first = Side(
+        other.names[0], page_data.request, page_data.analysis, page_data.loaded, _there(site, page_data), head, view.step - 1
+    )
+    place, more = _fitted(
+        Site(site.kind, (other.layer or view.layer) - 1),
+        head if other.head == 0 else other.head and other.head - 1,
+        analysis,
+        loaded,
+    )
+    second = Side(other.names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
+    return Pair(view.differs, first, second, aligned(first.analysis.whole, analysis.whole), (*faults, *more))
+
+
+def _kind(view: View, analysis: Analysis) -> tuple[Kind, tuple[str, ...]]:
+    """The kind of attention that is compared, and a sentence where it is not the view's."""
+    there = [kind for kind in analysis.trace.kinds if view.differs != "step" or SITE_KINDS[kind].queries == "target"]
+    if not there:
+        raise PairError("This checkpoint has no decoder, so it has no steps: compare something else.")
+    if view.kind in there:
+        return view.kind, ()  # type: ignore[return-value]
+    was, now = SITE_KINDS[view.kind].name, SITE_KINDS[there[-1]].name
+    if view.kind in analysis.trace.kinds:
+        return there[-1], (f"The encoder reads the whole sentence at once and knows no steps: {now} is shown.",)
+    return there[-1], (f"This checkpoint has no {was}: {now} is shown.",)
+
+
+def _there(site: Site, page_data: cache.PageData) -> Site:
+    """The site, or the last that there is of its kind."""
+    return Site(site.kind, min(site.layer, page_data.analysis.trace.sites(site.kind)[-1].layer))
+
+
+def _fitted(
+    site: Site, head: int | None, analysis: Analysis, loaded: Checkpoint
+) -> tuple[tuple[Site, int | None], tuple[str, ...]]:
+    """A place on the second side as it is there, and a sentence where it is another one."""
+    sites = analysis.trace.sites(site.kind)
+    if not sites:
+        raise PairError(f"The second side has no {site.of.name}: choose another site.")
+    told = []
+    if site not in sites:
+        told.append(f"The second side has {len(sites)} layers: its last stands for layer {site.layer + 1}.")
+        site = sites[-1]
+    if head is not None and head >= loaded.config.heads:
+        told.append(f"The second side has {loaded.config.heads} heads: their mean stands for head {head + 1}.")
+        head = None
+    return (site, head), tuple(told)
+
+
+# -- what may differ -----------------------------------------------------------------------------------------------
+
+
+def words(sentence: str) -> tuple[str, ...]:
+    """The words and signs of a sentence that can be swapped."""
+    return tuple(WORD.findall(sentence))
+
+
+def swapped(view: View, sentence: str) -> tuple[int, str]:
+    """Which word of a sentence gives way, from 1, and what stands in its place: as chosen, else as in an example. 0 where no
+    word is chosen, an empty text where none is typed."""
+    known = words(sentence)
+    if view.swap:
+        return view.swap, view.swap_to or EXAMPLES.get(known[view.swap - 1] if view.swap <= len(known) else "", "")
+    for number, word in enumerate(known, 1):
+        if word in EXAMPLES:
+            return number, view.swap_to or EXAMPLES[word]
+    return 0, view.swap_to
+
+
+def with_word(sentence: str, number: int, word: str) -> str:
+    """The sentence with another word in the place of one; PairError for one that cannot stand there."""
+    places = list(WORD.finditer(sentence))
+    if not number:
+        raise NotChosenError("Click the word that shall give way, and type the one that shall stand in its place.")
+    if number > len(places):
+        raise PairError(f"The sentence has no word {number}, it has {len(places)}: click one of them.")
+    place, word = places[number - 1], word.strip()
+    if not word:
+        raise NotChosenError(f"Type the word that shall stand in the place of “{place[0]}”.")
+    if word == place[0]:
+        raise PairError(f"“{word}” stands there already: both sentences would be the same. Type another word.")
+    return sentence[: place.start()] + word + sentence[place.end() :]
+
+
+def _elsewhere(request: Request, **changes: Any) -> Request:
+    """A request of which something is another: its paths through the tree belong to the first."""
+    return dataclasses.replace(request, branches=(), path=(), **changes)
+
+
+def _word(view: View, page_data: cache.PageData) -> Other:
+    sentence = page_data.request.source
+    number, word = swapped(view, sentence)
+    text = with_word(sentence, number, word)
+    return Other((words(sentence)[number - 1], word.strip()), _elsewhere(page_data.request, source=text))
+
+
+def _sentence(view: View, page_data: cache.PageData) -> Other:
+    text = view.other_text.strip()
+    if not text:
+        raise NotChosenError("Type the sentence that the first is compared with.")
+    if text == page_data.request.source.strip():
+        raise PairError("Both sentences are the same: type another one.")
+    return Other(("first sentence", "second sentence"), _elsewhere(page_data.request, source=text))
+
+
+def checkpoints(view: View) -> tuple[str, ...]:
+    """The checkpoints that can be compared with the view's own."""
+    return tuple(name for name in cache.checkpoint_names() if name != view.checkpoint)
+
+
+def _checkpoint(view: View, page_data: cache.PageData) -> Other:
+    others = checkpoints(view)
+    if not others:
+        raise PairError("There is one checkpoint only, so there is none to compare it with.")
+    name = view.other_checkpoint or others[0]
+    if name == view.checkpoint:
+        raise PairError(f"Both sides are the checkpoint {name}: choose another one.")
+    cache.refresh(name)
+    return Other(
+        (view.checkpoint, name), _elsewhere(page_data.request, checkpoint=name), view.other_layer or None, view.other_head
+    )
+
+
+def _edits(view: View, page_data: cache.PageData) -> Other:
+    if not page_data.request.intervention:
+        raise NotChosenError("Nothing is edited, so both sides would be the same: make an edit on the page What if.")
+    return Other(("with the edits", "without them"), unedited(page_data.request))
+
+
+def _head(view: View, page_data: cache.PageData) -> Other:
+    layer, head = other_head(view, page_data)
+    if (layer, head) == (view.layer, view.head):
+        raise PairError(f"Both sides show layer {layer}, {head_name(head)}: choose another head for the second.")
+    names = (f"layer {view.layer}, {head_name(view.head)}", f"layer {layer}, {head_name(head)}")
+    return Other(names, None, layer, head)
+
+
+def other_head(view: View, page_data: cache.PageData) -> tuple[int, int | None]:
+    """Layer and head of the second side, from 1; where none is chosen, the next head."""
+    heads = page_data.loaded.config.heads
+    head = view.other_head
+    if head == 0:
+        head = 1 if view.head is None else view.head % heads + 1
+    return view.other_layer or view.layer, head
+
+
+def head_name(head: int | None) -> str:
+    """A head, from 1, in words."""
+    return "mean of the heads" if head is None else f"head {head}"
+
+
+def hypotheses(page_data: cache.PageData) -> tuple[Hypothesis, ...]:
+    """The hypotheses of the tree that are not the one which is shown, those that were given up last."""
+    tree, shown = page_data.analysis.tree, page_data.analysis.hypothesis
+    if tree is None or shown is None or page_data.request.target is not None:
+        return ()
+    known = {shown.ids: shown}
+    known.update((each.ids, each) for each in (*tree.hypotheses, *tree.pruned) if each.ids != shown.ids)
+    return tuple(known.values())[1:]
+
+
+def _hypothesis(view: View, page_data: cache.PageData) -> Other:
+    others = hypotheses(page_data)
+    if not others:
+        if page_data.request.target is not None:
+            raise PairError("The target is given, so there are no hypotheses: let the model translate.")
+        raise NotChosenError(f"There is one hypothesis only: search with a beam of 2 to {MAX_WIDTH}, which keeps several.")
+    path = view.other_path or others[0].ids
+    if path not in {each.ids for each in others}:
+        raise PairError("The hypothesis that was chosen is not in this tree, or is the first one: choose another.")
+    return Other(("first hypothesis", "second hypothesis"), dataclasses.replace(page_data.request, path=path))
+
+
+def other_step(view: View, steps: int) -> int:
+    """The step of the second side, from 1; where none is chosen the next one, after the last the one before."""
+    return view.other_step or (view.step + 1 if view.step < steps else max(1, view.step - 1))
+
+
+def _step(view: View, page_data: cache.PageData) -> Other:
+    steps = len(page_data.analysis.trace.predicted)
+    step = other_step(view, steps)
+    if steps < 2:
+        raise PairError("This translation has one step only, so there is none to compare it with.")
+    if step > steps:
+        raise PairError(f"There is no step {step}; this translation has {steps}: choose one of them.")
+    if step == view.step:
+        raise PairError(f"Both sides show step {step}: choose another one for the second.")
+    return Other((f"step {view.step}", f"step {step}"), step=step)
+
+
+DIFFERENCES: dict[str, Difference] = {
+    "word": Difference("A word", _word),
+    "sentence": Difference("Sentence", _sentence),
+    "checkpoint": Difference("Checkpoint", _checkpoint),
+    "edits": Difference("Edits", _edits),
+    "head": Difference("Head", _head),
+    "hypothesis": Difference("Hypothesis", _hypothesis),
+    "step": Difference("Step", _step),
+}

@@ -1,0 +1,87 @@
+// What each patch does, cell by cell. Nothing here makes markup from text.
+
+import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from "../shared/mount.js";
+
+const LEAST = 0.005; // below this a cell has no number
+const WIDE = 24; // columns: beyond it they have no room for numbers
+
+const percent_of = (share) => `${Math.round(100 * share)}%`.replace("-", "−").replace("−0%", "0%");
+const in_nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root } = mounted({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
+  const share = data.unit === "share", top = share ? 1 : data.most;
+  const said = element("p", "readout"), heads = element("div", "heads"), stacks = data.grids.slice(0, 2);
+  said.setAttribute("aria-live", "polite");
+  quiet();
+  for (const grid of data.grids.slice(2)) heads.append(section(grid));
+  root.replaceChildren(said, ...stacks.map(section), heads);
+  refocus(root, focused);
+  return () => unmounted(root);
+
+  function quiet() {
+    said.textContent = share
+      ? "Each cell: how much of the way to the other sentence one piece of it brings. Point at a cell to read it, click it to see the translation."
+      : "Each cell: by how much one piece of the other sentence changes the difference, in nats. Click a cell to see the translation.";
+  }
+
+  function section(grid) {
+    const part = element("section"), title = element("h2", "", grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
+    hue.style.background = `var(--lab-${grid.hue})`;
+    title.prepend(hue);
+    const least = grid.columns.length > WIDE ? 20 : 30;
+    cells.style.gridTemplateColumns = `max-content repeat(${grid.columns.length}, minmax(${least}px, 1fr))`;
+    cells.append(element("span"), ...grid.columns.map((label, column) => heading(grid, label, column)));
+    const first = data.chosen.find((code) => grid.codes.flat().includes(code)) ?? grid.codes.flat()[grid.values.flat().findIndex((value) => value != null)];
+    grid.values.forEach((row, line) => cells.append(element("span", "of", grid.rows[line]), ...row.map((value, column) => cell(grid, line, column, value, first))));
+    onKeys(cells, (key, arrow) => arrow && move(cells, grid, arrow));
+    cells.onmouseleave = quiet;
+    scroll.append(cells);
+    part.append(title, scroll);
+    return part;
+  }
+
+  function heading(grid, label, column) {
+    const node = element("span", "column", label);
+    node.title = grid.values.every((row) => row[column] == null) ? `${label}: no partner in the other sentence` : label;
+    return node;
+  }
+
+  function told(grid, line, column, value) {
+    const place = `${grid.title}, ${grid.rows[line]}, ${grid.title.startsWith("Heads") ? `head ${grid.columns[column]}` : `at “${grid.columns[column]}”`}`;
+    return `${place}: ${value == null ? "no partner in the other sentence, so nothing to put in" : share ? `${percent_of(value)} of the way` : `${in_nats(value)} nats`}`;
+  }
+
+  function cell(grid, line, column, value, first) {
+    const text = told(grid, line, column, value);
+    if (value == null) return Object.assign(element("span", "cell none"), { title: text });
+    const code = grid.codes[line][column], size = Math.abs(value), last = data.scale.length - 1;
+    const node = button("cell", size < LEAST || grid.columns.length > WIDE ? "" : share ? String(Math.round(100 * value)).replace("-", "−") : in_nats(value), () => setTriggerValue("piece", code));
+    node.style.background = data.scale[Math.round(((0.55 * Math.max(-1, Math.min(1, value / top)) + 1) / 2) * last)];
+    node.setAttribute("aria-label", text);
+    node.setAttribute("aria-pressed", String(data.chosen.includes(code)));
+    node.dataset.focus = code;
+    node.dataset.at = `${line} ${column}`;
+    node.tabIndex = code === first ? 0 : -1;
+    node.onmouseenter = node.onfocus = () => (said.textContent = text);
+    node.onblur = quiet;
+    return node;
+  }
+
+  function move(cells, grid, [down, right]) {
+    const at = cells.getRootNode().activeElement?.dataset?.at;
+    if (!at) return false;
+    let [line, column] = at.split(" ").map(Number);
+    for (;;) {
+      line += down;
+      column += right;
+      if (!(line in grid.values) || !(column in grid.columns)) return true;
+      const next = cells.querySelector(`[data-at="${line} ${column}"]`);
+      if (!next) continue;
+      for (const each of cells.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+      return true;
+    }
+  }
+}

@@ -1,0 +1,127 @@
+"""One sentence run with a piece of the other put in: what each piece does, and the translation under a chosen one."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.edits.intervention import BASELINE, Intervention
+from model.edits.kinds import Labels, parse
+from model.inference.request import Request
+from viz import cache, state
+from viz.compare import patch_grids, patch_texts
+from viz.compare.pair import Pair
+from viz.shared import texts
+from viz.shared.frame import Shown
+from viz.view import unedited, with_intervention
+
+if TYPE_CHECKING:
+    from model.experiments.patching import Patching, Question
+
+SENTENCES = ("word", "sentence")  # what differs where there are two sentences
+
+
+def draw(shown: Shown, pair: Pair) -> None:
+    """What is measured and where; both translations, and below them the patched one; what every piece does."""
+    if pair.differs not in SENTENCES:
+        texts.note("Patching needs two sentences: choose “A word” or “Sentence” above.")
+        return
+    view, loaded = shown.view, pair.first.loaded
+    requests = unedited(pair.first.request), unedited(pair.second.request)
+    try:
+        question = cache.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
+    first, second = (cache.analyse(request, view.device) for request in requests)
+    if pair.first.request.intervention:
+        texts.note(patch_texts.WITHOUT)
+    tokens = patch_texts.names(question, loaded.target_tokenizer)
+    _step(question, first.labels, patch_texts.asked(question, tokens, first.translation == second.translation))
+    with st.container(key="patched"):
+        answer, three, effect = st.container(key="patch_answer"), st.empty(), st.container(key="patch_effect")
+    show = partial(patch_texts.compared, first, second, tokenizer=loaded.target_tokenizer, code=_language(pair))
+    with three:
+        texts.write(show(None))
+    with st.container(key="patch_place"):
+        found = _measured(requests, view.device, view.patched_step)
+    if found is None:
+        return
+    edits = view.patched.edits or found.best
+    with answer:
+        told = " ".join(patch_texts.answer(found, tokens, first.labels))
+        texts.write(f'<div class="lab-answer" role="status">{html.escape(told)}</div>')
+    with st.container(key="patch_cells"):
+        data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
+        patch_grids.grids(data, _choose)
+    donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=edits)
+    request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), view.device)
+    patched = cache.analyse(request, view.device)
+    with three:
+        texts.write(show(patched))
+    with effect:
+        _effect(shown, found, request, patched.translation, second.translation, [reason for _, reason in aside])
+
+
+def _language(pair: Pair) -> str:
+    return texts.language_code(pair.first.loaded.languages[1])
+
+
+def _effect(shown: Shown, found: Patching, request: Request, said: str, other: str, aside: Sequence[str]) -> None:
+    """What is put in and what it does, and the way to where it can be looked into."""
+    given = cache.analyse(dataclasses.replace(request, mode="given"), shown.view.device)
+    first, second = (given.trace.logit(found.question.step, token) for token in found.question.tokens)
+    turned = given.baseline is not None and said != given.baseline.translation
+    for reason in aside:
+        texts.note(reason, warn=True)
+    edits = request.intervention.edits
+    if edits:
+        texts.label(patch_texts.effect(found, edits, first - second, given.labels, said == other, turned))
+        step = found.question.step + 1
+        st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
+
+
+def _step(question: Question, labels: Labels, told: str) -> None:
+    """The step at which is measured, and what."""
+    with st.container(key="patch_step_row", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("At step")
+        st.selectbox(
+            "Measured at step",
+            list(range(1, len(question.target) + 1)),
+            format_func=lambda step: f"{step}  {labels.query('decoder', step - 1)}",
+            label_visibility="collapsed",
+            **state.bind("patched step", "patched_step", question.step + 1),
+        )
+        texts.label(told)
+
+
+def _measured(requests: tuple[Request, Request], device: str, step: int) -> Patching | None:
+    """What every piece does; its progress is shown in the place of the grids. None, and a sentence, where it cannot be."""
+    place = st.empty()
+
+    def show(share: float) -> None:
+        if share < 1:
+            place.progress(share, "Every piece of the other sentence is put in, one after the other")
+
+    try:
+        found = cache.patching(*requests, device, step - 1 if step else None, show)
+    except ValueError as fault:
+        with place:
+            texts.fault(str(fault))
+        return None
+    place.empty()
+    return found
+
+
+def _choose(code: str) -> None:
+    state.change(patched=dataclasses.replace(BASELINE, edits=(parse(code),)))
+
+
+def _open(intervention: Intervention, step: int) -> None:
+    state.change(**with_intervention(intervention), mode="again", step=step)
+    state.go_to("what-if")

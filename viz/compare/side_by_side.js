@@ -1,0 +1,193 @@
+// Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
+// Nothing here makes markup from text: textContent only.
+
+import { button, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { onPageKeys } from "../shared/page_keys.js";
+import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
+import { partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
+
+const NARROW = 760; // px: below it the maps stand one under the other
+const GAP = 24;
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".side-by-side", { memory: { told: [] } }), focused = focusOf(parentElement);
+  const news = isNews(state.memory, data.step);
+  if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
+  state.id = data.id;
+  const { maps, names } = data, chips = [], drawn = [], said = element("p", "told");
+  const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
+  let mark = null; // the map and the cell that are pointed at
+  said.setAttribute("aria-live", "polite");
+  const places = element("div", "maps");
+  root.replaceChildren(translations(), where(), head(), places);
+  build();
+  show();
+  refocus(root, focused);
+  onResize(state, root, () => { if (root.clientWidth !== state.width) { build(); show(); } });
+  document.fonts?.ready.then(() => { state.width = 0; state.draw(); });
+  state.go = (key) => {
+    const to = walked(key, state.step, data.steps);
+    if (to === null) return false;
+    go(to);
+    return true;
+  };
+  if (first) state.deaf = onPageKeys(".none", (key) => state.go(key));
+  return () => { state.deaf(); clearTimeout(state.rest); unmounted(root); };
+
+  // -- both translations ---------------------------------------------------------------------------------------------
+
+  function translations() {
+    const part = element("section", "chips"), line = element("div", "line"), label = element("div", "names");
+    for (const name of data.single ? ["Translation"] : names) label.append(element("span", "", name));
+    line.append(label);
+    for (const { chips: both, same } of data.tokens) {
+      const column = element("div", `column${same ? "" : " apart"}`);
+      both.forEach((chip, n) => column.append(chip ? token(chip, n) : element("span", "none", "·")));
+      line.append(column);
+    }
+    part.append(line);
+    return part;
+  }
+
+  function token(chip, side) {
+    const step = side === 0 ? chip.step : null, node = step ? button("token", null, () => go(step)) : element("span", "token");
+    const there = chip.there === null ? null : `, there ${percent(chip.there)}`;
+    node.append(element("span", "", chip.t), element("small", "", percent(chip.p)));
+    if (there) node.lastChild.append(element("i", "", there));
+    const told = [`${chip.t}: ${percent(chip.p)}`];
+    if (chip.there !== null) told.push(`${percent(chip.there)} on the other side`);
+    if (chip.rival) { node.classList.add("tie"); told.push(`a near-tie with ${chip.rival}`); }
+    node.title = told.join("; ");
+    if (step) { node.dataset.focus = `step ${step}`; chips.push([node, step]); }
+    return node;
+  }
+
+  function go(step) {
+    state.step = Math.max(1, Math.min(data.steps, step));
+    show();
+    clearTimeout(state.rest);
+    state.rest = setTimeout(() => {
+      if (state.step === (state.memory.told.at(-1) ?? state.memory.said)) return;
+      state.memory.told.push(state.step);
+      setTriggerValue("step", state.step);
+    }, REST_MS);
+  }
+
+  // -- where they differ ---------------------------------------------------------------------------------------------
+
+  function where() {
+    const all = element("section", "grids"), top = Math.max(1e-9, ...data.grids.flatMap((grid) => grid.values.flat().map((value) => value ?? 0)));
+    for (const grid of data.grids) {
+      const box = element("div", "grid"), cells = element("div", "cells");
+      cells.style.gridTemplateColumns = `24px repeat(${grid.values[0].length}, minmax(0, 1fr)) 44px`;
+      cells.append(element("span"), ...grid.values[0].map((_, h) => element("span", "of", String(h + 1))), element("span", "of", "mean"));
+      grid.values.forEach((row, l) => {
+        cells.append(element("span", "of", `L${l + 1}`), ...row.map((value, h) => cell(grid, l + 1, h + 1, value, top)), cell(grid, l + 1, null, grid.means[l], top));
+      });
+      const title = element("h3", "", grid.title), hue = element("i", "hue");
+      hue.style.background = `var(--lab-${grid.kind})`;
+      title.prepend(hue);
+      box.append(title, cells);
+      all.append(box);
+    }
+    return all;
+  }
+
+  function cell(grid, layer, head, value, top) {
+    const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : value.toFixed(2), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
+    const last = grid.scale.length - 1;
+    if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * last)];
+    node.title = `${grid.title}, layer ${layer}, ${head ? `head ${head}` : "mean of the heads"}: ${value === null ? "not to be compared" : value.toFixed(3)}`;
+    node.setAttribute("aria-label", node.title);
+    node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));
+    node.dataset.focus = `cell ${grid.kind} ${layer} ${head}`;
+    return node;
+  }
+
+  // -- the maps ------------------------------------------------------------------------------------------------------
+
+  function head() {
+    const line = element("div", "head"), bar = element("span", "bar"), title = element("h2", "", data.title), hue = element("i", "hue");
+    hue.style.background = `var(--lab-${data.kind})`;
+    title.prepend(hue);
+    bar.style.background = `linear-gradient(90deg, ${data.scale.join()})`;
+    const legend = element("span", "legend");
+    legend.append("0", bar, "1 in both maps");
+    line.append(title, said, legend);
+    return line;
+  }
+
+  function build() {
+    state.width = root.clientWidth;
+    const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, family = sans();
+    const size = cellSize(maps, width, family), last = data.scale.length - 1, { difference } = data;
+    drawn.length = 0;
+    root.classList.toggle("narrow", narrow);
+    const boxes = maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), largest(map)));
+    if (!difference) boxes.push(none());
+    else {
+      const end = data.diverging.length - 1, [one] = maps;
+      const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
+      boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
+      const note = element("p", "note", differenceNote(difference));
+      boxes[2].append(note);
+    }
+    places.replaceChildren(...boxes);
+
+    function box(n, title, map, tint, label) {
+      const part = element("div", "map"), made = pairMap(map, {
+        width, size, sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+        ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
+        row: () => rowOf(n),
+        on: { point: (cell) => point(n, cell), take: (cell) => take(n, cell) },
+      });
+      drawn.push(made);
+      part.append(element("h3", "", title), made.canvas);
+      return part;
+    }
+  }
+
+  function none() {
+    const part = element("div", "map");
+    part.append(element("h3", "", "Difference"), element("p", "note", "No row and column hold the same tokens on both sides, so there is no difference to show."));
+    return part;
+  }
+
+  function differenceNote({ most, rows, columns, whole }) {
+    const scale = `Colour from ${signed(-most)} to ${signed(most, "+")}.`;
+    return whole ? scale : `${scale} Grey: not the same tokens on both sides. ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns are.`;
+  }
+
+  function rowOf(n) {
+    const fixed = maps[n === 2 ? 0 : n].row;
+    if (fixed !== null) return fixed;
+    return data.follows ? stepRows(maps, state.step)[n === 1 ? 1 : 0] : -1;
+  }
+
+  function point(map, cell) {
+    mark = cell && { map, cell };
+    for (const each of drawn) each.draw();
+    tell();
+  }
+
+  function take(map, [i]) {
+    const row = partnerCell(maps, map, 0, [i, 0])[0];
+    if (data.follows && row >= 0) go(row + 1);
+  }
+
+  function tell() {
+    const rest = `${pointAt()} a cell: the same cell is ringed in the other map.`;
+    const lost = data.follows && stepRows(maps, state.step)[1] < 0 ? ` This step has no partner in “${names[1]}”.` : "";
+    said.textContent = mark ? toldCell(maps, names, mark.map, mark.cell, nth) : rest + lost;
+  }
+
+  function show() {
+    for (const [node, step] of chips) {
+      node.setAttribute("aria-pressed", String(step === state.step));
+      node.parentElement.classList.toggle("current", step === state.step);
+      node.parentElement.classList.toggle("second", step === data.second);
+    }
+    for (const each of drawn) each.draw();
+    tell();
+  }
+}

@@ -1,0 +1,177 @@
+"""Two passes beside each other: both translations by step, how far every head of the one is from that of the other, two maps
+of one head and their difference. Hovering and stepping send nothing; the server hears of a step when it has settled."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.inference.decisions import near_ties
+from model.inference.predictions import Candidate, first_difference
+from model.readings.comparison import align, common_difference
+from model.trace import View
+from viz import theme
+from viz.compare import distance
+from viz.compare import texts as compare_texts
+from viz.shared import mount
+
+if TYPE_CHECKING:
+    from viz.compare.pair import Pair, Side
+
+
+def payload(pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode) -> dict[str, Any]:
+    """All that the browser needs, as JSON values: weights and probabilities to five decimals, `step` from 1. `grids` are
+    those of `distance`."""
+    views = distance.views(pair)
+    kind = pair.first.site.kind
+    chosen = pair.second if pair.differs == "head" else pair.first
+    identity = repr(
+        (pair.differs, pair.first.request, pair.second.request, [_place(side) for side in (pair.first, pair.second)])
+    )
+    return {
+        "id": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "step": step,
+        "steps": len(pair.first.analysis.trace.predicted),
+        "names": [pair.first.name, pair.second.name],
+        "second": pair.second.step + 1 if pair.differs == "step" else None,
+        "single": not pair.is_two_requests,
+        "tokens": tokens(pair),
+        "follows": pair.differs != "step" and pair.first.site.of.queries == "target",
+        "maps": _maps(pair, views),
+        "difference": _difference(*views),
+        "grids": [
+            {
+                "kind": each.kind,
+                "title": theme.SITE_NAMES[each.kind],
+                "values": [[_number(v) for v in row] for row in each.values],
+                "means": [_number(v) for v in each.means],
+                "scale": list(theme.scale(each.kind, mode)),
+            }
+            for each in grids
+        ],
+        "chosen": [chosen.site.kind, chosen.site.layer + 1, None if chosen.head is None else chosen.head + 1],
+        "kind": kind,
+        "title": compare_texts.maps_title(pair),
+        "scale": list(theme.scale(kind, mode)),
+        "diverging": list(theme.diverging(mode)),
+    }
+
+
+def _place(side: Side) -> tuple[Any, ...]:
+    return side.site, side.head, side.step
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(float(value), 5)
+
+
+def tokens(pair: Pair) -> list[dict[str, Any]]:
+    """What both sides predict, column by column: of each token its step, its probability, that which the other side gives to
+    the same token at the step beside it, if it has one; and its rival where the two are a near-tie."""
+    ties = [near_ties(side.analysis.trace.log_probs) for side in (pair.first, pair.second)]
+    if not pair.is_two_requests:
+        steps = range(len(pair.first.analysis.trace.predicted))
+        return [{"chips": [_chip(pair.first, t, ties[0][t], None)], "same": True} for t in steps]
+    sides, found = ((pair.first, pair.second), (pair.second, pair.first)), []
+    parting = first_difference(*(side.analysis.trace.predicted.labels for side in (pair.first, pair.second)))
+    for column, same in zip(pair.aligned.predicted.columns, pair.aligned.predicted.same, strict=True):
+        chips: list[dict[str, Any] | None] = []
+        for (side, other), step, there, near in zip(sides, column, reversed(column), ties, strict=True):
+            if there is None and step == parting and step < len(other.analysis.trace.predicted):
+                there = step  # up to here both have said the same
+            given = None if step is None or there is None else _given(side, step, other, there)
+            chips.append(None if step is None else _chip(side, step, near[step], given))
+        found.append({"chips": chips, "same": same})
+    return found
+
+
+def _given(side: Side, step: int, other: Side, there: int) -> float | None:
+    """The probability that the other side gives to a token of this one, at a step of its own; None where it has no such
+    token."""
+    token = side.analysis.trace.predicted.ids[step]
+    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.target_tokenizer
+    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.target_tokenizer.piece(token)
+    return round(float(np.exp(row[token])), 5) if known else None
+
+
+def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there: float | None) -> dict[str, Any]:
+    trace, piece = side.analysis.trace, side.loaded.target_tokenizer.piece
+    rival = tie and next((each for each in tie if each.id != trace.predicted.ids[step]), None)
+    return {
+        "t": trace.predicted.labels[step],
+        "step": step + 1,
+        "p": round(float(np.exp(trace.token_log_probs[step])), 5),
+        "there": there,
+        "rival": f"{piece(rival.id).removeprefix('·') or '·'} {rival.probability:.3f}" if rival else None,
+    }
+
+
+def _maps(pair: Pair, views: tuple[View, View]) -> list[dict[str, Any]]:
+    """Both maps, with the partner of each row and column in the other; -1 where it has none."""
+    first, second = views
+    rows, columns = distance.partners(pair, views)
+    made = []
+    for n, (side, view) in enumerate(zip((pair.first, pair.second), (first, second), strict=True)):
+        made.append(
+            {
+                "title": side.name,
+                "queries": list(view.queries),
+                "keys": list(view.keys),
+                "values": np.round(view.values.astype(float), 5).tolist(),
+                "allowed": view.allowed.astype(int).tolist(),
+                "rows": _partners(rows.pairs, len(view.queries), n),
+                "columns": _partners(columns.pairs, len(view.keys), n),
+                "row": side.head if pair.differs == "step" else None,
+            }
+        )
+    return made
+
+
+def _partners(pairs: tuple[tuple[int, int], ...], count: int, side: int) -> list[int]:
+    known = {pair[side]: pair[1 - side] for pair in pairs}
+    return [known.get(n, -1) for n in range(count)]
+
+
+def _difference(first: View, second: View) -> dict[str, Any] | None:
+    """The difference of both maps where both axes' tokens agree, on the axes of the first, and what is left out of it."""
+    found = common_difference(first, second)
+    if found is None:
+        return None
+    rows, columns = align(first.queries, second.queries).common, align(first.keys, second.keys).common
+    return {
+        "values": np.round(found.values.astype(float), 5).tolist(),
+        "allowed": found.allowed.astype(int).tolist(),
+        "most": max(0.01, round(float(np.abs(found.values).max()), 5)),
+        "rows": [len(rows), len(first.queries)],
+        "columns": [len(columns), len(first.keys)],
+        "whole": (first.queries, first.keys) == (second.queries, second.keys),
+    }
+
+
+_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>')
+
+
+def side_by_side(
+    data: dict[str, Any],
+    on_step: Callable[[int], None],
+    on_place: Callable[[str, int, int | None], None],
+    key: str = "side by side",
+) -> None:
+    """Mounts the component; before the next run `on_step` is called with the step (from 1) at which the visitor rests,
+    `on_place` with the kind of site, layer and head (from 1; None for the mean) that were clicked."""
+    shapes = {grid["kind"]: (len(grid["values"]), len(grid["values"][0])) for grid in data["grids"]}
+
+    def place(told: Any) -> tuple[str, int, int | None] | None:
+        if not isinstance(told, dict) or told.get("kind") not in shapes:
+            return None
+        layers, heads = shapes[told["kind"]]
+        layer, head = mount.whole(1, layers)(told.get("layer")), mount.whole(1, heads)(told.get("head"))
+        if layer is None or (head is None and told.get("head") is not None):
+            return None
+        return told["kind"], *layer, *(head or (None,))
+
+    _COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})

@@ -1,0 +1,34 @@
+// Which cell of one map stands for which of the other. Nothing here touches the page.
+
+// The cell [row, column] of map `to` that is the partner of a cell of map `from`; -1 for what has none. The difference, map 2,
+// stands on the axes of the first.
+export function partnerCell(maps, from, to, [i, j]) {
+  const base = (n) => (n === 2 ? 0 : n);
+  if (base(from) === base(to)) return [i, j];
+  const { rows, columns } = maps[base(from)];
+  return [rows[i], columns[j]];
+}
+
+// Where a cell is that was moved by an arrow, within a map.
+export const moved = ([i, j], [down, right], map) => [bounded(i + down, map.queries.length), bounded(j + right, map.keys.length)];
+const bounded = (n, count) => Math.max(0, Math.min(count - 1, n));
+
+// What is said of a cell of the map `at`: its weight in both, or what has no partner. `nth` names a token by its place.
+export function toldCell(maps, names, at, cell, nth) {
+  const base = at === 2 ? 0 : at, here = maps[base], there = maps[1 - base], [i, j] = cell;
+  const title = `${nth(here.queries, i)} on ${nth(here.keys, j)}`, own = weight(here, cell), other = partnerCell(maps, base, 1 - base, cell);
+  if (other.includes(-1)) {
+    const what = other[0] < 0 ? nth(here.queries, i) : nth(here.keys, j);
+    return `${title}: ${own} in “${names[base]}”; ${what} has no partner in “${names[1 - base]}”.`;
+  }
+  const its = weight(there, other), away = `${nth(there.queries, other[0])} on ${nth(there.keys, other[1])}`;
+  return `${title}: ${own} in “${names[base]}”; ${away === title ? "" : `${away}: `}${its} in “${names[1 - base]}”.`;
+}
+
+const weight = (map, [i, j]) => (map.allowed[i][j] ? map.values[i][j].toFixed(4) : "not to be seen");
+
+// The row of each of both maps that belongs to a step (from 1), or -1.
+export function stepRows(maps, step) {
+  const row = step <= maps[0].queries.length ? step - 1 : -1;
+  return [row, row < 0 ? -1 : maps[0].rows[row]];
+}
