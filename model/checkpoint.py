@@ -7,6 +7,7 @@ metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
 seen.json           lengths of the training sentences, occurrences of their words (model/text/seen.py); may be absent
 means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
+faithfulness.json   which reading of the source words is true, over many sentences (model/text/trust.py); may be absent
 probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
 README.md           the model card
 """
@@ -32,6 +33,7 @@ from model.network.context import Pass, forced
 from model.network.transformer import Transformer, build
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
+from model.text.trust import Trust
 from model.trace import Probe, Site
 
 PROBED = 64  # tokens of the pass that shows whether weights can be computed with
@@ -56,6 +58,7 @@ class Checkpoint:
     means: dict[Site, torch.Tensor] = field(default_factory=dict)  # mean z of every head over dev positions, [H,K]
     peer: str | None = None
     seen: Seen | None = None  # the training pairs, counted
+    trust: Trust | None = None  # which reading of the source words is true, as it was measured
 
     @property
     def device(self) -> torch.device:
@@ -104,7 +107,7 @@ def _is_folder(path: str) -> bool:
 def save(checkpoint: Checkpoint, folder: Path) -> None:
     """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
 
-    What is not known of a model leaves no file: counts, what was seen, and means, which belong to other weights.
+    What is not known of a model leaves no file: counts, what was seen, and what was measured of other weights.
 
     Raises OSError or SafetensorError where the disk is full; the folder then holds what it held before.
     """
@@ -138,7 +141,8 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         raise
     for path, temporary in staged.items():
         os.replace(temporary, path)
-    for name in {"means.safetensors", "counts.json", "seen.json"} - set(writers):  # those of other weights
+    optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json"}
+    for name in optional - set(writers):  # those of other weights
         (folder / name).unlink(missing_ok=True)
 
 
@@ -170,6 +174,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     metrics = files.read_metrics(folder / "metrics.json")
     counts = files.read_counts(folder / "counts.json", config)
     seen = files.read_seen(folder / "seen.json")
+    trust = files.read_trust(folder / "faithfulness.json")
     with torch.device("meta"):  # shapes alone: what config.json asks for is held against the file before it takes memory
         expected = {key: tuple(p.shape) for key, p in build(config).named_parameters()}
     state = files.read_weights(folder / "model.safetensors", expected)
@@ -183,7 +188,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
     label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
     label = "".join(char if char.isprintable() else "?" for char in label[: folders.LONGEST])
-    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen)
+    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen, trust)
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ from model.folders import NAME, is_name
 from model.limits import is_count, is_whole
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
+from model.text.trust import Trust
 from model.text.worth import read as read_worth
 from model.text.worth import read_signs
 from model.trace import Site
@@ -26,6 +27,7 @@ MOST = {  # bytes of each file; that of weights follows from the config
     "metrics.json": 16 * MEGABYTE,
     "counts.json": 64 * MEGABYTE,
     "seen.json": 64 * MEGABYTE,
+    "faithfulness.json": MEGABYTE,
 }
 NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # what weights may be stored as: bytes each
 HEADER = 16 * MEGABYTE  # of a file of weights
@@ -198,3 +200,14 @@ def read_seen(path: Path) -> Seen | None:
         return Seen.from_dict(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}.") from None
+
+
+def read_trust(path: Path) -> Trust | None:
+    """Which reading of the source words deserves trust; None where there is no such file."""
+    if not os.path.lexists(path):
+        return None
+    values = _read_json(path)
+    try:
+        return Trust.from_dict(values)
+    except ValueError as fault:
+        raise CheckpointError(f"{path}: {fault}. Measure anew: python -m model report faithfulness.") from None

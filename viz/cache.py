@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect, HeadEffect
+    from model.experiments.faithfulness import Scope, Tested
     from model.experiments.leaks import LeakReport
     from model.experiments.patching import Patching, Question
     from model.experiments.ready import Answer
@@ -135,6 +136,17 @@ def direct_logits(request: Request, device: str, step: int, token: int, rival: i
     from model.readings.direct_logits import direct_logits as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), step, token, rival)
+
+
+@kept(256, beside=("progress",), is_long=lambda *args: True)
+def faithfulness(
+    request: Request, device: str, step: int, rival: int, scope: Scope, progress: Callable[[float], None]
+) -> Tested:
+    """Which reading of the source words is true of a step (from 0), or of the whole target; see
+    `model.experiments.faithfulness`. `progress` hears the share that is done, where it is not kept already."""
+    from model.experiments.faithfulness import tested as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), step, rival, scope, progress)
 
 
 @kept(1024)

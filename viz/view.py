@@ -15,6 +15,7 @@ from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import orders
+from model.readings.word_readings import READINGS
 from model.text.sentences import split
 from model.trace import KINDS
 from viz import values
@@ -30,6 +31,14 @@ SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
 PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+WHY = ("sum", "readings")  # of the page Why
+PIECES = (
+    "head",
+    "ff",
+    "token",
+    "position",
+)  # what of the sum is chosen: one of a layer's heads, its feed-forward network...
+TESTED = ("step", "whole")  # what readings are tested on: the token of a step, or the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
 COMPARED = ("maps", "patching")  # parts of the page Compare
@@ -44,6 +53,11 @@ _PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key", *_OTHER)
+
+
+def readings() -> tuple[str, ...]:
+    """The names of the readings that are tested."""
+    return tuple(READINGS)
 
 
 def strategies() -> tuple[str, ...]:
@@ -159,6 +173,10 @@ class _Why:
     """What the page Why compares."""
 
     rival: int | None = declared(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
+    why: str = declared("sum", "why", values.choice(*WHY))
+    piece: str = declared("head", "piece", values.choice(*PIECES))
+    tested: str = declared("step", "test", values.choice(*TESTED))
+    reading: str = declared("", "reading", values.one_of(readings))  # whose curves are drawn; empty: the best one's
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,12 @@ GLOSSARY: dict[str, str] = {
     "greedy": "Always writing the likeliest next token, without looking back.",
     "beam": "Several beginnings of a translation that are followed at the same time, so that a better one can win later.",
     "residual stream": "The row of numbers that stands for a token on its way through the layers. Each layer adds to it.",
+    "direct logit attribution": "Splitting a logit over everything that wrote into the residual stream: each part is what "
+    "that writer alone puts into the logit, the scale of the norms held as it was.",
+    "unembedding": "What turns the last residual stream into logits: a row of numbers for each token. A token’s logit is "
+    "the product of its row with the stream.",
+    "bias": "Numbers that a layer adds whatever it reads. Those of all attention outputs and norms are one part here; those "
+    "of a feed-forward network belong to its own part.",
     "embedding": "The row of numbers that stands for a token before any layer has seen it.",
     "ablation": "Switching a part off, to find out what it was needed for.",
     "baseline": "The same sentence without any edit, for comparison.",

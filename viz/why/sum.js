@@ -1,6 +1,6 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
-import { button, element, focusOf, mounted, refocus, unmounted } from "../shared/mount.js";
+import { button, element, focusOf, mounted, refocus, term, unmounted } from "../shared/mount.js";
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
@@ -12,16 +12,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
   refocus(root, focused);
   return () => unmounted(root);
 
-  function choose(head, about) {
-    const [kind, layer, number] = head, node = button("", null, () => setTriggerValue("head", { kind, layer, head: number }));
-    node.setAttribute("aria-pressed", String(String(data.chosen) === String(head)));
-    node.dataset.focus = `${about} ${head.join(" ")}`;
+  function choose(key, about) {
+    const [piece, ...place] = key, node = button("", null, () => {
+      if (piece === "head") setTriggerValue("head", { kind: place[0], layer: place[1], head: place[2] });
+      else setTriggerValue("piece", { piece, layer: place[0] ?? 1 });
+    });
+    node.setAttribute("aria-pressed", String(String(data.chosen) === String(key)));
+    node.dataset.focus = `${about} ${key.join(" ")}`;
     return node;
   }
 
   function bars() {
     const part = element("section", "bars"), list = element("div", "list");
-    part.append(element("h2", "", "What wrote the difference"), element("p", "note", "Parts to the right speak for the token, to the left for its rival; in nats. Click a head."), list);
+    const told = element("p", "note");
+    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), ": parts to the right speak for the token, to the left for its rival; in nats. Click one to test it.");
+    part.append(element("h2", "", "What wrote the difference"), told, list);
     for (const row of data.rows) list.append(bar(row));
     if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }));
     const total = element("p", "total"), sum = element("b", "", nats(data.total));
@@ -30,10 +35,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return part;
   }
 
-  function bar({ name, value, head, hue }) {
-    const line = head ? choose(head, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
+  function bar({ name, value, key, hue }) {
+    const line = key ? choose(key, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
     line.classList.add("bar");
-    const label = element("span", "name", name);
+    const label = element("span", "name", name === "biases" ? null : name);
+    if (name === "biases") label.append(term(data.terms, "bias", "biases"));
     if (hue) label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
     const share = 50 * Math.abs(value) / most;
     fill.style.width = `${share}%`;
@@ -76,7 +82,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       values.forEach((row, layer) => {
         cells.append(element("span", "of", `L${layer + 1}`));
         row.forEach((value, head) => {
-          const cell = choose([kind, layer + 1, head + 1], "cell");
+          const cell = choose(["head", kind, layer + 1, head + 1], "cell");
           cell.classList.add("cell");
           cell.style.background = shade(value, top);
           cell.title = `${title}, layer ${layer + 1}, head ${head + 1}: ${nats(value)}`;

@@ -1,4 +1,4 @@
-"""A difference of two logits as bars, as a grid of heads, and as two coloured sentences; each head can be chosen."""
+"""A difference of two logits as bars, as a grid of heads, and as two coloured sentences; each part can be chosen."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SHOWN = 14  # bars; the rest is one more
 FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases", "patch": "put in after a layer"}
+CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
 
 def name(writer: Writer, read: str) -> str:
@@ -28,8 +29,20 @@ def name(writer: Writer, read: str) -> str:
     return FULL[writer.kind].format(read=read)
 
 
-def payload(found: DirectLogits, trace: Trace, chosen: tuple[str, int, int] | None, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; nats to five decimals. `chosen`: kind of site, layer and head, from 1."""
+def key(writer: Writer) -> list[Any] | None:
+    """By what a writer is known to the browser: its piece of the view and where it is, from 1; None where it cannot be
+    chosen."""
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        return ["head", writer.site.kind, writer.site.layer + 1, writer.head + 1]
+    if writer.kind == "feed-forward":
+        assert writer.layer is not None
+        return ["ff", writer.layer + 1]
+    return [CHOSEN[writer.kind]] if writer.kind in CHOSEN else None
+
+
+def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: theme.Mode) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; nats to five decimals. `chosen`: the part that is looked at."""
     read = trace.axis("target").labels[found.step]
     ranked = found.ranked
     rows = [
@@ -37,7 +50,7 @@ def payload(found: DirectLogits, trace: Trace, chosen: tuple[str, int, int] | No
             "name": name(writer, read),
             "value": round(value, 5),
             "hue": writer.site.kind if writer.site else None,
-            "head": [writer.site.kind, writer.site.layer + 1, writer.head + 1] if writer.site else None,
+            "key": key(writer),
         }
         for writer, value in ranked
     ]
@@ -67,20 +80,30 @@ def payload(found: DirectLogits, trace: Trace, chosen: tuple[str, int, int] | No
             for kind in reversed(kinds)
             if sides.get(kind) is not None
         ],
-        "chosen": list(chosen) if chosen else None,
+        "chosen": key(chosen) if chosen else None,
         "scale": list(theme.diverging(mode)),
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="sum"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="sum"></div>', told=("direct logit attribution", "bias"))
 
 
-def difference(data: dict[str, Any], on_head: Callable[[str, int, int], None], key: str = "sum") -> None:
-    """Mounts the component; `on_head` is called with the kind of site, layer and head (from 1) that are clicked."""
+def difference(
+    data: dict[str, Any],
+    on_head: Callable[[str, int, int], None],
+    on_piece: Callable[[str, int], None],
+    key: str = "sum",
+) -> None:
+    """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
+    clicked, `on_piece` with another piece of the view and its layer (1 where it has none)."""
     kinds = [grid["kind"] for grid in data["grids"]]
     layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
-    check = mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads))
-    _COMPONENT.mount(key, data, {"head": (check, on_head)})
+    pieces = [piece for piece in CHOSEN.values() if piece != "head"]
+    events = {
+        "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
+        "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
+    }
+    _COMPONENT.mount(key, data, events)
 
 
 def _layers(grid: dict[str, Any]) -> list[Any]:

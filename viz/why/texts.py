@@ -13,18 +13,21 @@ from viz.shared import terms
 
 
 def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
-    """The difference and what it means for the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
+    """The difference and the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
     first, second = (f"{math.exp(each):.3f}" for each in log_probs)
-    tie = f" This is a {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
     difference = f"their {logits} differ by <b>{format.signed(found.difference, 3)}</b> {nats}"
-    how = (
+    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p>'
+
+
+def meant(found: DirectLogits, log_probs: tuple[float, float]) -> str:
+    """What the difference means, and what it is the sum of, as a sentence each."""
+    tie = f" This is {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
+    return (
         f"{_times(found.difference)}{tie} The difference is the sum of {len(found.writers)} parts, one for each that wrote "
-        "into the residual stream; the norms scale them as they did here."
+        "into the residual stream, as the unembedding reads it; the norms scale them as they did here."
     )
-    told = terms.marked(how, "residual stream")
-    return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p><p class="lab-note">{told}</p>'
 
 
 def _times(difference: float) -> str:
@@ -42,13 +45,21 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int) -> str:
     keys = trace.keys(site)[: len(parts)]
     most = int(abs(parts).argmax())
     way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({format.signed(float(parts[most]), 3)})"
-    sense = "for the token" if value >= 0 else "for its rival"
     name = f"{site.of.name}, layer {site.layer + 1}, head {head + 1}"
-    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {sense}{way}."
+    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value)}{way}."
+
+
+def part_told(name: str, value: float) -> str:
+    """What another part wrote, as a sentence."""
+    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value)}."
+
+
+def _sense(value: float) -> str:
+    return "for the token" if value >= 0 else "for its rival"
 
 
 def measured(predicted: float, before: float, after: float) -> str:
-    """What switching the head off does, beside what the sum says."""
+    """What switching a part off does, beside what the sum says."""
     change = after - before
     return (
         f"Without its part the difference would change by {format.signed(-predicted, 3)}; switched off, and all that "

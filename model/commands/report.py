@@ -1,0 +1,65 @@
+"""python -m model report: what takes a corpus to find out about a checkpoint, kept in its folder for the lab to show."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.commands import options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.text.trust import Trust
+
+HELP = "measure over many sentences, and keep it beside the checkpoint: faithfulness"
+Pairs = list[tuple[str, str]]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measures a checkpoint over many sentences, and writes what it finds into its folder."
+    parser.add_argument("what", choices=tuple(REPORTS), help="faithfulness: which reading of the source words is true")
+    options.add_checkpoint(parser)
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=".tsv, .tsv.gz or .zip: source TAB target")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
+    parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    REPORTS[args.what](args)
+
+
+def _faithfulness(args: argparse.Namespace) -> None:
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.experiments.faithfulness_report import measure
+    from model.text.corpus import by_source, file_hash, read_pairs
+
+    pairs = read_pairs(args.data)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
+        found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
+    print(json.dumps(found.to_dict()) if args.json else _table(loaded, found))
+
+
+def _table(loaded: Checkpoint, found: Trust) -> str:
+    """The shares of both scopes, for reading."""
+    from model.readings.word_readings import READINGS
+
+    labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
+    lines = [f"{loaded.name}: {found.sentences:,} sentences, {found.tokens:,} tokens"]
+    for scope, what in (("step", "each token"), ("whole", "the whole translation")):
+        lines.append(f"{what}: area between the curves, 95% interval over the sentences")
+        ranked = sorted(found.shares[scope].items(), key=lambda pair: -pair[1].share)
+        lines += [f"  {labels[name]:<22}{s.share:7.3f}  [{s.low:.3f}, {s.high:.3f}]" for name, s in ranked]
+    return "\n".join(lines)
+
+
+REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {"faithfulness": _faithfulness}

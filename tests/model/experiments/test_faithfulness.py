@@ -1,0 +1,208 @@
+"""Readings of the source are tested: words are taken away, the target is scored, orders are compared with chance."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from command_line_helpers import fails
+
+from model.__main__ import main
+from model.checkpoint import CheckpointError, load, save
+from model.checkpoint_files import read_trust
+from model.config import PAD
+from model.decoding.strategy import Decoding
+from model.edits.intervention import Intervention
+from model.experiments import faithfulness
+from model.experiments.faithfulness import NEAR, Curves, curves_of, ends, order, points, random_orders
+from model.experiments.taken_away import TakenAway
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.gradients import gradient_times_input
+from model.readings.word_readings import READINGS, Words
+
+TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
+SHORT = Decoding(limit=6)
+ASKED = [{"target": TARGET}, {"pad": 3}, {"intervention": tiny.edited("off_cross.1.1")}]
+ASKED += [{"intervention": Intervention(causal_mask=False), "mode": mode} for mode in ("given", "again")]
+
+
+def likeliest_other(analysis, step: int) -> int:
+    row = analysis.trace.log_probs[step].copy()
+    row[analysis.trace.outputs.ids[step]] = -np.inf
+    return int(row.argmax())
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("changes", [{}, {"causal": False}], ids=str)
+def test_with_all_words_each_token_is_as_likely_as_it_is_shown(tokenizer, asked, changes):
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    analysis = analyse(checkpoint, Request(TEXT, decoding=SHORT, **asked))
+    away, steps = TakenAway(checkpoint, analysis), range(len(analysis.trace.outputs))
+    away.compute({step: [frozenset()] for step in steps})
+    found = [away[frozenset(), step] for step in steps]
+    np.testing.assert_allclose(found, analysis.trace.token_log_probs, atol=1e-5)
+
+
+def test_what_is_taken_away_is_what_padding_would_be_and_the_rest_keeps_its_place(exact_checkpoint):
+    """The last word away: the same as a shorter sentence with padding behind it, but for the `</s>` at its old place."""
+    analysis = analyse(exact_checkpoint, Request(TEXT, target="Lo varun."))
+    away = TakenAway(exact_checkpoint, analysis)
+    last = len(away.words) - 1
+    away.compute({1: [frozenset([last])]})
+    ids, places = list(analysis.trace.source.ids), away.words.places[last]
+    for place in places:
+        ids[place] = 5  # another word there changes nothing: nobody looks
+    other = torch.tensor([ids]), torch.tensor([list(analysis.trace.outputs.ids)])
+    gone = other[0].clone()
+    gone[0, list(places)] = PAD
+    from model.network.context import forced
+
+    hidden = forced(exact_checkpoint.model, *other, masked_by=gone)[0, 1]
+    row = exact_checkpoint.model.project(hidden).log_softmax(-1)
+    assert away[frozenset([last]), 1] == pytest.approx(float(row[analysis.trace.outputs.ids[1]]), abs=1e-6)
+
+
+def test_words_are_all_their_pieces_and_no_control_token(exact_checkpoint):
+    source = analyse(exact_checkpoint, Request(TEXT, pad=2)).trace.source
+    words = Words.of(source)
+    assert "".join(words.labels) == TEXT.replace(" ", "")
+    assert sorted(p for places in words.places for p in places) == list(range(len(source) - 3))
+    assert words.sums(np.ones(len(source))).tolist() == [len(places) for places in words.places]
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm_first": False}, {"positions": "rotary"}, {"positions": "learned"}], ids=str)
+def test_the_gradient_is_the_slope_of_what_the_model_computes_and_leaves_nothing_on_it(tokenizer, changes):
+    checkpoint = tiny.checkpoint(tokenizer, dtype=torch.float64, joint_vocab=False, **changes)
+    analysis = analyse(checkpoint, Request(TEXT, target=TARGET))
+    steps, table = [0, 2], checkpoint.model.source_embedding.table.weight
+    found = gradient_times_input(checkpoint, analysis, steps)
+    assert all(p.grad is None and not p.requires_grad for p in checkpoint.model.parameters())
+    at = next(i for i, token in enumerate(analysis.trace.source.ids) if analysis.trace.source.ids.count(token) == 1)
+    token, before = analysis.trace.source.ids[at], []
+    for factor in (1 + 1e-5, 1 - 1e-5):  # the embedding of a token that stands there once, longer and shorter
+        kept = table[token].clone()
+        table[token] *= factor
+        away = TakenAway(checkpoint, analysis)
+        away.compute({step: [frozenset()] for step in steps})
+        before.append([away[frozenset(), step] for step in steps])
+        table[token] = kept
+    slope = (np.array(before[0]) - before[1]) / 2e-5
+    np.testing.assert_allclose(found[:, at], slope, atol=1e-6)
+
+
+@pytest.mark.parametrize("scope", ["step", "whole"])
+def test_every_reading_is_tested_and_the_curves_share_their_ends(exact_checkpoint, scope):
+    analysis = analyse(exact_checkpoint, Request(TEXT, target=TARGET))
+    found = faithfulness.tested(exact_checkpoint, analysis, 2, likeliest_other(analysis, 2), scope)
+    assert list(found.curves) == list(found.importance) == list(READINGS)
+    total = analysis.trace.token_log_probs[2] if scope == "step" else analysis.trace.token_log_probs.sum()
+    for curves in (*found.curves.values(), *found.random):
+        assert curves.first[0] == curves.last[0] == pytest.approx(total, abs=1e-5)
+        assert curves.first[-1] == curves.last[-1]
+    assert found.random_shares.mean() == pytest.approx(0, abs=1e-12)
+    assert np.isclose(found.shares[found.best], max(found.shares.values()))
+    alone = found.curves["occlusion"].first[0] - found.curves["occlusion"].first[1]
+    assert found.importance["occlusion"].max() == pytest.approx(alone, abs=1e-9)
+
+
+def test_an_order_by_hand():
+    """Three words, of which one alone matters: a right order has all of the area, its reverse the same with a minus."""
+
+    class Known(dict):
+        def __missing__(self, asked):
+            return -6.0 if 1 in asked[0] else 0.0
+
+    grid = points(3)
+    right, wrong = curves_of(Known(), (1, 0, 2), grid, [0]), curves_of(Known(), (2, 0, 1), grid, [0])
+    assert right.first.tolist() == [0, -6, -6, -6] and right.last.tolist() == [0, 0, 0, -6]
+    assert right.area(grid) == pytest.approx(4) and wrong.area(grid) == pytest.approx(-4)
+    none = Words(("a", "b", "c"), ((0,), (1,), (2,)))
+    made = faithfulness.Tested(none, grid, {}, {"sum": wrong, "weights": right}, (wrong,))
+    assert (made.worth, made.best, made.near, made.as_good) == (6, "weights", (), 1)
+    near = Curves(right.first, right.last - [0, NEAR / 2, 0, 0])
+    assert faithfulness.Tested(none, grid, {}, {"sum": near, "weights": right}, (wrong,)).near == ("sum",)
+
+
+def test_orders_and_points():
+    assert order(np.array([0.1, 3.0, 0.1, 2.0])) == (1, 3, 0, 2)
+    assert ends((2, 0, 1), np.array([0, 1, 3])) == (
+        [frozenset(), {2}, {0, 1, 2}],
+        [frozenset(), {1}, {0, 1, 2}],
+    )
+    assert points(4).tolist() == [0, 1, 2, 3, 4] and len(points(60)) == 11 and points(60)[-1] == 60
+    assert random_orders(5, 3) == random_orders(5, 3) != random_orders(5, 3, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"source": "fox"}, "The sentence has 1 word: there is nothing to rank."),
+        ({"intervention": Intervention(padding_mask=False)}, "The padding mask is off"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_tested_is_one_sentence(tiny_checkpoint, asked, told):
+    analysis = analyse(tiny_checkpoint, Request(**({"source": TEXT, "target": TARGET} | asked)))
+    with pytest.raises(ValueError, match=f"^{told}"):
+        faithfulness.tested(tiny_checkpoint, analysis, 0, likeliest_other(analysis, 0))
+
+
+# -- over many sentences -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reported(trained, pair_files, tmp_path_factory):
+    """A checkpoint's folder with the report of two sentences in it."""
+    folder = tmp_path_factory.mktemp("reported") / "learned"
+    shutil.copytree(trained / "checkpoint", folder)
+    assert main(["report", "faithfulness", "--checkpoint", str(folder), "--data", str(pair_files[1]), "--limit", "2"]) == 0
+    return folder
+
+
+def test_the_report_is_kept_beside_the_checkpoint_and_goes_with_other_weights(reported, saved, tiny_checkpoint):
+    trust = load(str(reported)).trust
+    assert trust.to_dict() == json.loads((reported / "faithfulness.json").read_text(encoding="utf-8"))
+    assert (trust.sentences, trust.seed) == (2, 1) and list(trust.shares["step"]) == [*READINGS, "random"]
+    for scope, shares in trust.shares.items():
+        leader = trust.leaders[scope]
+        assert shares[leader].behind == shares[leader].behind_low == 0 and not READINGS[leader].takes_away
+        assert all(share.low <= share.share <= share.high for share in shares.values())
+        assert shares["sum"].behind == pytest.approx(shares[leader].share - shares["sum"].share, abs=2e-5)
+    shutil.copy(reported / "faithfulness.json", saved)
+    save(tiny_checkpoint, saved)
+    assert load(str(saved)).trust is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda v: v.update(schema=2), "'schema' is 2; expected 1"),
+        (lambda v: v.update(sentences=0), "'sentences' is 0; expected a whole number of at least 1"),
+        (lambda v: v.update(worth=[1]), "'worth' is \\[1\\]; expected a number for each of step, whole"),
+        (lambda v: v["leaders"].update(step="luck"), "'leaders' is .*; expected a reading of 'shares'"),
+        (lambda v: v["shares"].pop("whole"), "'shares' is .*; expected an object for each of step, whole"),
+        (lambda v: v["shares"]["step"].pop("random"), "'shares': 'step' is .*; expected readings, and 'random' among them"),
+        (lambda v: v["shares"]["step"]["sum"].update(low="x"), "'shares': 'step': 'sum' is .*; expected numbers share, low"),
+        (lambda v: v["shares"]["step"]["sum"].pop("behind"), "'shares': 'step': 'sum' is .*; expected numbers"),
+    ],
+    ids=str,
+)
+def test_a_damaged_report_is_one_sentence(reported, tmp_path, change, told):
+    values, path = json.loads((reported / "faithfulness.json").read_text(encoding="utf-8")), tmp_path / "faithfulness.json"
+    change(values)
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=rf"faithfulness\.json: {told}.*Measure anew"):
+        read_trust(path)
+
+
+def test_a_report_that_cannot_be_made_is_one_line(capsys, tmp_path):
+    data = tmp_path / "dev.tsv"
+    data.write_text("Hello\tBonjour\n", encoding="utf-8")
+    said = fails(capsys, "report", "faithfulness", "--data", str(data), "--limit", "0")
+    assert "--limit is 0; expected at least 1" in said
+    assert "invalid choice: 'luck'" in fails(capsys, "report", "luck", "--data", str(data))

@@ -1,0 +1,124 @@
+"""The part of a sum that is chosen: what it wrote, what switching it off does, and the ways to where it is at home."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from model.edits.kinds import EditError
+from model.readings.direct_logits import Writer
+from model.trace import Site
+from viz import cache, state
+from viz.shared import texts as shared_texts
+from viz.values import MAX_WORD
+from viz.view import View
+from viz.why import sum as sums
+from viz.why import texts
+
+if TYPE_CHECKING:
+    from model.inference.request import Request
+    from model.readings.direct_logits import DirectLogits
+    from viz.shared.frame import Shown
+
+HINT = "Click a part, in the bars or in the grid, to see what it wrote and what switching it off does."
+OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
+
+
+def chosen(view: View, found: DirectLogits) -> Writer | None:
+    """The writer that the view looks at, where this sum has it."""
+    site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
+    wanted = {
+        "head": Writer("head", site, (view.head or 0) - 1),
+        "ff": Writer("feed-forward", layer=view.layer - 1),
+        "token": Writer("token"),
+        "position": Writer("position"),
+    }[view.piece]
+    return wanted if wanted in found.writers else None
+
+
+def choose_head(kind: str, layer: int, head: int) -> None:
+    """A head, from 1; called from callbacks."""
+    state.change(piece="head", kind=kind, layer=layer, head=head)
+
+
+def choose_piece(piece: str, layer: int) -> None:
+    """Another piece of the view, in a layer from 1 where it has one; called from callbacks."""
+    state.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
+
+
+def draw(shown: Shown, found: DirectLogits, writer: Writer) -> None:
+    """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
+    trace, code = shown.analysis.trace, _code(writer)
+    value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        told = texts.head_told(found, trace, writer.site, writer.head)
+    else:
+        told = texts.part_told(sums.name(writer, trace.axis("target").labels[found.step]), value)
+    after = _without(shown, code, found) if code else None
+    if after is not None:
+        told = f"{told} {texts.measured(value, found.difference, after)}"
+    with st.container(key="why_piece", gap="small"):
+        shared_texts.note(told)
+        with st.container(key="why_ways", horizontal=True, gap="small"):
+            for label, key, act, args in _ways(shown, found, writer, code):
+                st.button(label, key=key, type="tertiary", on_click=act, args=args)
+
+
+def _code(writer: Writer) -> str:
+    """The edit that takes a part away; empty where there is none."""
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        return f"off_{writer.site.of.code}.{writer.site.layer + 1}.{writer.head + 1}"
+    if writer.kind == "feed-forward":
+        assert writer.layer is not None
+        return f"skip_dec.{writer.layer + 1}.ff"
+    return "target-positions_off" if writer.kind == "position" else ""
+
+
+def _ways(
+    shown: Shown, found: DirectLogits, writer: Writer, code: str
+) -> list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]:
+    """Label, key, callback and its arguments of each way."""
+    read = shown.analysis.trace.axis("target").labels[found.step]
+    word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
+    ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
+        "head": [
+            ("See its map", "why heads", state.go_to, ("heads",)),
+            ("Unfold it", "why inside", _to_inside, ({"part": "stages"},)),
+        ],
+        "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],
+        "token": [("Its neighbours", "why inside", _to_inside, ({"part": "embeddings", "near": word},))],
+        "position": [("How positions are made", "why positions", state.go_to, ("positions",))],
+    }
+    off = [(OFF[writer.kind], "why off", _switch, (code,))] if code else []
+    return [*ways[writer.kind], *off]
+
+
+def _without(shown: Shown, code: str, found: DirectLogits) -> float | None:
+    """The difference where a part is off as well, over the same target; None where the target would be another one, where it
+    is off already, and where the edits that are made have no place for it."""
+    request: Request = shown.page_data.request
+    if request.mode == "again" and request.intervention:
+        return None
+    if any(code == each for each, _ in request.intervention.parts()) or request.intervention.covering(code):
+        return None
+    try:
+        edited = dataclasses.replace(request, intervention=request.intervention.with_edit(code), mode="given")
+    except EditError:
+        return None
+    row = cache.analyse(edited, shown.view.device).trace.log_probs[found.step]
+    return float(row[found.token] - row[found.rival])
+
+
+def _to_inside(wanted: dict[str, Any]) -> None:
+    state.change(**wanted)
+    state.go_to("inside")
+
+
+def _switch(code: str) -> None:
+    state.toggle_edit(code)
+    state.go_to("what-if")

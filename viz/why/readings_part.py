@@ -1,0 +1,89 @@
+"""Why, which reading is true: the source as each reading colours it, and what becomes of the target where words go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.inference.request import Request
+from model.readings.word_readings import READINGS
+from viz import cache, state, theme
+from viz.keep import cached_figure
+from viz.shared import controls
+from viz.shared import texts as shared_texts
+from viz.shared.frame import Shown
+from viz.view import TESTED
+from viz.why import ranking, trust_texts
+from viz.why.curves_figure import curves_chart
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.experiments.faithfulness import Tested
+
+ON = dict(zip(TESTED, ("This token", "The whole translation"), strict=True))
+HEIGHT = 236
+
+
+def draw(shown: Shown, rival: int) -> None:
+    """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
+    view, loaded = shown.view, shown.page_data.loaded
+    with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
+        shared_texts.label(trust_texts.HOW)
+        st.segmented_control(
+            "Tested on",
+            TESTED,
+            required=True,
+            format_func=ON.__getitem__,
+            label_visibility="collapsed",
+            **state.bind("tested on", "tested", view.tested),
+        )
+    step, rival = (view.step - 1, rival) if view.tested == "step" else (0, 0)  # of the whole one, no step is any other
+    place = st.empty()
+
+    def show(share: float) -> None:
+        if share < 1:
+            place.progress(share, "Words are taken away")
+
+    try:
+        found = cache.faithfulness(shown.page_data.request, view.device, step, rival, view.tested, show)
+    except ValueError as fault:
+        place.empty()
+        shared_texts.fault(str(fault))
+        return
+    place.empty()
+    outputs = shown.analysis.trace.outputs
+    assert outputs is not None
+    what = f"“{outputs.labels[view.step - 1]}”" if view.tested == "step" else "the translation"
+    shared_texts.write(trust_texts.verdict(found, what))
+    chosen = view.reading or found.best
+    ranking.ranking(
+        ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode), lambda name: state.change(reading=name)
+    )
+    shared_texts.note(trust_texts.dev_verdict(loaded.trust, view.tested, loaded.name))
+    _curves(shown, found, (step, rival), chosen, what)
+
+
+def _curves(shown: Shown, found: Tested, at: tuple[int, int], chosen: str, what: str) -> None:
+    view = shown.view
+    with st.container(key="why_curves"):
+        shared_texts.note(trust_texts.curves_told(READINGS[chosen], what))
+        st.plotly_chart(
+            drawn(shown.page_data.request, view.device, *at, view.tested, chosen, shown.mode),
+            theme=None,
+            key="curves",
+            config=controls.picture(f"taken-away-{chosen}"),
+            alt=trust_texts.curves_alt(found, READINGS[chosen]),
+        )
+    shared_texts.note(trust_texts.CARE)
+
+
+@cached_figure
+def drawn(request: Request, device: str, step: int, rival: int, scope: str, name: str, mode: theme.Mode) -> go.Figure:
+    """The curves of one reading, with the random orders behind them."""
+    found = cache.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
+    orders = {end: trust_texts.taken(found, name, end) for end in ("first", "last")}
+    curves = found.curves[name]
+    chance = [each for one in found.random for each in (one.first, one.last)]
+    return curves_chart(found.grid, curves.first, curves.last, chance, (orders["first"], orders["last"]), mode, HEIGHT)
