@@ -41,6 +41,7 @@ OPENED = [
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
     (WHY, {"text": "The dog sleeps."}),
+    (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 

@@ -65,18 +65,19 @@ def curves_chart(
 
 
 def _named(drawing: Drawing, grid: np.ndarray, lines: Sequence[np.ndarray], hues: Sequence[str]) -> None:
-    """Each line's name where the two are farthest apart, on its own side of both."""
-    at = int(np.abs(lines[1] - lines[0]).argmax())
+    """Each line's name where the two are farthest apart, on its own side of both: over a line that falls to the right of
+    the point, under it to the left."""
+    at = int(np.abs(lines[1] - lines[0])[: max(2, round(0.7 * len(grid)))].argmax())
     upper = int(lines[1][at] >= lines[0][at])
     for n, (values, hue, end) in enumerate(zip(lines, hues, ENDS, strict=True)):
-        side = {"x": "left" if at <= len(grid) / 2 else "right", "y": "bottom" if n == upper else "top"}
+        to_the_right = n == upper or at < 0.35 * len(grid)
         drawing.add_annotation(
             x=float(grid[at]),
             y=float(values[at]),
             text=end,
             showarrow=False,
-            xanchor=side["x"],
-            yanchor=side["y"],
+            xanchor="left" if to_the_right else "right",
+            yanchor="bottom" if n == upper else "top",
             yshift=4 if n == upper else -4,
             font={"color": hue, "size": 13},
         )
