@@ -94,7 +94,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click another token to go on with it, or ask why."));
+    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click a token to go on with it, or ask why."));
     return shown;
   }
 

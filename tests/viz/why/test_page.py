@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -177,11 +178,16 @@ def test_what_is_said_of_many_sentences_follows_their_intervals():
     ahead = Share(0.9, 0.8, 1.0, -0.2, -0.3, -0.1)
     shares = {"weights": leader, "last": level, "gradient": behind, "occlusion": ahead, "random": behind}
     both = dict.fromkeys(("step", "whole"), shares)
-    trust = Trust(100, 1000, 5, 2000, 1, "", {"step": 1.0, "whole": 1.0}, {"step": "weights", "whole": "weights"}, both)
+    trust = Trust(100, 1000, 5, 2000, 1, "", {"step": 9.0, "whole": 0.2}, {"step": "weights", "whole": "weights"}, both)
     told = trust_texts.dev_verdict(trust, "step", "en-fr")
-    assert "Over 100 dev sentences (1,000 tokens) Weights, all layers" in told
+    assert "Over 100 dev sentences (1,000 tokens) Weights, all layers (0.70) deserves" in told
     assert "chance may be all that parts it from Weights, last layer (0.68)" in told
-    assert "Occlusion (0.90) is ahead of it" in told and "Gradient × input is no better than random" in told
+    assert "Occlusion (0.90) is ahead of it" in told and "Gradient × input (0.00) is no better than random" in told
+    assert "are worth 0.20 nats, on average" in trust_texts.dev_verdict(trust, "whole", "en-fr")
+    lost = dataclasses.replace(trust, shares={"step": shares | {"weights": behind}})
+    assert "no reading that takes nothing away does better than random orders, not even Weights, all layers (0.00)" in (
+        trust_texts.dev_verdict(lost, "step", "en-fr")
+    )
     assert "has not been measured" in trust_texts.dev_verdict(None, "step", "mine")
 
 
