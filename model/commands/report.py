@@ -40,11 +40,13 @@ def _faithfulness(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.experiments.faithfulness_report import measure
     from model.text.corpus import by_source, file_hash, read_pairs
+    from model.text.trust import Trust
 
     pairs = read_pairs(args.data)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
         found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
+    Trust.from_dict(found.to_dict())  # what could not be read again is not written
     checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
     print(json.dumps(found.to_dict()) if args.json else _table(loaded, found))
 

@@ -73,16 +73,21 @@ class Tested:
         """Whether the words are worth enough for an order to be told from another."""
         return self.worth >= LEAST_RANGE
 
+    @property
+    def _whole(self) -> float:
+        """What a share is a share of: the words' worth, or one nat where they are worth too little for any."""
+        return self.worth if self.is_told else 1.0
+
     @cached_property
     def shares(self) -> dict[str, float]:
-        """The area of each reading as a share of the words' worth, the largest first."""
-        found = {name: curves.area(self.grid) / self.worth for name, curves in self.curves.items()}
+        """The area of each reading as a share of the words' worth, the largest first; see `is_told`."""
+        found = {name: curves.area(self.grid) / self._whole for name, curves in self.curves.items()}
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     @cached_property
     def random_shares(self) -> np.ndarray:
         """The same of the random orders, each from both ends: [2N]. Their mean is 0, for one end is the other reversed."""
-        found = np.array([curves.area(self.grid) / self.worth for curves in self.random])
+        found = np.array([curves.area(self.grid) / self._whole for curves in self.random])
         return np.concatenate([found, -found])
 
     @property

@@ -42,7 +42,7 @@ def measure(
     tokens, with what a reading says of this step; and on all of it, with what it says of all steps together.
 
     A sentence over the text limit, or of fewer than two words, is left out. `progress` hears of each sentence. Raises
-    ValueError where none is left, and for a model that does not translate.
+    ValueError where none is left, where the words are worth nothing, and for a model that does not translate.
     """
     counted = []
     for text in list(by_source(pairs))[:limit]:
@@ -98,6 +98,8 @@ def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
     for scope in SCOPES:
         areas = np.stack([each.areas[scope] for each in counted])  # [N,readings]
         worth = np.array([each.worth[scope] for each in counted])  # [N]
+        if worth.sum() <= 0:
+            raise ValueError("the source's words are worth nothing to this model: no order of them can be told from another")
         found, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
         best = max(passive, key=lambda n: found[n])
         behind = sampled[:, [best]] - sampled

@@ -21,7 +21,8 @@ from model.config import ModelConfig
 from model.network.transformer import build
 from model.text.tokenizer import Tokenizer
 
-JSON_FILES = ("config.json", "tokenizer.json", "metrics.json", "counts.json", "seen.json")
+SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
+JSON_FILES = ("config.json", "tokenizer.json", "metrics.json", "counts.json", "seen.json", "faithfulness.json")
 
 
 def write_raw(folder: Path, name: str, old: str, new: str) -> None:
@@ -100,6 +101,7 @@ def test_languages_that_cannot_be_shown(saved, languages):
 def whole(saved: Path) -> Path:
     """A checkpoint that has every file there may be."""
     (saved / "seen.json").write_text('{"lengths": {"source": [0, 1], "target": [0, 1]}}', encoding="utf-8")
+    shutil.copy(SHIPPED / "en-fr" / "faithfulness.json", saved)
     means = {f"{site.kind}.{site.layer}": mean for site, mean in tiny.means(tiny.config()).items()}
     save_file(means, saved / "means.safetensors")
     load(str(saved))

@@ -44,6 +44,7 @@ OPENED = [
     (WHAT_IF, {"text": "The dog sleeps."}),
     (WHY, {"text": "The dog sleeps."}),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
+    (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 

@@ -112,6 +112,32 @@ def reads(source: str, target: str) -> Check:
     return check
 
 
+def speaks_most(target: str) -> Check:
+    """On the page Why, the head is chosen that speaks most for one token against its rival."""
+
+    def check(seen: Seen) -> Verdict:
+        view, trace = seen.data.view, seen.analysis.trace
+        step = min(view.step, len(trace.outputs)) - 1
+        if trace.outputs.labels[step] != target:
+            return Verdict(False, f"Step {step + 1} writes “{trace.outputs.labels[step]}”: go to “{target}”.")
+        if seen.page != "why" or view.piece != "head" or view.head is None or view.kind == "encoder":
+            return Verdict(False, "Click a head on the page Why: in the bars, or in the grid.")
+        row, token = trace.log_probs[step].copy(), trace.outputs.ids[step]
+        row[token] = -np.inf
+        rival = int(row.argmax()) if view.rival in (None, token) else view.rival
+        parts = cache.direct_logits(seen.data.request, view.device, step, token, rival)
+        site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+        value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
+        other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
+        said = (
+            f"Layer {site.layer + 1}, head {view.head} writes {format.signed(value)} nats for “{target}” against “{other}”"
+        )
+        solved = value >= most - SAME
+        return Verdict(solved, f"{said}, the most of all heads." if solved else f"{said}; another head writes more.")
+
+    return check
+
+
 def less_likely(wanted: Intervention) -> Check:
     """Exactly one part of the mechanism is switched off, and the same translation is less likely by it."""
 

@@ -141,6 +141,15 @@ LESSONS = (  # in the order in which they are taken
         checks.word_becomes("elle", "il"),
     ),
     Lesson(
+        "why",
+        "Which head makes it “elle”?",
+        "The difference between “elle” and “il” is a sum of parts. Find the head that speaks most for “elle”, and click it: "
+        "what becomes of the difference without it?",
+        "why",
+        _starts(CHEAP, step="8", head="mean"),
+        checks.speaks_most("elle"),
+    ),
+    Lesson(
         "scale",
         "Why divide by √dₖ?",
         "Leave the division out in the whole model, with the button under the table: what becomes of the largest weight?",

@@ -70,7 +70,15 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
       if (data.sampling) row.append(element("span", "n", signed(logit)), element("span", "n", scaled == null ? "–" : signed(scaled)));
       else row.append(bar);
       row.append(element("span", "n p", percent(p)));
-      list.append(row);
+      const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
+      candidate.append(row);
+      if (!data.sampling && rival != null) {
+        const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));
+        why.title = id === chosen[1] ? "What speaks for it" : `What speaks for “${chosen[0]}”, and not for this one`;
+        why.setAttribute("aria-label", id === chosen[1] ? `Why ${piece}` : `Why not ${piece}`);
+        candidate.append(why);
+      }
+      list.append(candidate);
     }
     const form = element("form", "word"), box = field("typed", "Or type a word", state.typed), go = element("button", "go", "Go on");
     go.title = "Put this word here, and let the model go on from it";
@@ -86,7 +94,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click another token to go on with it."));
+    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click a token to go on with it, or ask why."));
     return shown;
   }
 

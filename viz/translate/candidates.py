@@ -80,18 +80,20 @@ def candidates(
     on_branch: Callable[[int, int], None],
     on_word: Callable[[int, str], None],
     on_guess: Callable[[bool], None],
+    on_reason: Callable[[int, int], None],
     key: str = "candidates",
 ) -> None:
     """Mounts the component with the payload, and with what follows the view: `step` (from 1), `guess`, and the `fault` of
     the last word.
 
     Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
-    `on_guess` where guessing is switched on or off.
+    `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token.
     """
     step, token = mount.whole(1, len(data["rows"])), mount.whole(0, data["size"] - 1)
     events = {
         "branch": (mount.fields(step=step, token=token), on_branch),
         "word": (mount.fields(step=step, text=mount.text), on_word),
         "guess": (mount.flag, on_guess),
+        "reason": (mount.fields(step=step, token=token), on_reason),
     }
     _COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)

@@ -39,6 +39,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
+            on_reason=_to_the_reason,
         )
 
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.shared.drawing import Drawing
 
-ENDS = ("the most important first", "the least important first")
+FIRST, LAST = ENDS = ("the most important first", "the least important first")
 
 
 def curves_chart(
@@ -58,28 +58,9 @@ def curves_chart(
                 for k, w, v in zip(grid, words, values, strict=True)
             ],
         )
-    _named(drawing, grid, (first, last), (colours.loss_ink, colours.gain_ink))
     _axes(drawing, grid, np.concatenate([first, last, *chance]), colours)
     drawing.update_layout(theme.chart_layout(mode, height, l=52, t=10, r=12, b=46), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
-
-
-def _named(drawing: Drawing, grid: np.ndarray, lines: Sequence[np.ndarray], hues: Sequence[str]) -> None:
-    """Each line's name where the two are farthest apart, on its own side of both."""
-    at = int(np.abs(lines[1] - lines[0]).argmax())
-    upper = int(lines[1][at] >= lines[0][at])
-    for n, (values, hue, end) in enumerate(zip(lines, hues, ENDS, strict=True)):
-        side = {"x": "left" if at <= len(grid) / 2 else "right", "y": "bottom" if n == upper else "top"}
-        drawing.add_annotation(
-            x=float(grid[at]),
-            y=float(values[at]),
-            text=end,
-            showarrow=False,
-            xanchor=side["x"],
-            yanchor=side["y"],
-            yshift=4 if n == upper else -4,
-            font={"color": hue, "size": 13},
-        )
 
 
 def _axes(drawing: Drawing, grid: np.ndarray, values: np.ndarray, colours: theme.Palette) -> None:

@@ -44,12 +44,13 @@ def draw(shown: Shown) -> None:
             return
         shared_texts.note(texts.meant(found, log_probs), "residual stream", "unembedding")
         writer = pieces.chosen(view, found)
+        with st.container(key="why_piece", gap=None):
+            if writer:
+                pieces.draw(shown, found, writer)
+            else:
+                shared_texts.note(pieces.HINT)
         data = sums.payload(found, trace, writer, shown.mode)
         sums.difference(data, pieces.choose_head, pieces.choose_piece)
-        if writer:
-            pieces.draw(shown, found, writer)
-        else:
-            shared_texts.note(pieces.HINT)
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:

@@ -61,11 +61,10 @@ def draw(shown: Shown, found: DirectLogits, writer: Writer) -> None:
     after = _without(shown, code, found) if code else None
     if after is not None:
         told = f"{told} {texts.measured(value, found.difference, after)}"
-    with st.container(key="why_piece", gap="small"):
-        shared_texts.note(told)
-        with st.container(key="why_ways", horizontal=True, gap="small"):
-            for label, key, act, args in _ways(shown, found, writer, code):
-                st.button(label, key=key, type="tertiary", on_click=act, args=args)
+    shared_texts.note(told)
+    with st.container(key="why_ways", horizontal=True, gap="small"):
+        for label, key, act, args in _ways(shown, found, writer, code):
+            st.button(label, key=key, type="tertiary", on_click=act, args=args)
 
 
 def _code(writer: Writer) -> str:

@@ -2,7 +2,7 @@
 
 import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../shared/mount.js";
 
-const two = (value) => minus(value.toFixed(2));
+const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;

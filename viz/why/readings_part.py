@@ -57,7 +57,7 @@ def draw(shown: Shown, rival: int) -> None:
     assert outputs is not None
     what = f"“{outputs.labels[view.step - 1]}”" if view.tested == "step" else "the translation"
     shared_texts.write(trust_texts.verdict(found, what))
-    chosen = view.reading or found.best
+    chosen = view.reading or (found.best if found.is_told else next(iter(READINGS)))
     ranking.ranking(
         ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode), lambda name: state.change(reading=name)
     )
@@ -68,7 +68,7 @@ def draw(shown: Shown, rival: int) -> None:
 def _curves(shown: Shown, found: Tested, at: tuple[int, int], chosen: str, what: str) -> None:
     view = shown.view
     with st.container(key="why_curves"):
-        shared_texts.note(trust_texts.curves_told(READINGS[chosen], what))
+        shared_texts.write(trust_texts.curves_told(READINGS[chosen], what))
         st.plotly_chart(
             drawn(shown.page_data.request, view.device, *at, view.tested, chosen, shown.mode),
             theme=None,

@@ -40,7 +40,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     line.classList.add("bar");
     const label = element("span", "name", name === "biases" ? null : name);
     if (name === "biases") label.append(term(data.terms, "bias", "biases"));
-    if (hue) label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue})` }));
+    label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue ?? "border"})` }));
     const share = 50 * Math.abs(value) / most;
     fill.style.width = `${share}%`;
     fill.style.left = `${value < 0 ? 50 - share : 50}%`;

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from model import format
 from model.readings.word_readings import READINGS, Reading
-from model.text.trust import Trust
+from model.text.trust import RANDOM, Share, Trust
 from viz.shared import terms
+from viz.why.curves_figure import FIRST, LAST
 
 if TYPE_CHECKING:
     from model.experiments.faithfulness import Tested
 
 CHANCE = 0.05  # of the random orders: where more of them are as good as the best reading, it may be luck
-HOW = "Words are taken away in the order in which each reading ranks them, and in reverse. Tested on"
+HOW = "Words go in each reading’s order, and in reverse; the area between the two curves is its measure. Tested on"
 CARE = (
     "A word is taken away by masking it: no token may look at it any more, the others keep their places. (Deleting it from "
     "the text would move the others.) The model has hardly met such gaps in training, so random orders, which make the same "
@@ -52,7 +54,9 @@ def verdict(found: Tested, what: str) -> str:
         few = f"{found.as_good} of {chance} random orders {'reaches' if found.as_good == 1 else 'reach'}"
         reached = few if found.as_good else "No random order reaches"
         reach = "" if found.as_good > CHANCE * chance else f" {reached} that."
-        why = f"{why}{reach} 1 would be all that the words are worth, {format.decimal(found.worth)} nats, at the first one."
+        why = f"{why}{reach} 1 would be all that the words are worth, {format.decimal(found.worth)} nats, at the first one"
+        more = found.shares[best] > 1
+        why += "; more than that is possible, for some words speak against it." if more else "."
     told = terms.marked(why, "nats", "log-probability")
     return f'<p class="lab-verdict" role="status">{html.escape(said)}</p><p class="lab-note">{told}</p>'
 
@@ -63,32 +67,36 @@ def _share(found: Tested, name: str) -> str:
 
 def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
     """Which reading deserves trust over many sentences, as a sentence or two."""
+    from model.experiments.faithfulness import LEAST_RANGE
+
     if trust is None:
         return (
             "Over many sentences this has not been measured for this checkpoint: python -m model report faithfulness "
             f"--checkpoint {checkpoint} --data FILE does it."
         )
-    shares, leader = trust.shares[scope], trust.leaders[scope]
+    over = f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens)"
+    if trust.worth[scope] < LEAST_RANGE:
+        return (
+            f"{over} all words of a sentence are worth {format.decimal(trust.worth[scope])} nats, on average, to what this "
+            "checkpoint writes: hardly anything rests on them, and no reading can be told from another."
+        )
+    shares, leader, floor = trust.shares[scope], trust.leaders[scope], trust.shares[scope][RANDOM]
     known = [name for name in READINGS if name in shares and name != leader]
-    level = [name for name in known if shares[name].is_level]
-    ahead = [name for name in known if shares[name].behind_high < 0]
-    named = _label(leader)
-    said = (
-        f"Over {trust.sentences:,} dev sentences ({trust.tokens:,} tokens) {named} deserves the most trust of the readings "
-    )
-    said += f"that take nothing away: {format.decimal(shares[leader].share)}"
-    if level:
-        listed = _joined([f"{_label(name)} ({format.decimal(shares[name].share)})" for name in level])
-        said += f", but chance may be all that parts it from {listed}"
-    said += "."
-    if ahead:
-        listed = _joined([f"{_label(name)} ({format.decimal(shares[name].share)})" for name in ahead])
-        said += f" {listed} {'is' if len(ahead) == 1 else 'are'} ahead of it."
-    floor = shares["random"]
-    worse = [name for name in known if shares[name].low <= floor.high]
-    if worse:
-        said += f" {_joined([_label(name) for name in worse])} {'is' if len(worse) == 1 else 'are'} no better than random."
-    return said
+    named = f"{_label(leader)} ({format.decimal(shares[leader].share)})"
+    said = [f"{over} {named} deserves the most trust of the readings that take nothing away"]
+    if shares[leader].low <= floor.high:
+        said = [f"{over} no reading that takes nothing away does better than random orders, not even {named}"]
+    if level := [name for name in known if shares[name].is_level]:
+        said[0] += f"; chance may be all that parts it from {_listed(level, shares)}"
+    if ahead := [name for name in known if shares[name].behind_high < 0]:
+        said.append(f"{_listed(ahead, shares)} {'is' if len(ahead) == 1 else 'are'} ahead of it")
+    if worse := [name for name in known if shares[name].low <= floor.high and name not in ahead]:
+        said.append(f"{_listed(worse, shares)} {'is' if len(worse) == 1 else 'are'} no better than random")
+    return f"{'. '.join(said)}."
+
+
+def _listed(names: list[str], shares: Mapping[str, Share]) -> str:
+    return _joined([f"{_label(name)} ({format.decimal(shares[name].share)})" for name in names])
 
 
 def _label(name: str) -> str:
@@ -100,10 +108,15 @@ def _joined(names: list[str]) -> str:
 
 
 def curves_told(reading: Reading, what: str) -> str:
-    """How the chart is read, as a sentence."""
+    """How the chart is read, as markup, with a key to its lines."""
+    said = (
+        f"{reading.label}: {reading.meaning} Drawn is the log-probability of {what} where words go from either end of this "
+        "order. Where it is right, the first line falls at once and the second stays."
+    )
     return (
-        f"{reading.label}: {reading.meaning} The lower line should fall at once and the upper one stay: the log-probability "
-        f"of {what} where words go from either end of this order. Grey: where random orders run; dotted: their mean."
+        f'<p class="lab-note">{terms.marked(said, "log-probability")}</p><p class="lab-note lab-curves">'
+        f'<span class="first">● {FIRST}</span> <span class="last">■ {LAST}</span> '
+        "<span>▒ random orders, ⋯ their mean</span></p>"
     )
 
 

@@ -201,6 +201,8 @@ def test_all_of_it_is_json(tiny_checkpoint, temperature):
         ("word", {"step": 3, "text": "a"}, []),
         ("word", {"step": 1, "text": 5}, []),
         ("guess", True, [("guess", True)]),
+        ("reason", {"step": 2, "token": 99}, [("reason", 2, 99)]),
+        ("reason", {"step": 2, "token": 100}, []),
         ("guess", None, [("guess", False)]),
     ],
     ids=str,
@@ -211,7 +213,7 @@ def test_what_is_taken_from_the_browser(monkeypatch, name, value, told):
     candidates(
         data,
         {"guess": False},
-        *(lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess")),
+        *(lambda *told, each=each: heard.append((each, *told)) for each in ("branch", "word", "guess", "reason")),
     )
     assert browser.data == data | {"guess": False} and not heard
     browser.report(name, value)
