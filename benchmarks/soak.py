@@ -23,6 +23,7 @@ import websockets
 from benchmarks.visitors import Visitor, lab, query_of, sentences
 
 THINK, LOOK = 20.0, 5.0  # seconds
+KEPT = 128  # MB: so little that the warm-up fills it, and what grows after it is something else
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,16 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--out", type=Path, help="a CSV file for the curve")
     args = parser.parse_args()
-    with lab() as (port, process):
+    with lab(KEEP_MB=str(KEPT)) as (port, process):
         looks, faults = asyncio.run(soak(port, process.pid, args.sessions, args.minutes * 60))
     if args.out:
         with args.out.open("w", newline="") as file:
             writer = csv.writer(file)
             writer.writerows([list(Look.__annotations__), *map(astuple, looks)])
     first, last = looks[len(looks) // 3], looks[-1]
+    for wanted in range(0, int(last.seconds) + 300, 300):
+        near = min(looks, key=lambda look, wanted=wanted: abs(look.seconds - wanted))
+        print(f"{near.seconds / 60:5.1f} min: {near.megabytes:7,.0f} MB, {near.threads:3} threads, {near.files:4} files")
     print(f"{last.runs} runs of {args.sessions} sessions in {args.minutes:g} minutes, {len(faults)} faults {faults[:1]}")
     for what in ("megabytes", "threads", "files"):
         told = f"{getattr(first, what):,.0f} -> {getattr(last, what):,.0f}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from model.folders import homes
 from model.inference.request import Request
-from viz.keep import forget, kept
+from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from model.readings.unfold import Unfolded
     from model.trace import Site
 
-MAX_BYTES = 512 * 1024 * 1024
+MAX_BYTES = KEEP_MB * 1024 * 1024
 MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 

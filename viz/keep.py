@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Hashable
@@ -14,7 +15,8 @@ from cachetools import LRUCache, cached
 
 from viz.turns import turn
 
-MAX_DRAWN = 128 * 1024 * 1024  # bytes
+KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # of analyses; a quarter of it for what is drawn; `viz.server` checks it
+MAX_DRAWN = KEEP_MB * 1024 * 1024 // 4  # bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept

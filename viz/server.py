@@ -4,6 +4,7 @@ Against `streamlit run app.py`: no Nagle stall, no compression of websocket fram
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event loop
 that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
+KEEP_MB bounds the memory for what is kept of sentences (512); the process takes about as much again, and 500 MB at first.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
@@ -33,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
+LEAST_KEPT = 128  # MB: twice what the longest sentence takes
 MAX_CONNECTIONS = 2000  # of one process, waiting ones included; beyond them a visitor is told to come back (503)
 
 
@@ -58,6 +60,7 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
         print(f"The lab is open, but: {fault}", file=sys.stderr)
     gc.collect()
     gc.freeze()
+    gc.collect()  # forgets how much there was: else what is left of sessions stays until a quarter as much has come anew
 
 
 def has_screen() -> bool:
@@ -90,6 +93,13 @@ def show_errors(wanted: str) -> None:
         import streamlit as st
 
         st.set_option("client.showErrorDetails", "full")
+
+
+def check_kept(wanted: str) -> None:
+    """ValueError where KEEP_MB is neither nothing nor a number that holds the largest sentence."""
+    fits = wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) >= LEAST_KEPT
+    if wanted and not fits:
+        raise ValueError(f"KEEP_MB is {wanted[:40]!r}; expected megabytes of memory, {LEAST_KEPT} or more, or nothing.")
 
 
 def more_files() -> None:
@@ -126,6 +136,7 @@ def main() -> int:
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
+        check_kept(os.environ.get("KEEP_MB", ""))
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2

@@ -20,6 +20,7 @@ from model.inference import analyse as inference
 from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
 from viz import cache, keep, turns
+from viz.server import LEAST_KEPT
 
 MANY = 8
 
@@ -189,7 +190,8 @@ def test_what_is_edited_and_what_it_is_compared_with_are_decoded_once(monkeypatc
 def test_the_longest_text_can_be_kept_of_every_checkpoint_that_is_shipped():
     for name in ("en-fr", "en-fr-learned", "en-fr-peek"):
         config = cache.checkpoint(name, "cpu").config
-        assert 3 * size.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS) < cache.MAX_BYTES // 4
+        largest = 3 * size.trace_bytes(config, MAX_TOKENS + MAX_PAD, MAX_TOKENS)
+        assert largest < min(cache.MAX_BYTES // 4, LEAST_KEPT * 1024 * 1024 // 2)
 
 
 @pytest.mark.parametrize("name", ["analyse", "mask_effects"])

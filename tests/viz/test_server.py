@@ -11,12 +11,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from viz_helpers import ROOT
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from benchmarks.visitors import Visitor
 from viz.first_paint import with_stylesheet
 from viz.health import STARTING, Readiness, with_health
 from viz.server import MAX_FRAME
@@ -76,9 +78,17 @@ def test_an_address_that_cannot_be_used_ends_in_one_line_and_status_2():
     assert "PORT=" in done.stderr
 
 
-def test_a_debug_variable_that_is_neither_on_nor_off_ends_in_one_line_and_status_2():
-    done = ended(LAB_DEBUG="perhaps")
-    assert (done.returncode, done.stderr) == (2, "LAB_DEBUG is 'perhaps'; expected 1, 0 or nothing.\n")
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("LAB_DEBUG", "perhaps", "LAB_DEBUG is 'perhaps'; expected 1, 0 or nothing."),
+        ("KEEP_MB", "12", "KEEP_MB is '12'; expected megabytes of memory, 128 or more, or nothing."),
+        ("KEEP_MB", "much", "KEEP_MB is 'much'; expected megabytes of memory, 128 or more, or nothing."),
+    ],
+)
+def test_a_variable_that_says_nothing_ends_in_one_line_and_status_2(variable, value, told):
+    done = ended(**{variable: value})
+    assert (done.returncode, done.stderr) == (2, told + "\n")
 
 
 @pytest.mark.parametrize(("wanted", "shown"), [("", "none"), ("0", "none"), ("1", "full")])
@@ -98,13 +108,15 @@ def test_the_page_can_be_written_before_torch_is_imported():
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A running server and its port, which was given by the environment."""
-    port = free_port()
+def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A running server and its port, which was given by the environment; it keeps no session of who has left."""
+    port, home = free_port(), tmp_path_factory.mktemp("home")
+    (home / ".streamlit").mkdir()
+    (home / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 0\n")
     started = subprocess.Popen(
         [sys.executable, "-m", "viz.server"],
         cwd=ROOT,
-        env=os.environ | {"PORT": str(port), "HOST": ""},
+        env=os.environ | {"PORT": str(port), "HOST": "", "HOME": str(home)},
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -158,6 +170,72 @@ def test_whoever_sends_what_cannot_be_read_disturbs_nobody_else(server, sent):
             await asyncio.wait_for(pong, 60)
 
     asyncio.run(visit())
+
+
+HANDSHAKE = b"\r\n".join(
+    (
+        b"GET /_stcore/stream HTTP/1.1",
+        b"Host: localhost",
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Version: 13",
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        b"Sec-WebSocket-Protocol: streamlit",
+        b"\r\n",
+    )
+)
+LEFT_AFTER = (  # what one sends who leaves without a word: before the handshake is through, and after it
+    (b"", None),
+    (HANDSHAKE[:60], None),
+    (b"POST /_stcore/upload_file/a/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\nhalf", None),
+    (HANDSHAKE, b""),
+    (HANDSHAKE, b"\x82\xff\xff\xff\xff\xff\xff\xff\xff\xffgarbage"),  # a frame that says it is endless
+)
+
+
+def held(process: int, port: int) -> tuple[int, int, int]:
+    """Threads, open files and sessions of the server."""
+    status = Path(f"/proc/{process}/status").read_text()
+    sessions = re.search(r"^active_sessions (\d+)$", answers(f"http://127.0.0.1:{port}/_stcore/metrics"), re.MULTILINE)
+    files = len(os.listdir(f"/proc/{process}/fd"))
+    return int(re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE)[1]), files, int(sessions[1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not tell what a process holds")
+def test_five_hundred_who_come_and_go_are_not_noticed_and_leave_nothing(server):
+    started, port = server
+
+    async def come_and_go(sent: bytes, then: bytes | None) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with contextlib.suppress(ConnectionError):
+            writer.write(sent)
+            await writer.drain()
+            if then is not None:
+                assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+                writer.write(then)
+                await writer.drain()
+        writer.transport.abort()
+
+    async def storm() -> int:
+        runs = 0
+        async with Visitor(port) as visitor:  # whose every run must end without a fault, on one connection
+            for n in range(0, 500, 25):
+                crowd = (come_and_go(*LEFT_AFTER[(n + k) % len(LEFT_AFTER)]) for k in range(25))
+                await asyncio.gather(visitor.run(), *crowd)
+                runs += 1
+        return runs
+
+    async def visit() -> tuple[int, int, int]:
+        async with Visitor(port) as visitor:
+            await visitor.run()
+        return held(started.pid, port)
+
+    for _ in range(3):
+        before = asyncio.run(visit())
+    assert asyncio.run(storm()) == 20
+    deadline = time.monotonic() + 300
+    while any(now > then for now, then in zip(asyncio.run(visit()), before, strict=True)):
+        assert time.monotonic() < deadline, f"{before} threads, files and sessions became {held(started.pid, port)}"
 
 
 @pytest.mark.parametrize("fault", ["", STARTING, "There is no checkpoint."])
