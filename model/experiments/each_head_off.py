@@ -1,4 +1,4 @@
-"""Every head switched off in turn, in one pass: what lies below a head does not depend on it, so it is computed once for all.
+"""Every head switched off in turn, in one pass: what lies below a head does not depend on it, and is computed once for all.
 
 The batch begins as one unedited row and grows before each layer, by a copy of that row for every head of the layer: a head
 of the last layer costs one layer, not all of them. Every row is computed as in a pass of its own.
