@@ -90,6 +90,7 @@ def _scored(batch: _Batch, x: Tensor, tokens: Tensor) -> np.ndarray:
     each, found = max(1, PROJECTED // x.size(1)), []
     for first in range(0, len(x), each):
         logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
+        logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
         found.append(chosen - logits.logsumexp(-1))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
