@@ -36,7 +36,7 @@ class Mounted:
         monkeypatch.setattr(mount.Component, "mount", self._mount)
 
     def _mount(self, key, data, events=None, default=None, height="content", beside=None) -> None:
-        self.data, self.default = {**data, **(beside or {})}, default
+        self.data, self.default = {**data, **beside} if beside else data, default
         self.events.update(events or {})
 
     def report(self, name: str, value: Any) -> None:

@@ -76,6 +76,18 @@ class Lab:
         self.at.session_state[key] = True
         return self.run()
 
+    def look(self) -> Lab:
+        """Looks at what is computed only then."""
+        for name in self.awaited:
+            self.at.session_state[f"seen: {name}"] = self._mounted(".wanted", f"wanted {name}")["what"]
+        return self.run()
+
+    @property
+    def awaited(self) -> list[str]:
+        """What has not been computed, for nobody has looked."""
+        ids = [c.proto.id for c in self.at.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
+        return [found.rpartition("-wanted ")[2] for found in ids]
+
     @property
     def box(self) -> str:
         return self.at.text_input(key="source").value
@@ -139,8 +151,9 @@ class Lab:
         """What the view of a difference and its parts was given; None where there is none."""
         return self._mounted(".sum")
 
-    def _mounted(self, name: str) -> dict[str, Any] | None:
+    def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
+        mounted = [c for c in mounted if c.proto.id.endswith(key)]
         assert len(mounted) <= 1
         return json.loads(mounted[0].proto.bytes) if mounted else None
 

@@ -315,8 +315,7 @@ def usual_length(name: str, device: str) -> int | None:
 
 def _at_hand(name: str, device: str) -> Checkpoint | None:
     """A checkpoint that is loaded already."""
-    with checkpoint.cache_condition:  # a look into the cache reorders it
-        return checkpoint.cache.get(checkpoint.cache_key(name, device))
+    return checkpoint.known(name, device)
 
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:

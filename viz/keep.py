@@ -50,7 +50,8 @@ def kept(
 
     `size` counts results, or bytes where `weigh` tells those of one; what was asked for the longest ago goes first. Who asks
     for what is being computed waits for it; else it is computed in its turn (`viz.turns`), among the long ones where
-    `is_long` says so of the arguments. `forget` empties all that is declared in this way.
+    `is_long` says so of the arguments. `known` of the result gives what is kept already, or None. `forget` empties all that
+    is declared in this way.
     """
 
     def declared(function: F) -> F:
@@ -67,7 +68,12 @@ def kept(
             with turn(is_long(*args, **named)):  # first the place, then the computation: whoever is waited for has one
                 return made(*args, **named)
 
+        def known(*args: Any, **named: Any) -> Any:
+            with made.cache_condition:  # a look into the cache reorders it
+                return room.get(made.cache_key(*args, **named))
+
         asked.cache_clear = made.cache_clear  # type: ignore[attr-defined]
+        asked.known = known  # type: ignore[attr-defined]
         return asked
 
     return declared

@@ -1,8 +1,8 @@
 """python -m viz.server: the lab, served by one tuned process.
 
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, a
-garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event loop
-that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
+garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
+loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
 KEEP_MB bounds the memory for what is kept of sentences (512); the process takes about as much again, and 500 MB at first.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.

@@ -278,6 +278,12 @@ def keep(name: str, value: Any) -> None:
     st.session_state[name] = value
 
 
+def ask(name: str, value: Any) -> None:
+    """The same for what the page asks for by itself, while the view stays as it is; called from callbacks."""
+    st.session_state[name] = value
+    st.session_state["touched"] = True
+
+
 def kept(name: str) -> Any:
     """What was put aside under a name, or None."""
     return st.session_state.get(name)

@@ -58,17 +58,19 @@ def choices(log_probs: np.ndarray, temperature: float = 1.0, top_k: int = 0, top
     return Choices(ids, tempered, by_k, kept, drawn / drawn.sum())
 
 
-def likeliest(values: np.ndarray) -> np.ndarray:
+def likeliest(values: np.ndarray, most: int | None = None) -> np.ndarray:
     """The ids of values [V] from the largest to the least, equal ones in their order: a stable argsort in an eighth of its
-    time.
+    time. With `most` the first of them alone.
 
     Each float32, which orders like a whole number once its sign is taken out, is sorted together with its id.
     """
     if values.dtype != np.float32:
-        return np.argsort(-values, kind="stable")
+        return np.argsort(-values, kind="stable")[:most]
     bits = (0.0 - values).view(np.int32)  # 0 has one sign
     whole = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     keys = (whole.astype(np.int64) << 32) | np.arange(len(values))
+    if most is not None and most < len(keys):
+        keys = np.partition(keys, most)[:most]
     keys.sort()
     return keys & 0xFFFFFFFF
 

@@ -1,4 +1,4 @@
-"""Every head switched off in turn, in one pass: what lies below a head does not depend on it, so it is computed once for all.
+"""Every head switched off in turn, in one pass: what lies below a head does not depend on it, and is computed once for all.
 
 The batch begins as one unedited row and grows before each layer, by a copy of that row for every head of the layer: a head
 of the last layer costs one layer, not all of them. Every row is computed as in a pass of its own.
@@ -90,6 +90,7 @@ def _scored(batch: _Batch, x: Tensor, tokens: Tensor) -> np.ndarray:
     each, found = max(1, PROJECTED // x.size(1)), []
     for first in range(0, len(x), each):
         logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
+        logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
         found.append(chosen - logits.logsumexp(-1))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)

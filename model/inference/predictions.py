@@ -20,7 +20,7 @@ class Candidate:
 
 def candidates(log_probs: np.ndarray, count: int = 5) -> tuple[tuple[Candidate, ...], ...]:
     """The likeliest `count` next tokens of every step, likeliest first; log_probs [T,V] in nats."""
-    top = (likeliest(row)[:count] for row in log_probs)
+    top = (likeliest(row, count) for row in log_probs)
     return tuple(
         tuple(Candidate(int(i), float(np.exp(row[i]))) for i in order) for order, row in zip(top, log_probs, strict=True)
     )

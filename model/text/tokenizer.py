@@ -199,7 +199,7 @@ class Tokenizer:
         """A visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
         if 0 <= token < len(CONTROL_TOKENS):
             return CONTROL_TOKENS[token]
-        return "".join(_visible(c) for c in self._raw(token).decode("utf-8", errors="surrogateescape"))
+        return _shown(self._raw(token))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:
         """One label for each token of a sentence; the space before a word is left out, for `words` tells it."""
@@ -246,6 +246,11 @@ def _is_elided(raw: bytes) -> bool:
 
 def _in_word(char: str) -> bool:
     return char.isalnum() or char in "'’\ufffd-" or unicodedata.category(char).startswith("M")
+
+
+@functools.lru_cache(65_536)
+def _shown(raw: bytes) -> str:
+    return "".join(_visible(c) for c in raw.decode("utf-8", errors="surrogateescape"))
 
 
 def _visible(char: str) -> str:

@@ -14,7 +14,7 @@ SENTENCE = "The dog bites the man."
 
 @pytest.fixture
 def what_if(visit):
-    return lambda link="", **options: visit("what-if" + link, ready=".switchboard canvas", **options)
+    return lambda link="", **options: visit("what-if" + link, ready=".switchboard [data-change]", **options)
 
 
 def click_cell(page, row: int, column: int) -> None:

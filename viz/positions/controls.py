@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,7 +17,7 @@ from model.trace import SITE_KINDS, site_kind
 from viz import cache, state, theme
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
-from viz.shared import controls, texts
+from viz.shared import controls, texts, wanted
 from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_intervention
 
 if TYPE_CHECKING:
@@ -228,12 +229,24 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
     for sentence in narrowed:
         texts.note(sentence)
     code = texts.language_code(page_data.loaded.languages[1])
-    with st.container(key="pe_variants"), st.spinner("Translating under each edit"):
+    with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         texts.ties(base, page_data.loaded.target_tokenizer)
         _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
-        for edit, found in cache.position_variants(plain, view.device, view.pe_shift):
+        for edit, found in _found(plain, view):
             _variant(edit, found, view, code)
+
+
+def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
+    """Each edit with what it does; with None until somebody looks."""
+    from model.readings.sentence_positions import variants
+
+    asked = plain, view.device, view.pe_shift
+    found = cache.position_variants.known(*asked)
+    if found is None and wanted.is_wanted("variants", *asked):
+        with st.spinner("Translating under each edit"):
+            found = cache.position_variants(*asked)
+    return found or ((edit, None) for edit in variants(view.pe_shift))
 
 
 def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
@@ -247,7 +260,10 @@ def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
     return plain, told
 
 
-def _variant(edit: Positions, found: Variant | ValueError, view: View, code: str) -> None:
+def _variant(edit: Positions, found: Variant | ValueError | None, view: View, code: str) -> None:
+    if found is None:
+        _row(edit.text(Labels()), math.nan, position_texts.AWAITED, edit, view)
+        return
     if isinstance(found, ValueError):
         _row(edit.text(Labels()), None, position_texts.refused(str(found)), edit, view)
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from model.text.seen import Lengths
 
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
+AWAITED = '<p class="lab-variant">…</p>'  # until it is computed
 _SHOWN = 4  # repeated words that are told
 
 

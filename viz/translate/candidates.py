@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.decoding.sampling import Choices, choices
+from model.decoding.sampling import NEVER_CHOSEN, Choices, choices, likeliest
 from model.inference.decisions import NEAR_TIE, near_ties
 from viz.shared import mount
 
@@ -27,9 +27,8 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
     temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing.
     """
     found, ids = analysis.trace, analysis.trace.outputs.ids
-    used = (controls.temperature, controls.top_k, controls.top_p) if controls else (1.0, 0, 1.0)
-    steps = [choices(row, *used) for row in found.log_probs]
-    temperature = used[0]
+    temperature = controls.temperature if controls else 1.0
+    steps = [_choices(row, token, controls) for row, token in zip(found.log_probs, ids, strict=True)]
 
     def row(token: int, step: int, made: Choices, place: int) -> list[Any]:
         logit = found.logit(step, token)
@@ -48,7 +47,7 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
             for step, made in enumerate(steps)
         ],
         "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
-        "kept": [int(made.kept.sum()) for made in steps],
+        "kept": [int(made.kept.sum()) if controls else tokenizer.size - len(NEVER_CHOSEN) for made in steps],
         "size": tokenizer.size,
         "sampling": controls is not None,
         "temperature": f"{temperature:g}",
@@ -57,6 +56,18 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
         "ties": [not controls and tie is not None for tie in near_ties(found.log_probs)],
         "nearTie": NEAR_TIE,
     }
+
+
+def _choices(log_probs: np.ndarray, chosen: int, controls: Decoding | None) -> Choices:
+    """What may be chosen at a step; where nothing is cut, only what is shown of it."""
+    if controls:
+        return choices(log_probs, controls.temperature, controls.top_k, controls.top_p)
+    possible = log_probs.copy()
+    possible[list(NEVER_CHOSEN)] = -np.inf
+    ids = likeliest(possible, SHOWN)
+    ids = ids if chosen in ids else np.append(ids, chosen)
+    every, probability = np.ones(len(ids), dtype=bool), np.exp(log_probs[ids])
+    return Choices(ids, probability, every, every, probability)
 
 
 def reasons(data: dict[str, Any]) -> list[list[Any] | None]:

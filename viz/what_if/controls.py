@@ -61,9 +61,8 @@ def head_picks(view: View, loaded: Checkpoint) -> None:
         controls.head_pick(view, loaded.config.heads)
 
 
-def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
-    """The heads that matter most for this sentence; a click switches one off or on."""
-    ranked = sorted(effects, key=lambda e: -abs(e.change))
+def largest_changes_head() -> None:
+    """What is ranked below."""
     texts.write('<h3 class="lab-label">Largest changes</h3>')
     texts.note(
         "Ablation of each head alone: by how many nats the log-probability of the baseline’s translation changes.",
@@ -73,6 +72,11 @@ def largest_changes(effects: Sequence[HeadEffect], view: View) -> None:
         "log-probability",
         "baseline",
     )
+
+
+def largest_changes(effects: Sequence[HeadEffect]) -> None:
+    """The heads that matter most for this sentence; a click switches one off or on."""
+    ranked = sorted(effects, key=lambda e: -abs(e.change))
     with st.container(key="ranking"):
         for effect in ranked[:SHOWN]:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):

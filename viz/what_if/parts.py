@@ -11,7 +11,7 @@ from model.edits.kinds import Place
 from model.inference.request import Request
 from viz import cache, state, theme
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, texts, wanted
 from viz.shared.change_figure import change_chart
 from viz.shared.frame import Shown
 from viz.view import View, unedited
@@ -20,21 +20,23 @@ from viz.what_if import editor, maps, questions, switchboard
 from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from model.experiments.effects import HeadEffect
 
 CHART_HEIGHT = 220
 
 
-def _ranking(page_data: cache.PageData) -> tuple[HeadEffect, ...]:
-    """What each head costs when it is off; its progress is shown, in the place of what follows, where it takes a while."""
-    place = st.empty()
-
-    def show(share: float) -> None:
-        if share < 1:
-            place.progress(share, "Every head is switched off in turn")
-
-    found = cache.head_effects(unedited(page_data.request), page_data.view.device, show)
-    place.empty()
+def _costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
+    """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
+    asked, device = unedited(page_data.request), page_data.view.device
+    found = cache.head_effects.known(asked, device, None)
+    if found is None and wanted.is_wanted("costs", asked, device):
+        found = cache.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
+        place.empty()
+    elif found is None:
+        with place:
+            texts.note(what_if_texts.IN_TURN)
     return found
 
 
@@ -51,32 +53,48 @@ def draw(shown: Shown) -> None:
             texts.fault(str(fault))
     with st.container(key="whatif"):
         left, right = st.columns([504, 520], gap="medium")
-        with right:  # what was asked for comes first: what every head costs takes a while
+        with right:
             _what_happens(shown)
-            what_if_controls.largest_changes(_ranking(page_data), view)
+            costs_place = st.container(key="costs")
             texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
         with left:
-            _change_it(shown)
+            board_place = _change_it(shown)
+        with costs_place:
+            what_if_controls.largest_changes_head()
+            progress = st.empty()
+        with board_place:  # what was asked for stands: what every head costs takes a while
+            costs = _costs(page_data, progress)
+            _board(shown, costs)
+        if costs is not None:
+            with costs_place:
+                what_if_controls.largest_changes(costs)
     _leaks(view, page_data.request)
 
 
-def _change_it(shown: Shown) -> None:
-    """The switchboard, and the maps of one head before and after."""
-    view, analysis = shown.view, shown.analysis
-    what_if_controls.matrix_picks(view)
-    if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps below say what is not there
-        data = board(analysis.request, view.device, view.place, shown.mode)
-        switchboard.switchboard(data, on_toggle=state.toggle_edit)
-    what_if_controls.head_picks(view, shown.page_data.loaded)
+def _change_it(shown: Shown) -> DeltaGenerator:
+    """The place of the switchboard, and the maps of one head before and after."""
+    what_if_controls.matrix_picks(shown.view)
+    place = st.container(key="board")
+    what_if_controls.head_picks(shown.view, shown.page_data.loaded)
     with st.container(key="three_maps"):
-        maps.draw(view, analysis, shown.mode)
+        maps.draw(shown.view, shown.analysis, shown.mode)
+    return place
+
+
+def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
+    """The switchboard, with what each head costs where that is known."""
+    view, analysis = shown.view, shown.analysis
+    if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps say what is not there
+        data = board(analysis.request, view.device, view.place, shown.mode, costs)
+        switchboard.switchboard(data, on_toggle=state.toggle_edit)
 
 
 @cached_figure
-def board(request: Request, device: str, place: Place, mode: theme.Mode) -> dict[str, Any]:
+def board(
+    request: Request, device: str, place: Place, mode: theme.Mode, costs: tuple[HeadEffect, ...] | None
+) -> dict[str, Any]:
     """What the switchboard needs."""
-    effects = cache.head_effects(unedited(request), device, lambda share: None)
-    return switchboard.payload(cache.analyse(request, device).whole, effects, place, request.intervention, mode)
+    return switchboard.payload(cache.analyse(request, device).whole, costs, place, request.intervention, mode)
 
 
 def _what_happens(shown: Shown) -> None:

@@ -134,7 +134,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const box = element("section", "heads");
     box.setAttribute("aria-label", "Heads");
     box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "By how many nats the log-probability changes when it alone is off."));
-    const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs)));
+    const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
     for (const grid of data.grids) {
       box.append(element("h4", "", grid.name));
       const rows = element("div", "grid");
@@ -146,11 +146,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
           button.type = "button";
           button.dataset.focus = grid.codes[layer][head];
-          button.dataset.change = change;
+          const told = (when) => (known ? `log-probability changes by ${signed(change, "+")} nats when ${when}` : "not measured yet");
+          if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
-          button.setAttribute("aria-label", `${name}: log-probability changes by ${signed(change, "+")} nats when off${off ? ", off now" : ""}`);
-          button.title = `${name}: log-probability changes by ${signed(change, "+")} nats when it is off. ${off ? "Click to switch it on." : "Click to switch it off."}`;
-          const colour = data.diverging[Math.round(((change / most + 1) / 2) * (data.diverging.length - 1))];
+          button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
+          button.title = `${name}: ${told("it is off")}. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          const colour = data.diverging[Math.round((((change ?? 0) / most + 1) / 2) * (data.diverging.length - 1))];
           Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;
           button.onclick = () => toggle(grid.codes[layer][head]);
@@ -162,7 +163,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
     const legend = element("div", "legend"), bar = element("i");
     bar.style.background = `linear-gradient(90deg, ${data.diverging.join(",")})`;
-    legend.append(element("span", "", signed(-most, "+")), bar, element("span", "", signed(most, "+")));
+    legend.append(element("span", "", known ? signed(-most, "+") : "…"), bar, element("span", "", known ? signed(most, "+") : "…"));
     box.append(legend);
     return box;
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,10 @@ NAMES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.item
 
 
 def payload(
-    trace: Trace, effects: Sequence[HeadEffect], place: Place, intervention: Intervention, mode: theme.Mode
+    trace: Trace, effects: Sequence[HeadEffect] | None, place: Place, intervention: Intervention, mode: theme.Mode
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values: the pattern of a place, averaged over its layers and heads, what is
-    blocked there, and what each head costs when it is off."""
+    blocked there, and what each head costs when it is off, None where that is not known yet."""
     sites = [site for site in trace.patterns if place.covers(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
@@ -38,7 +39,7 @@ def payload(
         "block": {"code": Block.codes(place), "every": number(None)},
         "scale": list(theme.scale(place.kind, mode)),
         "width": WIDTH,
-        "grids": grids(effects, intervention),
+        "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
     }
 
@@ -53,8 +54,17 @@ def blocked(shape: tuple[int, ...], place: Place, intervention: Intervention) ->
     return cells
 
 
+def unmeasured(trace: Trace) -> list[HeadEffect]:
+    """Every head of a trace, before it is known what it costs."""
+    from model.experiments.effects import HeadEffect
+
+    sites = [site for kind in trace.kinds for site in trace.sites(kind)]
+    return [HeadEffect(site, head, math.nan) for site in sites for head in range(len(trace.patterns[site]))]
+
+
 def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dict[str, Any]]:
-    """For each kind of site its layers by heads: the change when a head is off, and whether it is off or its mean now."""
+    """For each kind of site its layers by heads: the change when a head is off, None for one that was not measured; whether
+    it is off or its mean now."""
     ablated = [edit.place for edit in intervention.edits if isinstance(edit, Ablate)]
     made = []
     for kind, name in NAMES.items():
@@ -69,11 +79,15 @@ def grids(effects: Sequence[HeadEffect], intervention: Intervention) -> list[dic
             {
                 "name": name,
                 "codes": [[e.edit.code for e in row] for row in rows.values()],
-                "changes": [[round(e.change, 4) for e in row] for row in rows.values()],
+                "changes": [[_rounded(e.change) for e in row] for row in rows.values()],
                 "off": [[any(place.meets(a) for a in ablated) for place in row] for row in places],
             }
         )
     return made
+
+
+def _rounded(change: float) -> float | None:
+    return None if math.isnan(change) else round(change, 4)
 
 
 _COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>')

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from model.trace import View as Map
     from viz.view import View
 
+IN_TURN = "Every head is switched off in turn"
 MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
 
 

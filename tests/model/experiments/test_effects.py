@@ -10,6 +10,7 @@ import torch
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
+from model.experiments import each_head_off
 from model.experiments import effects as module
 from model.experiments.effects import ROWS, effects, head_effects, layer_skips, sites
 from model.inference.analyse import analyse, teacher_force
@@ -135,6 +136,42 @@ def test_every_head_is_switched_off_site_by_site(tokenizer):
         assert effect.change == pytest.approx(float(after.sum() - before.sum()), abs=1e-4)
     assert len({round(effect.change, 6) for effect in found}) > 20
     assert heard[-1] == 1.0
+
+
+VARIANTS = [
+    {},
+    {"heads": 4, "encoder_layers": 3, "decoder_layers": 1},
+    {"norm_first": False, "norm": "rmsnorm", "activation": "swiglu"},
+    {"positions": "rotary", "final_norm": False},
+    {"positions": "learned", "window": 3, "causal": False},
+    {"family": "encoder-only", "decoder_layers": 0, "encoder_layers": 3},
+    {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_what_lies_below_a_head_is_computed_once_and_nothing_else_changes(tokenizer, changes):
+    checkpoint = tiny.checkpoint(tokenizer, dtype=torch.float64, **changes)
+    asked = Request(TEXT, decoding=Decoding(limit=16), pad=2 if "encoder" in checkpoint.config.kinds else 0)
+    found = head_effects(checkpoint, asked)
+    single = effects(checkpoint, asked, [Intervention(edits=(each.edit,)) for each in found])
+    assert [each.change for each in found] == pytest.approx([each.change for each in single], abs=1e-5, rel=1e-5)
+    source, target = module.tokens_of(checkpoint, asked)
+    rows, off = module.each_head_off(checkpoint, source, target)
+    by_code = {Ablate(Place(*site, head)).code: row for (site, head), row in zip(off, rows[1:], strict=True)}
+    for each in single:
+        np.testing.assert_allclose(rows[0], each.before, atol=1e-6, rtol=1e-6)  # they are float32 in the end
+        np.testing.assert_allclose(by_code[each.intervention.edits[0].code], each.after, atol=1e-6, rtol=1e-6)
+    assert max(abs(each.change) for each in found) > 1e-3
+
+
+def test_a_long_sentence_is_scored_some_rows_at_a_time(tiny_checkpoint, monkeypatch):
+    asked, heard = Request(TEXT, target=TARGET), []
+    whole = head_effects(tiny_checkpoint, asked)
+    monkeypatch.setattr(each_head_off, "PROJECTED", 20)
+    parts = head_effects(tiny_checkpoint, asked, heard.append)
+    assert [e.change for e in parts] == pytest.approx([e.change for e in whole], abs=1e-5)
+    assert heard == sorted(heard) and len(heard) > 8 and heard[-1] == 1.0
 
 
 def test_the_skips_of_layers_cover_every_sublayer_once(tokenizer):

@@ -28,7 +28,8 @@ DRAWN = ["WIDTHS", "BASES", "COUNTS"]
 
 
 def page(**link: str) -> Lab:
-    return Lab(POSITIONS, **({"text": SENTENCE} | link))
+    """A visitor who looks at all that is there."""
+    return Lab(POSITIONS, **({"text": SENTENCE} | link)).look()
 
 
 def notes(lab: Lab) -> str:

@@ -21,7 +21,8 @@ EDITS = (*ONE_EACH[1:], NAMED, "off_cross.3.5")
 
 
 def what_if(**link: str) -> Lab:
-    return Lab(WHAT_IF, **({"text": SENTENCE} | link))
+    """A visitor who looks at all that is there."""
+    return Lab(WHAT_IF, **({"text": SENTENCE} | link)).look()
 
 
 def analysed(*codes: str, **more):
@@ -189,13 +190,34 @@ def test_a_step_tells_what_gains_and_what_loses():
 # -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
 
 
+def test_no_head_is_switched_off_before_somebody_looks():
+    text = "Nobody has looked at this old boat yet."
+    lab, plain = Lab(WHAT_IF, text=text), Request(text)
+    assert cache.head_effects.known(plain, "auto", None) is None
+    assert lab.awaited == ["costs"] and not [key for key in lab.buttons if (key or "").startswith("rank ")]
+    blank = lab.switchboard["grids"]
+    assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
+    lab.click("undo" if not lab.at.button(key="undo").disabled else "translate")  # another run is no look
+    assert cache.head_effects.known(plain, "auto", None) is None
+    known = lab.look().switchboard["grids"]
+    found = {e.edit.code: e.change for e in cache.head_effects.known(plain, "auto", None)}
+    assert lab.awaited == [] and len([key for key in lab.buttons if (key or "").startswith("rank ")]) == SHOWN
+    for before, after in zip(blank, known, strict=True):
+        assert before | {"changes": after["changes"]} == after  # nothing else is drawn anew
+        for codes, changes in zip(after["codes"], after["changes"], strict=True):
+            assert changes == pytest.approx([found[code] for code in codes], abs=1e-4)
+    lab.type("Now the boat is another one.")
+    assert lab.awaited == ["costs"]  # a look is one at this sentence
+
+
 def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_on():
     lab, ranked = what_if(), effects()
     keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
     assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
     assert [lab.at.button(key=key).label for key in keys] == [head_name(e) for e in ranked[:SHOWN]]
     assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
-    table = lab.at.dataframe[0].value
+    assert not lab.at.dataframe  # until it is opened
+    table = lab.open("all heads").at.dataframe[0].value
     assert list(table["head"]) == [head_name(e) for e in ranked]
     assert list(table["change in nats"]) == [round(e.change, 3) for e in ranked]
     first = ranked[0]

@@ -1,0 +1,26 @@
+"""What is computed once somebody looks at its place: after all that was asked for, and never for who does not look."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+
+from viz import state
+from viz.shared import mount
+
+_COMPONENT = mount.Component(__file__, '<span class="wanted" aria-hidden="true">&nbsp;</span>')
+
+
+def is_wanted(name: str, *what: Hashable) -> bool:
+    """Whether the place of `name` has been seen since it is to hold `what`, which is told apart by its `repr`. Where it has
+    not, what asks for it is mounted here: once it is in sight the page runs again."""
+    asked = hashlib.blake2b(repr(what).encode(), digest_size=8).hexdigest()
+    if state.kept(_kept(name)) == asked:
+        return True
+    seen = (mount.text, lambda told: state.ask(_kept(name), told))
+    _COMPONENT.mount(f"wanted {name}", {"what": asked}, {"seen": seen}, height=1)
+    return False
+
+
+def _kept(name: str) -> str:
+    return f"seen: {name}"
