@@ -197,7 +197,7 @@ class FastSteps:
             own = torch.cat((self.made.turn(both, self.positions, BASE).flatten(1), own[:, 2 * x.size(1) :]), dim=1)
         step.own.append(own)
         fresh = own.view(-1, 3, self.heads, self.width)  # [N,3,H,K]
-        self.own[number, :, :, :, self.at] = fresh[:, 1:].transpose(0, 1)
+        self.own[number].select(3, self.at).copy_(fresh[:, 1:].transpose(0, 1))
         first = 0 if self.window is None or site in self.touched else max(0, end - self.window)
         keys, values = self.flat[number]
         return layer.output(self._attend(site, fresh[:, 0], keys[:, :, first:end], values[:, first:end], None, at))
