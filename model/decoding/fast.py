@@ -1,150 +1,77 @@
-"""Decoding with everything that can be known beforehand known: the fast path of `search`, and what it records as it goes.
+"""The fast path of `search`, and what it records as it goes: the arithmetic of `model.network` without what a step does not
+need.
 
-The same arithmetic as `model.network`, without what a step does not need: weights are laid out [in, out], queries, keys and
-values of self-attention come from one product and lie in arrays of their final size, positions come from a table, keys and
-values of cross-attention are computed once. It has no edits in the decoder and no other mask than the causal one, a window,
-and the padding of the source; for all else `search` takes the explicit path. Both give the same log-probabilities and the
-same maps within 1e-5, by test, for every variant.
+Weights are laid out for it (`prepared`), queries, keys and values come from one product, keys and values lie in arrays of
+their final size, positions come from a table, those of cross-attention are computed once. Edits act at the sites that they
+touch by their own hooks, in the order of `attention`. What it cannot do, patches and decoding without a causal mask, `search` leaves to
+the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test, for every variant and edit.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from model.edits.apply import Edits
-from model.network.attention import MultiHeadAttention
-from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
-from model.network.positions import BASE, formulas_of
-from model.network.transformer import Transformer
-from model.trace import Site
-
-Function = Callable[[Tensor], Tensor]
+from model.decoding.prepared import Function, Layer, Prepared, prepare
+from model.edits.apply import NO_EDITS, UNEDITED, Edits, SiteEdits
+from model.network import masks
+from model.network.context import Pass
+from model.network.positions import BASE
+from model.network.transformer import Encodes, Transformer
+from model.trace import Probe, Site, Sublayer
 
 
 def can(model: Transformer, edits: Edits) -> bool:
     """True where this path computes what the model under these edits would."""
-    plain = not edits.located and not edits.unscaled and all(row.window is None for row in edits.rows)
-    return plain and edits.causal and model.config.causal and not model.training
+    return edits.donor is None and edits.causal and model.config.causal and not model.training
 
 
-@dataclass(frozen=True)
-class _Product:
-    """x W + b with W laid out [in, out]."""
-
-    weight: Tensor
-    bias: Tensor | None
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """[N,in] to [N,out]."""
-        return x @ self.weight if self.bias is None else torch.addmm(self.bias, x, self.weight)
+def _weighed(scores: Tensor, mask: Tensor, edits: SiteEdits, width: int) -> tuple[Tensor, Tensor]:
+    """Scores [B,H,T,S], already over sqrt(`width`), and the pattern that they make, both under the edits of a site."""
+    scores = edits.scale(scores, width)
+    masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores, edits.overwrite(masked.softmax(-1).masked_fill(~mask, 0.0), mask)
 
 
-def _product(*layers: nn.Linear, scales: tuple[float, ...] = ()) -> _Product:
-    """Linear layers that read the same, side by side, each times its scale."""
-    factors = scales or (1.0,) * len(layers)
-    each = zip(layers, factors, strict=True)
-    weight = torch.cat([layer.weight * scale for layer, scale in each]).t().contiguous()
-    each = zip(layers, factors, strict=True)
-    bias = None if layers[0].bias is None else torch.cat([layer.bias * scale for layer, scale in each])
-    return _Product(weight, bias)
+def _added(x: Tensor, added: Tensor, norm: Function, first: bool, kept: Tensor | None) -> Tensor:
+    """The residual stream [N,D] after a sub-layer, its norm first or last; `kept` [N,1]: 0 where it adds nothing."""
+    total = x + (added if kept is None else added * kept)
+    return total if first else norm(total)
 
 
-def _norm(norm: nn.Module) -> Function:
-    if isinstance(norm, nn.LayerNorm):
-        return lambda x: F.layer_norm(x, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
-    return norm  # RMSNorm, or nothing
+def encode(model: Transformer, source: Tensor, mask: Tensor, at: Pass) -> Tensor:
+    """As `Encodes.encode`, all but its streams: source ids [N,S] to what cross-attention reads, [N,S,D]."""
+    made, (rows, length) = prepare(model), source.shape
+    assert isinstance(model, Encodes), "there is an encoder"
+    heads, width, divided = made.config.heads, made.config.head_dim, 1 / math.sqrt(made.config.head_dim)
+    first = made.config.norm_first
+    positions, present = at.positions("source", source)
 
+    def attend(site: Site, layer: Layer, x: Tensor) -> Tensor:
+        q, k, v = layer.qkv(x).view(rows, length, 3, heads, width).permute(2, 0, 3, 1, 4)  # [N,H,S,K] each
+        if made.turn is not None:
+            q, k = made.turn(q, positions, BASE), made.turn(k, positions, BASE)
+        own, seen = at.at(site), at.mask(site, mask, q)
+        scores, pattern = _weighed((q @ k.transpose(-2, -1)) * divided, seen, own, width)  # [N,H,S,S]
+        z = own.ablate(pattern @ v)  # [N,H,S,K]
+        at.record(site, seen, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
+        return layer.output(z.transpose(1, 2).reshape(rows * length, -1))
 
-def _feed_forward(layer: FeedForward) -> Function:
-    outer, activation = _product(layer.outer), layer.activation
-    if layer.gate is None:
-        inner = _product(layer.inner)
-        return lambda x: outer(activation(inner(x)))
-    both = _product(layer.gate, layer.inner)
-
-    def gated(x: Tensor) -> Tensor:
-        gate, inner = both(x).chunk(2, dim=-1)  # [N,F] twice
-        return outer(activation(gate) * inner)
-
-    return gated
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """A decoder layer, laid out for decoding; queries come divided by sqrt(d_k). The last three are None where there is no
-    memory."""
-
-    norms: tuple[Function, ...]
-    qkv: _Product
-    output: _Product
-    feed_forward: Function
-    cross_query: _Product | None
-    cross_output: _Product | None
-    cross: MultiHeadAttention | None
-
-
-def _layer(layer: DecoderLayer | EncoderLayer, width: int) -> _Layer:
-    own, divided = layer.self_attention, 1 / math.sqrt(width)
-    cross = layer.cross_attention if isinstance(layer, DecoderLayer) else None
-    return _Layer(
-        norms=tuple(_norm(residual.norm) for residual in layer.residuals),
-        qkv=_product(own.query, own.key, own.value, scales=(divided, 1, 1)),
-        output=_product(own.output),
-        feed_forward=_feed_forward(layer.feed_forward),
-        cross_query=cross and _product(cross.query, scales=(divided,)),
-        cross_output=cross and _product(cross.output),
-        cross=cross,
-    )
-
-
-class Prepared:
-    """A model's decoder with its weights laid out for decoding."""
-
-    @torch.inference_mode()
-    def __init__(self, model: Transformer) -> None:
-        self.config, self.embedding = model.config, model.target_embedding
-        self.layers = [_layer(layer, model.config.head_dim) for layer in model.decoder]
-        self.final = _norm(model.decoder_norm)
-        self.projection = _product(model.projection)
-        self.turn = formulas_of(model.config.positions).turn
-        self.parameters = list(model.parameters())
-        self.stamp = _stamp(self.parameters)
-        positions = self.embedding.positional
-        rows = positions.table.num_embeddings if self.config.scheme.trained else self.config.max_positions
-        nothing = self.parameters[0].new_zeros(1, rows, self.config.d_model)
-        self.positions = positions(nothing, torch.arange(rows, device=nothing.device))[0]  # [R,D]
-
-    def embed(self, newest: Tensor, at: int) -> Tensor:
-        """Decoder inputs [N] that stand at a position, with what positions add: [N,D].
-
-        Raises ValueError for a position that a learned table does not have.
-        """
-        if at >= len(self.positions):
-            return self.embedding(newest[:, None], torch.tensor([at], device=newest.device))[:, 0]
-        return torch.add(self.positions[at], F.embedding(newest, self.embedding.table.weight), alpha=self.embedding.scale)
-
-
-def _stamp(parameters: list[nn.Parameter]) -> list[tuple[int, int]]:
-    """What changes when weights do: where they lie, and how often they were written."""
-    return [(p.data_ptr(), p._version) for p in parameters]
-
-
-_prepared: weakref.WeakKeyDictionary[Transformer, Prepared] = weakref.WeakKeyDictionary()
-
-
-def prepare(model: Transformer) -> Prepared:
-    """The model laid out for decoding; anew where its weights have changed since."""
-    known = _prepared.get(model)
-    if known is None or known.stamp != _stamp(known.parameters):
-        known = _prepared[model] = Prepared(model)
-    return known
+    x = model.source_embedding(source, positions, present).flatten(0, 1)  # [N*S,D]
+    for number, layer in enumerate(made.encoder):
+        for name, norm in zip(("self", "ff"), layer.norms, strict=True):
+            kept = at.kept(Sublayer("encoder", number, name), x.view(rows, length, -1))  # [N,1,1]
+            kept = None if kept is None else kept.expand(-1, length, 1).reshape(-1, 1)  # [N*S,1]
+            read = norm(x) if first else x
+            added = attend(Site("encoder", number), layer, read) if name == "self" else layer.feed_forward(read)
+            x = _added(x, added, norm, first, kept)
+    memory = made.encoder_final(x).view(rows, length, -1)
+    at.record_memory(memory)
+    return memory
 
 
 @dataclass(frozen=True)
@@ -152,107 +79,187 @@ class Recorded:
     """What one path of T tokens left behind: enough for every map and probability of the pass over the whole of it."""
 
     made: Prepared
-    own: Tensor  # [2,L,T,H,K]: queries, over sqrt(d_k), and keys of self-attention
-    cross: Tensor | None  # [L,T,H,K]: queries of cross-attention, over sqrt(d_k)
-    memory: list[Tensor]  # its keys in each layer, [H,S,K]
+    edits: Edits  # of the path
+    own: Tensor  # [2,L,H,T,K]: queries and keys of self-attention
+    cross: Tensor | None  # [L,H,T,K]: queries of cross-attention
+    memory: Tensor | None  # [L,H,K,S]: its keys
     hidden: Tensor  # [T,D]
 
-    def maps(self, mask: Tensor, memory_mask: Tensor | None) -> dict[Site, tuple[Tensor, Tensor]]:
-        """Scores before the mask and pattern, [H,T,S] each, of every layer in turn; masks bool [T,T] and [1|T,S]."""
-        queries, keys = self.own.transpose(2, 3)  # [L,H,T,K] each
-        kinds = {"decoder": _both(queries, keys, mask)}
+    def record(self, seen: masks.Masks, probe: Probe) -> None:
+        """Hands scores, pattern and mask of every site of the decoder to a probe, layer by layer; masks under the edits."""
+        products = {"decoder": self.own[0] @ self.own[1].transpose(-2, -1)}  # [L,H,T,T]
         if self.cross is not None:
-            kinds["cross"] = _both(self.cross.transpose(1, 2), torch.stack(self.memory), memory_mask)
-        return {Site(kind, n): pairs[n] for n in range(len(queries)) for kind, pairs in kinds.items()}
+            products["cross"] = self.cross @ self.memory  # [L,H,T,S]
+        at, width = Pass(self.edits, probe), self.own.size(-1)
+        scores = {kind: each / math.sqrt(width) for kind, each in products.items()}
+        plain = {kind: _weighed(each, getattr(seen, kind), UNEDITED, width) for kind, each in scores.items()}
+        for number, kind in itertools.product(range(self.own.size(1)), scores):
+            site, mask = Site(kind, number), getattr(seen, kind)
+            found = [each[number, None] for each in plain[kind]]  # scores and pattern [1,H,T,S]
+            if self.edits.touches(site):
+                mask = at.mask(site, mask, found[0])
+                found = _weighed(found[0], mask, at.at(site), width)
+            at.record(site, mask, scores=found[0], pattern=found[1])
 
     def logits(self) -> Tensor:
         """[T,V]."""
         return self.made.projection(self.hidden).float()
 
 
-def _both(queries: Tensor, keys: Tensor, mask: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Of each layer the scores, and their softmax over what the mask lets through, zeros where that is nothing."""
-    scores = queries @ keys.transpose(-2, -1)  # [L,H,T,S]
-    masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return list(zip(scores, masked.softmax(dim=-1).masked_fill(~mask, 0.0), strict=True))
-
-
 class FastSteps:
-    """What a batch keeps from step to step: queries, keys and values of all layers, and the position of the next token."""
+    """What a batch keeps from step to step: keys and values of all layers in arrays of their final size, the position of
+    the next token, and what each step has computed, for `recorded`."""
 
     def __init__(self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None, rows: int, limit: int) -> None:
         """memory [N,S,D] with the mask of its padding, bool [N,1,1,S]; None for both where there is no encoder."""
-        self.made, self.limit, self.at = prepare(model), limit, 0
-        config, self.like = self.made.config, model.projection.weight
-        self.first, self.heads, self.width, self.window = config.norm_first, config.heads, config.head_dim, config.window
-        self.parts = (self._itself, self._feed) if memory is None else (self._itself, self._memory, self._feed)
+        self.model, self.made, self.limit, self.at = model, prepare(model), limit, 0
+        config = self.made.config
+        self.heads, self.width, self.window = config.heads, config.head_dim, config.window
+        self.divided, self.nothing = 1 / math.sqrt(self.width), self.made.like.new_zeros(1, 1, 1)
+        parts = {"self": self._itself, "cross": self._memory, "ff": self._feed}
+        self.parts = {name: part for name, part in parts.items() if memory is not None or name != "cross"}
         self._make_room(rows)
-        self.memories: list[tuple[Tensor, Tensor]] = []
-        self.bias = None
-        if memory is not None:
-            crosses = [layer.cross for layer in self.made.layers]
-            self.memories = [(self._split(each.key(memory)), self._split(each.value(memory))) for each in crosses]
-            if not cross_mask.all():  # 0 where padding may be seen, the least number where not: [N,1,1,S]
-                least = torch.finfo(self.like.dtype).min
-                self.bias = torch.zeros_like(cross_mask, dtype=self.like.dtype).masked_fill(~cross_mask, least)
+        self.edits, self.touched, self.plain, self.seen = NO_EDITS, frozenset(), True, masks.Masks()
+        self.cross_mask, self.known = cross_mask, rows
+        self.memories = [] if memory is None else [self._keys_and_values(layer, memory) for layer in self.made.decoder]
+        self._read(list(range(rows)))
+        self.steps: list[_Step] = []
+        self.origins: list[int] | None = None
 
     def _make_room(self, rows: int) -> None:
-        layers, width = len(self.made.layers), (rows, self.heads, self.width)
-        self.own = self.like.new_empty(3, layers, self.limit, *width)  # q, k and v: [3,L,limit,N,H,K]
-        self.asked = self.like.new_empty(layers, self.limit, *width)  # queries of cross-attention: [L,limit,N,H,K]
-        self.hidden = self.like.new_empty(self.limit, rows, self.like.size(1))  # [limit,N,D]
+        layers = len(self.made.decoder)
+        self.own = self.made.like.new_empty(layers, 2, rows, self.heads, self.limit, self.width)  # keys and values
+        self.flat = [(k.flatten(0, 1).transpose(1, 2), v.flatten(0, 1)) for k, v in self.own]  # [N*H,K,limit], [N*H,limit,K]
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2).contiguous()  # [N,S,D] to [N,H,S,K]
+    def _keys_and_values(self, layer: Layer, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of cross-attention: [N,H,K,S] and [N,H,S,K]."""
+        rows, length, _ = memory.shape
+        both = layer.cross_key_value(memory.flatten(0, 1)).view(rows, length, 2, self.heads, self.width)
+        return both[:, :, 0].permute(0, 2, 3, 1).contiguous(), both[:, :, 1].transpose(1, 2).contiguous()
 
-    def log_probs(self, newest: Tensor) -> Tensor:
-        """Of what may follow, given the newest decoder inputs [N]: [N,V]."""
-        x = self.made.embed(newest, self.at)  # [N,D]
-        for number, layer in enumerate(self.made.layers):
-            for part, norm in zip(self.parts, layer.norms, strict=True):
-                x = x + part(number, layer, norm(x)) if self.first else norm(x + part(number, layer, x))
-        hidden = self.hidden[self.at] = self.made.final(x)  # [N,D]
+    def _read(self, sentences: list[int]) -> None:
+        """Lays out what each row's cross-attention reads, by the number of its sentence."""
+        self.sentences = sentences
+        rows = slice(None) if sentences == list(range(self.known)) else sentences
+        self.crossed = [tuple(each[rows].flatten(0, 1) for each in both) for both in self.memories]  # [N*H,...]
+        self.bias = None
+        if self.cross_mask is not None:
+            mask = self.cross_mask[rows]  # [N,1,1,S]
+            self.seen = masks.Masks(cross=mask)
+            if not mask.all():  # 0 where padding may be seen, the least number where not: [N*H,1,S]
+                least = torch.finfo(self.made.like.dtype).min
+                added = self.nothing.new_zeros(mask.shape).masked_fill(~mask, least)
+                self.bias = added[:, 0].repeat_interleave(self.heads, 0)
+
+    def log_probs(self, target: Tensor, edits: Edits = NO_EDITS) -> Tensor:
+        """Of what may follow decoder inputs [N,T], of which the last are new: [N,V]."""
+        at = self._pass(target, edits)
+        x = self._embed(target[:, -1:], at)  # [N,D]
+        step, first = _Step(self.origins), self.made.config.norm_first
+        for number, layer in enumerate(self.made.decoder):
+            for (name, part), norm in zip(self.parts.items(), layer.norms, strict=True):
+                kept = at and at.kept(Sublayer("decoder", number, name), x)  # [N,1,1]
+                added = part(number, layer, norm(x) if first else x, at, step)
+                x = _added(x, added, norm, first, None if kept is None else kept[:, 0])
+        step.hidden = self.made.final(x)
+        self.steps.append(step)
+        self.origins = None
         self.at += 1
-        return self.made.projection(hidden).float().log_softmax(-1)
+        return self.made.projection(step.hidden).float().log_softmax(-1)
 
-    def _itself(self, number: int, layer: _Layer, x: Tensor) -> Tensor:
+    def _pass(self, target: Tensor, edits: Edits) -> Pass | None:
+        """What a step carries; None where no edit has anything to do."""
+        if edits is not self.edits:
+            self.edits, narrow = edits, any(row.window is not None for row in edits.rows)
+            self.plain = not (edits.located or edits.unscaled or narrow)
+            sites = [Site(kind, n) for kind in ("decoder", "cross") for n in range(len(self.made.decoder))]
+            self.touched = {site for site in sites if edits.touches(site) or (narrow and site.of.is_self)}
+        if self.plain:
+            return None
+        own = masks.decoder_mask(self.made.config, target, edits.rows, 1)  # [N,1,1,T]
+        self.seen = masks.Masks(decoder=own, cross=self.seen.cross)
+        return Pass(edits, start=self.at)
+
+    def _embed(self, newest: Tensor, at: Pass | None) -> Tensor:
+        """Decoder inputs [N,1], with what positions add: [N,D]; keeps the positions for what turns by them."""
+        if at is None and self.made.turn is None:
+            return self.made.embed(newest[:, 0], self.at)
+        self.positions, present = (at or Pass(start=self.at)).positions("target", newest)
+        if present is None:
+            return self.made.embed(newest[:, 0], self.at)
+        return self.model.target_embedding(newest, self.positions, present)[:, 0]
+
+    def _itself(self, number: int, layer: Layer, x: Tensor, at: Pass | None, step: _Step) -> Tensor:
         """Self-attention of the newest token over all so far: [N,D] to [N,D]."""
-        at, own = self.at, self.own[:, number]
-        fresh = layer.qkv(x).view(-1, 3, self.heads, self.width).transpose(0, 1)  # [3,N,H,K]
+        own, site, end = layer.qkv(x), Site("decoder", number), self.at + 1  # [N,3D]
         if self.made.turn is not None:
-            place = torch.tensor([at], device=x.device)
-            turned = self.made.turn(fresh[:2].flatten(0, 1)[:, :, None], place, BASE)  # [2N,H,1,K]
-            fresh = torch.cat((turned[:, :, 0].unflatten(0, (2, -1)), fresh[2:]))
-        own[:, at] = fresh
-        first = 0 if self.window is None else max(0, at + 1 - self.window)
-        keys, values = own[1:, first : at + 1].permute(0, 2, 3, 1, 4)  # [N,H,S,K] each
-        return layer.output(self._attend(fresh[0, :, :, None], keys, values))
+            both = own[:, : 2 * x.size(1)].unflatten(1, (-1, 1, self.width))  # queries and keys: [N,2H,1,K]
+            own = torch.cat((self.made.turn(both, self.positions, BASE).flatten(1), own[:, 2 * x.size(1) :]), dim=1)
+        step.own.append(own)
+        fresh = own.view(-1, 3, self.heads, self.width)  # [N,3,H,K]
+        self.own[number].select(3, self.at).copy_(fresh[:, 1:].transpose(0, 1))
+        first = 0 if self.window is None or site in self.touched else max(0, end - self.window)
+        keys, values = self.flat[number]
+        return layer.output(self._attend(site, fresh[:, 0], keys[:, :, first:end], values[:, first:end], None, at))
 
-    def _memory(self, number: int, layer: _Layer, x: Tensor) -> Tensor:
+    def _memory(self, number: int, layer: Layer, x: Tensor, at: Pass | None, step: _Step) -> Tensor:
         """Cross-attention of the newest token: [N,D] to [N,D]."""
-        q = self.asked[number, self.at] = layer.cross_query(x).view(-1, self.heads, self.width)  # [N,H,K]
-        return layer.cross_output(self._attend(q[:, :, None], *self.memories[number], self.bias))
+        q = layer.cross_query(x)  # [N,D]
+        step.cross.append(q)
+        return layer.cross_output(self._attend(Site("cross", number), q, *self.crossed[number], self.bias, at))
 
-    def _feed(self, number: int, layer: _Layer, x: Tensor) -> Tensor:
+    def _feed(self, number: int, layer: Layer, x: Tensor, at: Pass | None, step: _Step) -> Tensor:
         return layer.feed_forward(x)
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None) -> Tensor:
-        scores = q @ k.transpose(-2, -1)  # [N,H,1,S]
-        pattern = (scores if bias is None else scores + bias).softmax(-1)  # [N,H,1,S]
-        return (pattern @ v).flatten(1)  # [N,D]
+    def _attend(self, site: Site, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, at: Pass | None) -> Tensor:
+        """q [N,D] or [N,H,K], k [N*H,K,S] and v [N*H,S,K] to z, [N,D]; `bias` [N*H,1,S] is added to the scores."""
+        q = q.reshape(-1, 1, self.width)  # [N*H,1,K]
+        if at is None or site not in self.touched:
+            beta, added = (0, self.nothing) if bias is None else (1, bias)
+            scores = torch.baddbmm(added, q, k, beta=beta, alpha=self.divided)  # [N*H,1,S]
+            return torch.bmm(scores.softmax(-1), v).view(-1, self.heads * self.width)
+        scores = torch.baddbmm(self.nothing, q, k, beta=0, alpha=self.divided).unflatten(0, (-1, self.heads))  # [N,H,1,S]
+        edits, mask = at.at(site), at.mask(site, getattr(self.seen, site.kind), scores)
+        _, pattern = _weighed(scores, mask, edits, self.width)
+        z = edits.ablate(torch.bmm(pattern.flatten(0, 1), v).view(-1, self.heads, 1, self.width))  # [N,H,1,K]
+        return z.flatten(1)
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: list[int]) -> None:
         """Keeps some rows of the batch, in the order given; a row may come twice."""
-        at, own, asked, hidden = self.at, self.own, self.asked, self.hidden
-        if len(rows) != own.size(3):
+        if rows == list(range(len(self.sentences))):
+            return
+        self.origins, chosen = rows, self.own[:, :, rows, :, : self.at]
+        if len(rows) != len(self.sentences):
             self._make_room(len(rows))
-        self.own[:, :, :at], self.asked[:, :at] = own[:, :, :at, rows], asked[:, :at, rows]
-        self.hidden[:at] = hidden[:at, rows]
-        self.memories = [(k[rows], v[rows]) for k, v in self.memories]
-        self.bias = None if self.bias is None else self.bias[rows]
+        self.own[:, :, :, :, : self.at] = chosen
+        sentences = [self.sentences[row] for row in rows]
+        if sentences != self.sentences:
+            self._read(sentences)
 
-    def recorded(self, row: int, length: int) -> Recorded:
-        """What the first tokens of a row of the batch left behind."""
-        own, hidden = self.own[:2, :, :length, row].clone(), self.hidden[:length, row].clone()
-        cross = self.asked[:, :length, row].clone() if self.memories else None
-        return Recorded(self.made, own, cross, [k[row] for k, _ in self.memories], hidden)
+    def recorded(self, row: int, length: int, edits: Edits) -> Recorded:
+        """What the first tokens of a row of the batch left behind, under the edits of that row."""
+        sentence, kept = self.sentences[row], []
+        for step in reversed(self.steps):
+            kept.append((step, row))
+            row = row if step.origins is None else step.origins[row]
+        kept = kept[::-1][:length]
+
+        def together(arrays: str) -> Tensor:
+            layers = [torch.stack([getattr(step, arrays)[n][row] for step, row in kept]) for n in range(len(self.own))]
+            return torch.stack(layers).unflatten(-1, (-1, self.heads, self.width)).permute(2, 0, 3, 1, 4)
+
+        hidden = torch.stack([step.hidden[row] for step, row in kept])
+        cross = together("cross")[0] if self.memories else None  # [L,H,T,K]
+        memory = torch.stack([k[sentence] for k, _ in self.memories]) if self.memories else None  # [L,H,K,S]
+        return Recorded(self.made, edits, together("own")[:2], cross, memory, hidden)
+
+
+@dataclass
+class _Step:
+    """What a step has computed: in each layer queries, keys and values of self-attention [N,3D] and queries of
+    cross-attention [N,D]; the states that predict [N,D]."""
+
+    origins: list[int] | None  # of the rows, among those of the step before; None: the same
+    own: list[Tensor] = field(default_factory=list)
+    cross: list[Tensor] = field(default_factory=list)
+    hidden: Tensor | None = None

@@ -16,8 +16,8 @@ from model.trace import Probe
 
 @dataclass(frozen=True)
 class Recorder:
-    """Asks decoding without edits to record: the encoder's pass, and the paths of the first row that ended, by their ids.
-    It stays empty where decoding took the explicit path."""
+    """Asks decoding to record: the encoder's pass, and the paths of the first row that ended, by their ids: none where
+    decoding took the explicit path."""
 
     encoder: Probe = field(default_factory=Probe)
     paths: dict[tuple[int, ...], Recorded] = field(default_factory=dict)
@@ -31,11 +31,8 @@ class Recorder:
             return None
         device = kept.hidden.device
         inputs = torch.tensor([[START, *target[:-1]]], device=device)  # [1,T]
-        seen = masks.build(config, None if source is None else torch.tensor([list(source)], device=device), inputs)
+        ids = None if source is None else torch.tensor([list(source)], device=device)
         probe = Probe()
         probe.records.update(self.encoder.records)
-        own, memory = seen.decoder[0, 0], None if seen.cross is None else seen.cross[0, 0]  # [T,T], [1,S]
-        for site, (scores, pattern) in kept.maps(own, memory).items():
-            mask = (own if site.of.is_self else memory).expand(scores.shape[1:])  # [T,S]
-            probe.record(site, scores=scores[None], pattern=pattern[None], mask=mask[None])
+        kept.record(masks.build(config, ids, inputs, kept.edits.rows), probe)
         return probe, kept.logits()[None]

@@ -44,19 +44,18 @@ class _Steps:
         self.memory = self.cross = self.beside = None
         if edits.donor is not None:
             self.beside = Beside(model, edits.donor, self.device, self.cache is not None)
+        is_fast = self.cache is not None and fast.can(model, edits)
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
             at = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
-            self.memory = model.encode(source, seen, at)  # [B,S,D]
+            self.memory = fast.encode(model, source, seen, at) if is_fast else model.encode(source, seen, at)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
-        self.fast = None
-        if self.cache is not None and fast.can(model, edits):
-            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
+        self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit) if is_fast else None
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""
         if self.fast is not None:
-            return self.fast.log_probs(target[:, -1])
+            return self.fast.log_probs(target, edits)
         start = target.size(1) - 1 if self.cache is not None else 0
         fresh = target[:, start:]
         mask = masks.decoder_mask(self.model.config, target, edits.rows, fresh.size(1))
@@ -68,13 +67,14 @@ class _Steps:
     def record(self, row: int, ids: tuple[int, ...]) -> None:
         """Hands what a row of the batch left behind, as the path of some ids, to who asked for it."""
         if self.fast is not None and self.recorder is not None:
-            self.recorder.paths[ids] = self.fast.recorded(row, len(ids))
+            self.recorder.paths[ids] = self.fast.recorded(row, len(ids), self.edits.select([0]))
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, chosen: list[int]) -> None:
         """Keeps some rows of the batch, in the order given; a row may come twice."""
         if self.fast is not None:
-            self.fast.select(rows)
+            self.fast.select(chosen)
             return
+        rows = torch.tensor(chosen, device=self.device)
         if self.memory is not None:
             self.memory, self.cross = self.memory[rows], self.cross[rows]
         if self.cache is not None:
@@ -208,7 +208,7 @@ def beam(
         rows = torch.tensor(parents, device=steps.device)
         newest = torch.tensor([path.ids[-1:] for _, path in beams.live], device=steps.device)  # [N,1]
         target = torch.cat((target[rows], newest), dim=1)  # [N,T]
-        steps.select(rows)
+        steps.select(parents)
     ranked = (tuple(sorted(paths, key=lambda h: -h.normalised(alpha))) for paths in beams.finished)
     return [Tree(paths, tuple(given_up)) for paths, given_up in zip(ranked, beams.pruned, strict=True)]
 

@@ -62,6 +62,11 @@ class Edits:
         """True where no row has its causal mask off."""
         return all(row.causal_mask for row in self.rows)
 
+    def touches(self, site: Site) -> bool:
+        """True where an edit has something to do at a site."""
+        hooks = ("change_mask", "change_pattern", "change_z")
+        return self.unscaled or any(self._found(hook, site) for hook in hooks)
+
     def select(self, rows: Sequence[int]) -> Edits:
         """The edits of some rows of the batch."""
         return self if len(self.rows) == 1 else Edits([self.rows[row] for row in rows], self.means, self.donor)

@@ -61,7 +61,7 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
         made.known["unpaired"] = unpaired(checkpoint, source, donor)
     if "decoder" not in checkpoint.config.kinds:
         return made.read()
-    recorder = None if edit else Recorder()
+    recorder = Recorder()
     if known is None:
         tree, *others = target_of(checkpoint, request, rows, recorder)
         made.known["other_translations"] = tuple(checkpoint.target_tokenizer.decode(other[0].ids) for other in others)
@@ -71,24 +71,23 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
         made.known |= {name: getattr(known, name) for name in ("other_translations", "other_lengths")}
     plain = shown(tree, request)
     made.check_size(plain, 2 if edit else 1)
-    if not edit and not checkpoint.config.causal and request.target is None:
-        return made.stepwise(plain, tree, BASELINE)
+    stepwise = not checkpoint.config.causal and request.target is None
     if not edit:
-        trace = recorded(checkpoint, source, plain.ids, recorder)
-        return made.of(plain, tree, trace or teacher_force(checkpoint, source, plain.ids, [BASELINE])[0])
-    before, *after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit][: 1 + (request.mode == "given")])
+        return made.unedited(plain, tree, recorder, stepwise, request)
     unedited = dataclasses.replace(request, intervention=BASELINE, pad=added)
-    baseline = made.of(plain, tree, before, request=unedited)
-    if after:
-        return made.edited(plain, tree, after[0], baseline)
-    again = decode(checkpoint, request, rows, edit)[0]
+    if request.mode == "given":
+        before, after = teacher_force(checkpoint, source, plain.ids, [BASELINE, edit])
+        return made.edited(plain, tree, after, made.of(plain, tree, before, request=unedited))
+    recorder_again = Recorder()
+    again = decode(checkpoint, request, rows, edit, recorder_again)[0]
     path = shown(again, request)
     made.check_size(path, 3 if checkpoint.config.causal else 4)
-    if not checkpoint.config.causal:  # compared with tokens that were chosen one by one, nothing that follows seen
-        baseline = made.stepwise(plain, tree, BASELINE, request=unedited)
+    if known is not None and known.is_over(source, plain.ids) and (stepwise or checkpoint.config.causal):
+        baseline = dataclasses.replace(known, request=unedited)
+    else:  # compared with tokens that were chosen one by one, nothing that follows seen
+        baseline = made.unedited(plain, tree, recorder, not checkpoint.config.causal, unedited)
     if edit.causal_mask and checkpoint.config.causal:
-        (trace,) = teacher_force(checkpoint, source, path.ids, [edit])
-        return made.edited(path, again, trace, baseline)
+        return made.edited(path, again, made.whole(path, edit, recorder_again), baseline)
     return made.stepwise(path, again, edit, baseline=baseline, no_op_blocks=made.no_ops(path.ids))
 
 
@@ -116,6 +115,17 @@ class _Analyses:
         tree = Tree((path,)) if self.request.target is not None else tree
         given = {"request": self.request, "translation": text, "trace": trace, "tree": tree, "hypothesis": path}
         return Analysis(**(given | self.known | more))
+
+    def whole(self, path: Hypothesis, edit: Intervention, recorder: Recorder) -> Trace:
+        """The trace over a path: what decoding recorded of it, else that of a pass over it."""
+        found = recorded(self.checkpoint, self.source, path.ids, recorder)
+        return found or teacher_force(self.checkpoint, self.source, path.ids, [edit])[0]
+
+    def unedited(self, path: Hypothesis, tree: Tree, recorder: Recorder, stepwise: bool, request: Request) -> Analysis:
+        """The analysis without edits, of a request that may differ; `stepwise` where no step may see what follows it."""
+        if stepwise:
+            return self.stepwise(path, tree, BASELINE, request=request)
+        return self.of(path, tree, self.whole(path, BASELINE, recorder), request=request)
 
     def edited(self, path: Hypothesis, tree: Tree, trace: Trace, baseline: Analysis) -> Analysis:
         """The same under the edits, beside the baseline."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -183,6 +184,11 @@ class Analysis:
             what = "row sees" if rows == 1 else "rows see"
             notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
         return tuple(notes)
+
+    def is_over(self, source: Sequence[int] | None, target: Sequence[int]) -> bool:
+        """True where it is of just these ids."""
+        own = self.trace.source and self.trace.source.ids
+        return own == (source and tuple(source)) and self.trace.outputs.ids == tuple(target)
 
     @property
     def _unpaired(self) -> list[str]:

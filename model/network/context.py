@@ -105,8 +105,8 @@ class Pass:
     def record(self, site: Site, mask: Tensor, **tensors: Tensor) -> None:
         """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ."""
         if self.probe is not None:
-            q, k = tensors["q"], tensors["k"]
-            whole = mask.expand(q.size(0), -1, q.size(2), k.size(2))  # [B,1|H,T,S]
+            rows, _, queries, keys = tensors["scores"].shape
+            whole = mask.expand(rows, -1, queries, keys)  # [B,1|H,T,S]
             self.probe.record(site, mask=whole[:, 0] if whole.size(1) == 1 else whole, **tensors)
 
     def record_stream(self, place: Sublayer, before: Tensor, after: Tensor) -> None:

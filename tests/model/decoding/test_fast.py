@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import recorded
@@ -9,7 +11,8 @@ import tiny
 import torch
 
 from model import load
-from model.decoding import fast
+from model.decoding import fast, prepared
+from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
@@ -17,6 +20,8 @@ from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.network.context import Pass, forced
+from model.trace import Probe
 
 STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]
 OTHERS = ("The old lamp finds the red boat and takes it.", "A king.")
@@ -79,15 +84,62 @@ def test_every_path_that_ended_is_recorded_and_none_that_was_given_up():
     assert Recorder().read(model.config, source[0].tolist(), first[0].ids) is None
 
 
-@pytest.mark.parametrize("code", ["off_dec.1.1", "block_dec_3-2", "window-2", "scaling-off", "target-positions_off"])
-def test_what_it_cannot_do_it_hands_over(code):
+@pytest.mark.parametrize("name", ["pre-norm", "as in 2017", "rotary", "window"])
+def test_under_every_edit_it_decodes_and_records_the_same(name):
+    """Alone, and with each edit in a row of one batch; to the precision of float64."""
+    model, source = tiny.lively(**recorded.VARIANTS[name]), tiny.padded([5], 6)
+    means = tiny.means(model.config)
+    each = [tiny.edited(*codes.split()) for codes in recorded.EDITS if "causal-off" not in codes]
+    changed = set()
+    for edit in each:
+        edits, recorder, probe = Edits([edit], means), Recorder(), Probe()
+        assert fast.can(model, edits)
+        (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
+        kept, logits = recorder.read(model.config, source[0].tolist(), found.ids)
+        hidden = forced(model, source, torch.tensor([found.ids]), Pass(edits, probe))
+        torch.testing.assert_close(logits, model.project(hidden).float(), atol=1e-6, rtol=1e-6)
+        assert list(kept.records) == list(probe.records)
+        for site, maps in probe.records.items():
+            for what in ("scores", "pattern", "mask"):
+                torch.testing.assert_close(kept.records[site][what], maps[what], atol=1e-10, rtol=1e-10)
+        changed.add(found.log_probs)
+    assert len(changed) > len(each) - 4  # nearly every edit reached the decoding: some see to cells that are masked anyway
+    rows, edits = source.expand(len(each), -1), Edits(each, means)
+    for search in (greedy, functools.partial(beam, width=3)):
+        together = search(model, rows, edits=edits, limit=7)
+        with recorded.explicit():
+            expected = search(model, rows, edits=edits, limit=7)
+        assert [paths(one) for one in together] == [paths(one) for one in expected]
+
+
+def paths(found: Hypothesis | Tree) -> list:
+    """Tokens of every path, and their log-probabilities, to five places."""
+    every = [found] if isinstance(found, Hypothesis) else [*found, *found.pruned]
+    return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
+
+
+def test_what_it_cannot_do_it_hands_over():
     model, source = tiny.lively(), tiny.padded([6], 6)
-    edits = Edits([tiny.edited(code)], tiny.means(model.config))
+    edits, recorder = Edits([tiny.edited("causal-off")]), Recorder()
     assert not fast.can(model, edits)
-    recorder = Recorder()
     found = greedy(model, source, edits, limit=7, recorder=recorder)
     assert recorder.paths == {}
     assert found == greedy(model, source, edits, limit=7, use_cache=False)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_weights_that_float16_holds_are_multiplied_as_they_are(exact):
+    torch.manual_seed(3)
+    layers = [torch.nn.Linear(48, 20), torch.nn.Linear(48, 12)]
+    with torch.no_grad():
+        for layer in layers:
+            layer.weight.copy_(layer.weight.half()) if exact else layer.weight.mul_(1 + 1e-4)
+        x = torch.randn(5, 48)
+        expected = torch.cat([layer.double()(x.double()) for layer in layers], dim=1)
+        for layer in layers:
+            layer.float()
+        assert prepared.is_half(layers[0].weight) == exact
+        torch.testing.assert_close(prepared.product(*layers)(x).double(), expected, atol=1e-6, rtol=1e-6)
 
 
 def test_weights_that_change_are_laid_out_anew():
