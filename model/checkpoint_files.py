@@ -14,6 +14,7 @@ from model.config import MAX_LANGUAGE, ModelConfig, is_language
 from model.files import MEGABYTE, FileError, opened, read_json, shown
 from model.folders import NAME, is_name
 from model.limits import is_count, is_whole
+from model.text.aligned import read as read_aligned
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
 from model.text.trust import Trust
@@ -158,6 +159,7 @@ def read_metrics(path: Path) -> dict[str, Any]:
         _check_scores(values)
         read_worth(values)
         read_signs(values)
+        read_aligned(values)
     except ValueError as fault:
         raise CheckpointError(f"{path}: {fault}.") from None
     return values

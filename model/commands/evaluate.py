@@ -12,7 +12,7 @@ from model.decoding.strategy import Decoding, strategy
 from model.files import shown
 from model.folders import is_name
 
-WRITTEN = ("parameters", "training", "validations", "warnings")  # keys of metrics.json that are no scores
+WRITTEN = ("parameters", "training", "validations", "warnings", "alignment")  # keys of metrics.json that are no scores
 HELP = "BLEU and chrF on a file of pairs"
 
 

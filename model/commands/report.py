@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from model.commands import options
+from model.commands import options, report_alignment, report_faithfulness
 
-if TYPE_CHECKING:
-    from model.checkpoint import Checkpoint
-    from model.text.trust import Trust
+HELP = "measure over many sentences, and keep it beside the checkpoint: alignment, faithfulness"
 
-HELP = "measure over many sentences, and keep it beside the checkpoint: faithfulness"
-Pairs = list[tuple[str, str]]
+WHAT = "alignment: which head links words as people do; faithfulness: which reading of the source words is true"
+DATA = (
+    "alignment: a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible); "
+    "faithfulness: .tsv, .tsv.gz or .zip, source TAB target"
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures a checkpoint over many sentences, and writes what it finds into its folder."
-    parser.add_argument("what", choices=tuple(REPORTS), help="faithfulness: which reading of the source words is true")
+    parser.add_argument("what", choices=tuple(REPORTS), help=WHAT)
     options.add_checkpoint(parser)
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=".tsv, .tsv.gz or .zip: source TAB target")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
+    parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=DATA)
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
     options.add_machine(parser)
 
@@ -34,34 +33,7 @@ def run(args: argparse.Namespace) -> None:
     REPORTS[args.what](args)
 
 
-def _faithfulness(args: argparse.Namespace) -> None:
-    from tqdm import tqdm
-
-    from model import checkpoint as checkpoints
-    from model.experiments.faithfulness_report import measure
-    from model.text.corpus import by_source, file_hash, read_pairs
-    from model.text.trust import Trust
-
-    pairs = read_pairs(args.data)
-    loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    with tqdm(total=min(len(by_source(pairs)), args.limit or len(pairs)), unit="sentence", disable=args.json) as bar:
-        found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
-    Trust.from_dict(found.to_dict())  # what could not be read again is not written
-    checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
-    print(json.dumps(found.to_dict()) if args.json else _table(loaded, found))
-
-
-def _table(loaded: Checkpoint, found: Trust) -> str:
-    """The shares of both scopes, for reading."""
-    from model.readings.word_readings import READINGS
-
-    labels: Mapping[str, str] = {name: reading.label for name, reading in READINGS.items()} | {"random": "Random orders"}
-    lines = [f"{loaded.name}: {found.sentences:,} sentences, {found.tokens:,} tokens"]
-    for scope, what in (("step", "each token"), ("whole", "the whole translation")):
-        lines.append(f"{what}: area between the curves, 95% interval over the sentences")
-        ranked = sorted(found.shares[scope].items(), key=lambda pair: -pair[1].share)
-        lines += [f"  {labels[name]:<22}{s.share:7.3f}  [{s.low:.3f}, {s.high:.3f}]" for name, s in ranked]
-    return "\n".join(lines)
-
-
-REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {"faithfulness": _faithfulness}
+REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "alignment": report_alignment.run,
+    "faithfulness": report_faithfulness.run,
+}

@@ -3,8 +3,9 @@ need.
 
 Weights are laid out for it (`prepared`), queries, keys and values come from one product, keys and values lie in arrays of
 their final size, positions come from a table, those of cross-attention are computed once. Edits act at the sites that they
-touch by their own hooks, in the order of `attention`. What it cannot do, patches and decoding without a causal mask, `search` leaves to
-the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test, for every variant and edit.
+touch by their own hooks, in the order of `attention`. What it cannot do, patches and decoding without a causal mask,
+`search` leaves to the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test, for every
+variant and edit.
 """
 
 from __future__ import annotations

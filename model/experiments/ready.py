@@ -13,16 +13,20 @@ from model.checkpoint import Checkpoint, CheckpointError
 from model.config import PAD
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place, Positions
-from model.experiments.effects import effects, head_effects, layer_skips
+from model.experiments.effects import effects, layer_skips
 from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.decisions import turns
 from model.inference.request import Request
+from model.readings.alignment import HeadPeaks, head_peaks
+from model.text.aligned import ROWS, WHERE
+from model.text.aligned import read as read_aligned
 from model.trace import Trace, site_kind
 
 PADS = 8
 AS_LIKELY = 0.8  # of what a decoder believes of the right translation: who believes so much of a wrong one, reads it off
+MOST_PAIRS = 16  # words whose peaks are named
 OTHER = "She is reading a book in the garden."
 DOG, GIRL = "The dog bites the girl.", "The girl bites the dog."
 
@@ -206,26 +210,49 @@ def _largest_weight(trace: Trace) -> float:
 
 
 def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
-    """The cross-attention head that costs the most when it is off, beside the next one."""
-    plain = dataclasses.replace(request, intervention=Intervention(), mode="given")
-    ranked = sorted((e for e in head_effects(checkpoint, plain) if e.site.kind == "cross"), key=lambda e: e.change)
-    first = ranked[0]
-    asked = _again(request, Intervention(edits=(first.edit,)))
-    found = analyse(checkpoint, asked)
-    layer = Place("cross", first.site.layer)
-    rest = tuple(Ablate(Place("cross", first.site.layer, h)) for h in range(checkpoint.config.heads) if h != first.head)
-    alone, none = effects(checkpoint, plain, [Intervention(edits=rest), Intervention(edits=(Ablate(layer),))])
-    several = len(ranked) > 1 and ranked[1].change < first.change / 2
-    text = (
-        f"{'No, several share it, by what each costs.' if several else 'Yes, by what it costs.'} "
-        f"Of {len(ranked)} cross-attention heads, layer {first.site.layer + 1} head {first.head + 1} costs the most: "
-        f"off, it changes the log-probability by {signed(first.change)} nats"
-        + (f", the next by {signed(ranked[1].change)}" if len(ranked) > 1 else "")
-        + ". "
-        f"With this head alone in its layer the change is {signed(alone.change)}, with none {signed(none.change)}. "
-        + _outcome(found, checkpoint)
+    """The cross-attention head that links words as people do, where that was measured, else the one that pairs the most;
+    where it looks on this sentence, and the same without it. ValueError for a model without cross-attention."""
+    if "cross" not in checkpoint.config.kinds:
+        raise ValueError(f"{checkpoint.name!r} has no cross-attention: there is nothing that could align words.")
+    trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).whole
+    known, heads = (
+        read_aligned(checkpoint.metrics),
+        f"{len(trace.sites('cross')) * checkpoint.config.heads} cross-attention heads",
     )
-    return Answer(text, asked)
+    if known is not None and known.covers(checkpoint.config.decoder_layers, checkpoint.config.heads):
+        place, (rows, rate) = known.best, known.of(*known.best)
+        head = next(found for found in head_peaks(trace, rows) if (found.site.layer, found.head) == place)
+        text = (
+            f"{'Yes' if rate.high < known.diagonal.low else 'No'}, by {known.sentences:,} sentence pairs whose words people "
+            f"have linked: of {heads}, {_named(head)} has the lowest alignment error rate (0 is perfect), "
+            f"{rate.told}, {WHERE[rows]}; the diagonal, which knows no word, has {known.diagonal.told}."
+        )
+    else:
+        head = max((found for rows in ROWS for found in head_peaks(trace, rows)), key=lambda found: found.mutual)
+        text = (
+            f"It was not measured for this checkpoint. Of {heads}, {_named(head)} pairs the most words here, "
+            f"{WHERE[head.rows]}: {head.mutual} target words and a source word look at each other most. Whether they mean "
+            "the same, the eye must judge."
+        )
+    asked = _again(request, Intervention(edits=(Ablate(Place("cross", head.site.layer, head.head)),)))
+    outcome = _outcome(analyse(checkpoint, asked), checkpoint)
+    return Answer(f"{text} {_looks(head)} Then this head is switched off. {outcome}", asked)
+
+
+def _named(found: HeadPeaks) -> str:
+    return f"layer {found.site.layer + 1} head {found.head + 1}"
+
+
+def _looks(found: HeadPeaks) -> str:
+    """Where a head looks for each target word, as a sentence or two."""
+    if not found.peaks:
+        return "This sentence has no word to look for."
+    named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
+    off = len(found.peaks) - found.on_diagonal
+    return (
+        f"Here it looks most at: {named}{', …' * (len(found.peaks) > MOST_PAIRS)}; {off} of these {len(found.peaks)} "
+        "peaks lie off the diagonal."
+    )
 
 
 def skipping(checkpoint: Checkpoint, request: Request) -> Answer:

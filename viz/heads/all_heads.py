@@ -24,6 +24,7 @@ from viz import theme
 from viz.shared import mount, packed
 
 if TYPE_CHECKING:
+    from model.text.aligned import Aligned
     from viz.view import View
 
 LEVELS = 255
@@ -32,11 +33,11 @@ TERMS = {"weights": "attention weight", "contribution": "contribution", "rollout
 MANY = 300_000  # bytes
 
 
-def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
+def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> list[dict[str, Any]]:
     """For each kind of site all its heads. `bytes`: of each head, layer by layer, the weights of the cells that `allowed`
     (0 or 1, row by row) lets through, uint8, `deflated` where many, as base64; `places`: layer and head of each; their
     numbers, by the names of those `METRICS` that tell these heads apart; `orders`: their places in each order that does;
-    `roles`: names and sentences of those that each head has."""
+    `roles`: names and sentences of those that each head has; in cross-attention how well it aligns, where that is known."""
     made = []
     for kind in KINDS:
         sites = sorted(site for site in trace.patterns if site.kind == kind)
@@ -51,6 +52,9 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
         rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real)
         numbers = metrics_of(rows, told)
         roles = named(rows) if site_kind(kind).is_self else [[] for _ in patterns]
+        told_of = [[[role.name, role.told] for role in each] for each in roles]
+        if kind == "cross" and aligned is not None and aligned.covers(len(sites), heads):
+            told_of = [[alignment(aligned, *divmod(n, heads))] for n in range(len(patterns))]
         made.append(
             {
                 "kind": kind,
@@ -68,13 +72,19 @@ def grids(trace: Trace, mode: theme.Mode) -> list[dict[str, Any]]:
                     for by in orders()
                     if by not in METRICS or by in told
                 },
-                "roles": [[[role.name, role.told] for role in each] for each in roles],
+                "roles": told_of,
                 "queries": list(trace.queries(sites[0])),
                 "keys": list(keys),
                 "scale": list(theme.scale(kind, mode)),
             }
         )
     return made
+
+
+def alignment(aligned: Aligned, layer: int, head: int) -> list[str]:
+    """What is known of how well a head (from 0) aligns words, as a name and a sentence."""
+    place, count = aligned.rank(layer, head)
+    return [f"alignment error rate {aligned.of(layer, head)[1].error:.2f}, {place} of {count}", aligned.told(layer, head)]
 
 
 def _packed(raw: bytes) -> dict[str, Any]:
@@ -206,14 +216,16 @@ def _drawn(drawn: Detail) -> dict[str, Any]:
     }
 
 
-def thumbnails(trace: Trace, mode: theme.Mode) -> dict[str, Any]:
+def thumbnails(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> dict[str, Any]:
     """What does not change with the choice of a head, with an `id` of its content. It is an element of its own, so that it
     is sent once: an unchanged element travels as a hash."""
-    made = grids(trace, mode)
+    made = grids(trace, mode, aligned)
     name = hashlib.blake2b(mode.encode(), digest_size=12)
     name.update(repr([*METRICS]).encode())
     for grid in made:
-        name.update(repr((grid["kind"], grid["queries"], grid["keys"], grid["places"], grid["orders"])).encode())
+        name.update(
+            repr((grid["kind"], grid["queries"], grid["keys"], grid["places"], grid["orders"], grid["roles"])).encode()
+        )
         name.update(grid["bytes"].encode())
     return {"id": name.hexdigest(), "grids": made}
 

@@ -10,6 +10,7 @@ import streamlit as st
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import order_label, orders
+from model.text.aligned import read as read_aligned
 from viz import cache, state, theme
 from viz.heads import all_heads
 from viz.keep import cached_figure
@@ -50,7 +51,8 @@ def draw(shown: Shown) -> None:
 
 @cached_figure
 def thumbnails(request: Request, device: str, mode: theme.Mode) -> dict[str, Any]:
-    return all_heads.thumbnails(cache.analyse(request, device).whole, mode)
+    aligned = read_aligned(cache.checkpoint(request.checkpoint, device).metrics)
+    return all_heads.thumbnails(cache.analyse(request, device).whole, mode, aligned)
 
 
 @cached_figure

@@ -1,0 +1,78 @@
+"""Links between words read off a head's weights, and how far they are off."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from model.config import END
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.alignment import diagonal, error_rate, head_peaks, hits, mutual, peaks, word_weights
+from model.text.aligned import ROWS
+from model.trace import Axis, Site, Trace
+
+
+def rate(found, sure, possible=()):
+    told = hits(found, set(sure), set(possible))
+    return float(error_rate(*map(np.array, (told.links, told.on_sure, told.on_possible, told.sure))))
+
+
+def test_a_perfect_aligner_has_no_error_and_the_diagonal_of_a_reordered_pair_has():
+    """Three words, the last two of which change places: by hand, one of three links is right, 1 - (1 + 1) / (3 + 3)."""
+    gold = {(0, 0), (2, 1), (1, 2)}
+    weights = np.full((3, 4), 0.1)
+    for source, target in gold:
+        weights[target, source] = 0.7
+    assert rate(peaks(weights, 3), gold) == 0
+    assert rate(diagonal(3, 3), gold) == pytest.approx(2 / 3)
+    assert rate(diagonal(3, 3), {(n, n) for n in range(3)}) == 0
+
+
+def test_a_possible_link_is_no_error_and_a_sure_one_that_is_missed_is():
+    assert rate([0, 1], {(0, 0)}, {(1, 1)}) == 0
+    assert rate([0, -1], {(0, 0), (1, 1)}) == pytest.approx(1 - 2 / 3)
+    assert rate([-1, -1], {(0, 0)}) == 1
+    assert rate([-1], ()) == 1
+
+
+def test_pieces_are_joined_and_a_peak_on_no_word_is_no_link():
+    pattern = np.array([[0.3, 0.3, 0.4, 0.0], [0.1, 0.5, 0.4, 0.0], [0.1, 0.1, 0.2, 0.6]])
+    weights = word_weights(pattern, [0, 1, 2], [0, 0, 1], [0, 0, 1, 9])
+    np.testing.assert_allclose(weights, [[0.6, 0.4, 0.0], [0.2, 0.2, 0.6]])
+    assert peaks(weights, 2).tolist() == [0, -1]
+    assert peaks(np.zeros((1, 2)), 2).tolist() == [-1]
+
+
+def test_a_head_that_looks_at_one_word_all_the_time_has_one_pair():
+    weights = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    assert mutual(weights, 2).tolist() == [0, -1, -1]
+
+
+def test_the_peaks_of_a_trace_are_those_of_its_rows_and_of_the_rows_a_step_later(tiny_checkpoint):
+    """Words of one token each; the head looks at the word that it predicts, or at the one that it reads."""
+    trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.")).whole
+    words = ["a", "b", "c"]
+    source = Axis((5, 6, 7, END), (*words, "</s>"), (0, 1, 2, 3))
+    outputs = Axis((8, 9, 10, END), ("B", "C", "A", "</s>"), (0, 1, 2, 3))
+    order = [1, 2, 0]
+    for rows, later in ROWS.items():
+        pattern = np.zeros((1, 4, 4), dtype=np.float32)
+        pattern[0, :, 3] = 0.25
+        for t, s in enumerate(order):
+            pattern[0, t + later, s] = 0.5
+        made: Trace = dataclasses.replace(
+            trace,
+            source=source,
+            outputs=outputs,
+            inputs=Axis((1, 8, 9, 10), ("<s>", "B", "C", "A"), (0, 1, 2, 3)),
+            patterns={Site("cross", 0): pattern},
+            masks={Site("cross", 0): np.ones((4, 4), dtype=bool)},
+        )
+        (found,) = head_peaks(made, rows)
+        assert found.peaks == (("B", "b", 0.5), ("C", "c", 0.5), ("A", "a", 0.5))
+        assert (found.mutual, found.on_diagonal, found.rows) == (3, 0, rows)
+        (other,) = head_peaks(made, "reads" if rows == "predicts" else "predicts")
+        assert other.peaks != found.peaks
