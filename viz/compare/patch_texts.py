@@ -60,9 +60,12 @@ def percent(share: float) -> str:
 
 
 def told(edit: Edit, labels: Labels) -> str:
-    """A patch in words, without the whose."""
-    text = edit.text(labels).replace("the other sentence’s residual stream", "").replace("the other sentence’s output", "")
-    return text.strip(" :").replace(":  at", " at").replace(": at", " at")
+    """Where a patch is put in, in words."""
+    if isinstance(edit, PatchZ):
+        where = edit.place.text
+    else:
+        where = f"{edit.stack}, after layer {edit.layers}" if edit.layers else f"{edit.stack}, embedding"
+    return where + ("" if edit.position is None else f", at “{labels.query(edit.tokens_of, edit.position)}”")
 
 
 def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -> list[str]:
@@ -81,8 +84,8 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     if not found.turns(found.other):
         sentences.append(f"Both sentences prefer the same of the two; the most that one head brings: {most}.")
     elif turning:
-        which = "One head is enough" if turning == 1 else f"One head is enough: {turning} of {len(heads)} do it alone"
-        sentences.append(f"{which} to {likelier}{tie}; the most comes from {most}.")
+        many = f" ({turning} of {len(heads)} do it alone)" if turning > 1 else ""
+        sentences.append(f"One head is enough to {likelier}{many}{tie}; the most comes from {most}.")
     elif found.few:
         edits, reached = found.few
         sentences.append(
@@ -93,12 +96,12 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
 
 
 def listed(edits: Sequence[Edit]) -> str:
-    """Heads by layer and head, site after site: `cross-attention 3.1, 4.4`."""
+    """Heads, site after site: `cross-attention, layer.head 3.1, 4.4`."""
     kinds: dict[str, list[str]] = {}
     for edit in edits:
         name = site_kind(edit.place.kind).short
         kinds.setdefault(name, []).append(f"{edit.place.layer + 1}.{edit.place.head + 1}")
-    return "; ".join(f"{kind} {', '.join(heads)}" for kind, heads in kinds.items())
+    return "; ".join(f"{kind}, layer.head {', '.join(heads)}" for kind, heads in kinds.items())
 
 
 def tie(first: float, second: float) -> str:
@@ -123,7 +126,7 @@ def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokeni
     rows = [("This sentence", own, ()), ("The other", second.trace.outputs.ids, own)]
     rows.append(("Patched", () if patched is None else patched.trace.outputs.ids, own))
     lines = "".join(
-        f"<span>{name}</span><p lang='{code}'>{_marked(ids, against, tokenizer)}</p>" for name, ids, against in rows
+        f'<span>{name}</span><p lang="{code}">{_marked(ids, against, tokenizer)}</p>' for name, ids, against in rows
     )
     return f'<div class="lab-three"><div class="lab-both">{lines}</div></div>'
 

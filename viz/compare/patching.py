@@ -52,7 +52,8 @@ def draw(shown: Shown, pair: Pair) -> None:
     show = partial(patch_texts.compared, first, second, tokenizer=loaded.target_tokenizer, code=_language(pair))
     with three:
         texts.write(show(None))
-    with st.container(key="patch_place"):
+    cells = st.container(key="patch_cells")
+    with cells:
         found = _measured(requests, view.device, view.patched_step)
     if found is None:
         return
@@ -61,7 +62,7 @@ def draw(shown: Shown, pair: Pair) -> None:
         probabilities = np.exp(first.trace.log_probs[question.step, list(question.tokens)])
         told = patch_texts.answer(found, tokens, first.labels, patch_texts.tie(*probabilities))
         texts.write(f'<div class="lab-answer" role="status">{"<br>".join(map(html.escape, told))}</div>')
-    with st.container(key="patch_cells"):
+    with cells:
         data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
         patch_grids.grids(data, _choose)
     donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=edits)

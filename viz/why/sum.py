@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 SHOWN = 14  # bars; the rest is one more
-FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases", "patch": "put in after a layer"}
+FULL = {
+    "token": "embedding of “{read}”",
+    "position": "its position",
+    "bias": "biases",
+    "patch": "put in after layer {layer}",
+}
 
 
 def name(writer: Writer, read: str) -> str:
@@ -25,7 +30,7 @@ def name(writer: Writer, read: str) -> str:
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    return FULL[writer.kind].format(read=read)
+    return FULL[writer.kind].format(read=read, layer=(writer.layer or 0) + 1)
 
 
 def payload(found: DirectLogits, trace: Trace, chosen: tuple[str, int, int] | None, mode: theme.Mode) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def grids(lab: Lab) -> dict:
 
 
 def three(lab: Lab) -> str:
-    return lab.sentences("lab-both")[0]
+    return lab.sentences("lab-three")[0]
 
 
 def test_shares_sentences_and_translations_are_those_that_were_measured():
@@ -43,7 +43,7 @@ def test_shares_sentences_and_translations_are_those_that_were_measured():
     assert shown["chosen"] == [best.code]
     (told,) = lab.sentences("lab-answer")
     turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
-    assert f"One head is enough: {len(turning)} of 96 do it alone to make “elle” likelier than “il”" in told
+    assert f"One head is enough to make “elle” likelier than “il” ({len(turning)} of 96 do it alone), for it was" in told
     assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
     assert "“tired” takes from “ide”; without a partner here, so never put in: w." in " ".join(lab.sentences("lab-note"))
     first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
@@ -56,7 +56,7 @@ def test_shares_sentences_and_translations_are_those_that_were_measured():
 def test_a_piece_of_a_link_is_put_in_and_one_that_cannot_be_is_told():
     lab = compare(patched="patch_enc.0_12")
     assert grids(lab)["chosen"] == ["patch_enc.0_12"]
-    assert any("embedding at tired. 101% of the way" in text for text in lab.sentences("lab-note"))
+    assert any("embedding, at “tired”. 101% of the way" in text for text in lab.sentences("lab-note"))
     lab = compare(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
     assert "patch what if" not in lab.buttons
