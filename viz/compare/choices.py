@@ -82,6 +82,7 @@ def _head(shown: Shown) -> None:
         controls.kind_pick(view)
         controls.layer_pick(view, page_data.layers)
         controls.head_pick(view, page_data.loaded.config.heads)
+    with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("with layer")
         st.segmented_control(
             "Second layer",
