@@ -151,6 +151,11 @@ class Lab:
         """What the view of a difference and its parts was given; None where there is none."""
         return self._mounted(".sum")
 
+    @property
+    def side_by_side(self) -> dict[str, Any] | None:
+        """What the view of two passes beside each other was given; None where there is none."""
+        return self._mounted(".side_by_side")
+
     def _mounted(self, name: str, key: str = "") -> dict[str, Any] | None:
         mounted = [c for c in self.at.get("bidi_component") if c.proto.component_name.endswith(name)]
         mounted = [c for c in mounted if c.proto.id.endswith(key)]

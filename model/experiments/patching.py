@@ -157,7 +157,7 @@ def _read(checkpoint: Checkpoint, asked: Question) -> tuple[int, ...]:
 
 
 def _pieces(checkpoint: Checkpoint, asked: Question) -> tuple[list[PatchStream], list[PatchStream], list[PatchZ]]:
-    """What can be put in: the encoder's stream where there is a partner, the decoder's up to the step, the z of each head."""
+    """What can be put in: the encoder's stream where there is a partner, the decoder's up to the step, z of each head."""
     config = checkpoint.config
     known = [n for n, partner in enumerate(asked.partners) if partner is not None]
     read = range(len(_read(checkpoint, asked)))

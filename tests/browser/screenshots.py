@@ -15,7 +15,7 @@ OWN = "Le chien n'a pas traversé la route car il était fatigué."
 TWICE = "The dog sees the dog."
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
 READY = (
-    ".timeline .said, .lesson-list, .tokens .pieces, "
+    ".timeline .said, .lesson-list, .tokens .pieces, .side-by-side canvas, "
     ".switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
 )
 VIEWS = {
@@ -44,6 +44,9 @@ VIEWS = {
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
     "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
+    "compare-light": ("compare?kind=cross&step=12&layer=4&head=2", "light", 1280, 840),
+    "compare-dark": ("compare?differs=checkpoint&kind=cross&step=11", "dark", 1280, 940),
+    "compare-phone": ("compare?kind=cross&step=12&layer=4&head=2", "light", 390, 2200),
     "translate-light": ("?step=11&layer=4&head=1", "light", 1280, 720),
     "translate-dark": ("?step=11&layer=4&head=1&causal=off", "dark", 1280, 720),
     "translate-edit": ("?step=11&layer=4&head=1&causal=off", "light", 1280, 1040),

@@ -10,6 +10,7 @@ from viz import state
 from viz.compare import pair
 from viz.shared import controls, texts
 from viz.shared.frame import Shown
+from viz.values import MAX_WORD
 
 BEAM = 4  # wide enough for several hypotheses
 
@@ -18,6 +19,7 @@ def _word(shown: Shown) -> None:
     """The words of the sentence, and what stands in the place of the one that is chosen."""
     known = pair.words(shown.page_data.request.source)
     number, word = pair.swapped(shown.view, shown.page_data.request.source)
+    complaint = state.complaint("swap_to")
     with st.container(key="compare_word", horizontal=True, vertical_alignment="center", gap="small"):
         st.pills(
             "Word that gives way",
@@ -31,8 +33,16 @@ def _word(shown: Shown) -> None:
             "Word in its place",
             placeholder="another word",
             label_visibility="collapsed",
-            **state.bind("swap to", "swap_to", word),
+            **state.bind("swap to", "swap_to", complaint[0] if complaint else word, _short),
         )
+    if complaint:
+        texts.note(f"{complaint[1]} “{word}” is kept." if word else complaint[1], warn=True)
+
+
+def _short(typed: str) -> str:
+    if len(typed) > MAX_WORD:
+        raise ValueError(f"What was typed has {len(typed):,} characters; expected a word of at most {MAX_WORD}.")
+    return typed
 
 
 def _sentence(shown: Shown) -> None:
@@ -72,6 +82,7 @@ def _head(shown: Shown) -> None:
         controls.kind_pick(view)
         controls.layer_pick(view, page_data.layers)
         controls.head_pick(view, page_data.loaded.config.heads)
+    with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("with layer")
         st.segmented_control(
             "Second layer",

@@ -29,8 +29,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const part = element("section"), title = element("h2", "", grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
     hue.style.background = `var(--lab-${grid.hue})`;
     title.prepend(hue);
-    const least = grid.columns.length > WIDE ? 20 : 30;
-    cells.style.gridTemplateColumns = `max-content repeat(${grid.columns.length}, minmax(${least}px, 1fr))`;
+    const narrow = grid.columns.length > WIDE, least = narrow ? 18 : 30;
+    cells.classList.toggle("narrow", narrow);
+    cells.style.gridTemplateColumns = `${grid.title.startsWith("Heads") ? 26 : 76}px repeat(${grid.columns.length}, minmax(${least}px, 1fr))`;
     cells.append(element("span"), ...grid.columns.map((label, column) => heading(grid, label, column)));
     const first = data.chosen.find((code) => grid.codes.flat().includes(code)) ?? grid.codes.flat()[grid.values.flat().findIndex((value) => value != null)];
     grid.values.forEach((row, line) => cells.append(element("span", "of", grid.rows[line]), ...row.map((value, column) => cell(grid, line, column, value, first))));

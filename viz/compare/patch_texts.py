@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model import format
+from model.config import PAD
 from model.edits.kinds import Edit, Labels, PatchZ
+from model.inference.decisions import is_near
 from model.inference.predictions import changed_words
+from model.trace import site_kind
 from viz.shared import texts
 
 if TYPE_CHECKING:
@@ -27,10 +30,27 @@ def names(question: Question, tokenizer: Tokenizer) -> tuple[str, str]:
     return first, second
 
 
-def asked(question: Question, tokens: tuple[str, str], same: bool) -> str:
-    """What is measured, and at which step; `same`: both sentences have one translation."""
-    why = "where the sentences disagree the most, for both have the same translation" if same else "where the two part"
-    return f"Measured at step {question.step + 1}, {why}: the logit of “{tokens[0]}” less that of “{tokens[1]}”."
+def why_here(same: bool) -> str:
+    """Why this step is measured where none was chosen; `same`: both sentences have one translation."""
+    return "Both have the same translation; here they disagree the most." if same else "Here the two translations part."
+
+
+def alignment(question: Question, own: Sequence[str], theirs: Sequence[str]) -> str:
+    """Which tokens take from another one, and which have no partner; empty where nothing is to be said."""
+    real = [n for n, token in enumerate(question.source) if token != PAD]
+    pairs = [(own[n], theirs[at]) for n in real if (at := question.partners[n]) is not None]
+    here = [own[n] for n in real if question.partners[n] is None]
+    there = [theirs[n] for n in range(len(theirs)) if n not in question.partners]
+    told = [f"{_some([f'“{mine}” takes from “{its}”' for mine, its in pairs if mine != its])}"]
+    told += [f"without a partner, so left as it was: {_some(here)}"] * bool(here)
+    told += [f"without a partner here, so never put in: {_some(there)}"] * bool(there)
+    found = "; ".join(filter(None, told))
+    return f"Positions are aligned by the longest common part: {found}." if found else ""
+
+
+def _some(named: Sequence[str]) -> str:
+    more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return ", ".join(named[:NAMED]) + more
 
 
 def percent(share: float) -> str:
@@ -40,35 +60,53 @@ def percent(share: float) -> str:
 
 
 def told(edit: Edit, labels: Labels) -> str:
-    """A patch in words, without the whose."""
-    text = edit.text(labels).replace("the other sentence’s residual stream", "").replace("the other sentence’s output", "")
-    return text.strip(" :").replace(":  at", " at").replace(": at", " at")
+    """Where a patch is put in, in words."""
+    if isinstance(edit, PatchZ):
+        where = edit.place.text
+    else:
+        where = f"{edit.stack}, after layer {edit.layers}" if edit.layers else f"{edit.stack}, embedding"
+    return where + ("" if edit.position is None else f", at “{labels.query(edit.tokens_of, edit.position)}”")
 
 
-def answer(found: Patching, tokens: tuple[str, str], labels: Labels) -> list[str]:
-    """The way from one sentence to the other, what one head does of it, and where it goes in the encoder: sentences."""
-    both = f"It is {format.signed(found.before)} here and {format.signed(found.other)} in the other sentence"
+def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -> list[str]:
+    """The way from one sentence to the other, what one head does of it, and where it goes in the encoder: sentences. `tie`
+    says that the choice was one, or is empty."""
+    difference = f"The logit of “{tokens[0]}” less that of “{tokens[1]}”"
+    both = f"{difference} is {format.signed(found.before)} here and {format.signed(found.other)} in the other sentence"
     if found.is_near:
         return [f"{both}: too near for shares of the way, so the cells show by how much it changes, in nats."]
     heads = [(edit, value) for edit, value in found.pieces if isinstance(edit, PatchZ)]
     best, value = max(heads, key=lambda each: found.share(each[1]))
     most = f"{told(best, labels)}, {percent(float(found.share(value)))} of the way"
     turning = sum(found.turns(each) for _, each in heads)
+    likelier = f"make “{tokens[1]}” likelier than “{tokens[0]}”"
     sentences = [f"{both}."]
-    if found.before < 0 or found.other >= 0:
-        sentences.append(f"The choice is the same in both, so nothing turns it; the most that one head brings: {most}.")
+    if not found.turns(found.other):
+        sentences.append(f"Both sentences prefer the same of the two; the most that one head brings: {most}.")
     elif turning:
-        which = "One head is enough" if turning == 1 else f"One head is enough: {turning} of {len(heads)} do it alone"
-        sentences.append(f"{which} to turn “{tokens[0]}” into “{tokens[1]}”; the most comes from {most}.")
+        many = f" ({turning} of {len(heads)} do it alone)" if turning > 1 else ""
+        sentences.append(f"One head is enough to {likelier}{many}{tie}; the most comes from {most}.")
     elif found.few:
         edits, reached = found.few
-        named = ", ".join(told(edit, labels) for edit in edits[:NAMED])
-        more = f" and {len(edits) - NAMED} more" if len(edits) > NAMED else ""
         sentences.append(
-            f"No head turns “{tokens[0]}” into “{tokens[1]}” alone; the most comes from {most}. Taken one after the other, "
-            f"{len(edits)} of {len(heads)} together do, at {percent(float(found.share(reached)))}: {named}{more}."
+            f"No head alone can {likelier}; the most comes from {most}. Taken one after the other, {len(edits)} of "
+            f"{len(heads)} together do, at {percent(float(found.share(reached)))}: {listed(edits)}."
         )
     return [*sentences, travels(found, labels)]
+
+
+def listed(edits: Sequence[Edit]) -> str:
+    """Heads, site after site: `cross-attention, layer.head 3.1, 4.4`."""
+    kinds: dict[str, list[str]] = {}
+    for edit in edits:
+        name = site_kind(edit.place.kind).short
+        kinds.setdefault(name, []).append(f"{edit.place.layer + 1}.{edit.place.head + 1}")
+    return "; ".join(f"{kind}, layer.head {', '.join(heads)}" for kind, heads in kinds.items())
+
+
+def tie(first: float, second: float) -> str:
+    """That two probabilities were near each other already; empty where they were not."""
+    return f", for it was a near-tie, {first:.3f} against {second:.3f}" if is_near(first, second) else ""
 
 
 def travels(found: Patching, labels: Labels) -> str:
@@ -88,9 +126,9 @@ def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokeni
     rows = [("This sentence", own, ()), ("The other", second.trace.outputs.ids, own)]
     rows.append(("Patched", () if patched is None else patched.trace.outputs.ids, own))
     lines = "".join(
-        f"<span>{name}</span><p lang='{code}'>{_marked(ids, against, tokenizer)}</p>" for name, ids, against in rows
+        f'<span>{name}</span><p lang="{code}">{_marked(ids, against, tokenizer)}</p>' for name, ids, against in rows
     )
-    return f'<div class="lab-both lab-three">{lines}</div>'
+    return f'<div class="lab-three"><div class="lab-both">{lines}</div></div>'
 
 
 def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) -> str:
@@ -100,7 +138,8 @@ def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) ->
 
 def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels, is_other: bool, turned: bool) -> str:
     """What is put in, and what it does."""
-    what = told(edits[0], labels) if len(edits) == 1 else f"{len(edits)} pieces"
+    kind = "heads" if all(isinstance(edit, PatchZ) for edit in edits) else "pieces"
+    what = told(edits[0], labels) if len(edits) == 1 else f"these {len(edits)} {kind}"
     far = (
         f"{format.signed(value - found.before)} nats"
         if found.is_near

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from model.edits.intervention import BASELINE, Intervention
@@ -42,21 +43,26 @@ def draw(shown: Shown, pair: Pair) -> None:
     if pair.first.request.intervention:
         texts.note(patch_texts.WITHOUT)
     tokens = patch_texts.names(question, loaded.target_tokenizer)
-    _step(question, first.labels, patch_texts.asked(question, tokens, first.translation == second.translation))
+    why = "" if view.patched_step else patch_texts.why_here(first.translation == second.translation)
+    _step(question, first.labels, why)
+    if told := patch_texts.alignment(question, first.labels.source, second.labels.source):
+        texts.note(told)
     with st.container(key="patched"):
         answer, three, effect = st.container(key="patch_answer"), st.empty(), st.container(key="patch_effect")
     show = partial(patch_texts.compared, first, second, tokenizer=loaded.target_tokenizer, code=_language(pair))
     with three:
         texts.write(show(None))
-    with st.container(key="patch_place"):
+    cells = st.container(key="patch_cells")
+    with cells:
         found = _measured(requests, view.device, view.patched_step)
     if found is None:
         return
     edits = view.patched.edits or found.best
     with answer:
-        told = " ".join(patch_texts.answer(found, tokens, first.labels))
-        texts.write(f'<div class="lab-answer" role="status">{html.escape(told)}</div>')
-    with st.container(key="patch_cells"):
+        probabilities = np.exp(first.trace.log_probs[question.step, list(question.tokens)])
+        told = patch_texts.answer(found, tokens, first.labels, patch_texts.tie(*probabilities))
+        texts.write(f'<div class="lab-answer" role="status">{"<br>".join(map(html.escape, told))}</div>')
+    with cells:
         data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
         patch_grids.grids(data, _choose)
     donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=edits)
@@ -79,25 +85,27 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
     turned = given.baseline is not None and said != given.baseline.translation
     for reason in aside:
         texts.note(reason, warn=True)
-    edits = request.intervention.edits
-    if edits:
+    if not (edits := request.intervention.edits):
+        return
+    with st.container(key="patch_effect_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label(patch_texts.effect(found, edits, first - second, given.labels, said == other, turned))
         step = found.question.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
 
 
-def _step(question: Question, labels: Labels, told: str) -> None:
-    """The step at which is measured, and what."""
+def _step(question: Question, labels: Labels, why: str) -> None:
+    """The step at which is measured, and why there."""
     with st.container(key="patch_step_row", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label("At step")
+        texts.label("Measured at step")
         st.selectbox(
             "Measured at step",
             list(range(1, len(question.target) + 1)),
             format_func=lambda step: f"{step}  {labels.query('decoder', step - 1)}",
             label_visibility="collapsed",
+            width=208,
             **state.bind("patched step", "patched_step", question.step + 1),
         )
-        texts.label(told)
+        texts.label(why)
 
 
 def _measured(requests: tuple[Request, Request], device: str, step: int) -> Patching | None:

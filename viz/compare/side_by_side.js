@@ -154,8 +154,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function differenceNote({ most, rows, columns, whole }) {
-    const scale = `Colour from ${signed(-most)} to ${signed(most, "+")}.`;
-    return whole ? scale : `${scale} Grey: not the same tokens on both sides. ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns are.`;
+    const scale = `Colour from ${signed(-most)} to ${signed(most, "+")}`;
+    return whole ? `${scale}.` : `${scale} where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns. The rest is grey.`;
   }
 
   function rowOf(n) {

@@ -29,11 +29,9 @@ def payload(pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme
     views = distance.views(pair)
     kind = pair.first.site.kind
     chosen = pair.second if pair.differs == "head" else pair.first
-    identity = repr(
-        (pair.differs, pair.first.request, pair.second.request, [_place(side) for side in (pair.first, pair.second)])
-    )
+    places = [(side.request, side.site, side.head) for side in (pair.first, pair.second)]
     return {
-        "id": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "id": hashlib.sha256(repr((pair.differs, places)).encode()).hexdigest()[:16],
         "step": step,
         "steps": len(pair.first.analysis.trace.predicted),
         "names": [pair.first.name, pair.second.name],
@@ -59,10 +57,6 @@ def payload(pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme
         "scale": list(theme.scale(kind, mode)),
         "diverging": list(theme.diverging(mode)),
     }
-
-
-def _place(side: Side) -> tuple[Any, ...]:
-    return side.site, side.head, side.step
 
 
 def _number(value: float) -> float | None:

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from viz.compare.pair import Pair, Side
 
 MEASURE = {  # what a head's number is
-    "checkpoint": "total variation distance of its rows from those of the head of the same number, which training gives no "
-    "meaning, on average",
-    "head": "total variation distance of its rows from those of the first head, on average",
+    "checkpoint": "total variation distance, on average over rows. A head’s number means nothing across trainings",
+    "head": "total variation distance of its rows from the first head’s, on average",
     "step": "total variation distance of its rows at the two steps",
 }
-USUAL = "total variation distance of its rows on both sides, on average"
+USUAL = "total variation distance of its rows, on average"
 
 
 def place(site: Site, head: int | None) -> str:
@@ -107,7 +106,7 @@ def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
         return "Every head looks at the same on both sides.", ""
     what = MEASURE.get(pair.differs, USUAL)
     lead = "Furthest from the first head:" if pair.differs == "head" else "Furthest apart:"
-    return lead, f"{found.value:.2f} {what}. The stronger the colour, the further; click a head for its maps."
+    return lead, f"{found.value:.2f} {what}. Strong colour: far apart. Click a head for its maps."
 
 
 def partners(pair: Pair) -> str:

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 SHOWN = 14  # bars; the rest is one more
-FULL = {"token": "embedding of “{read}”", "position": "its position", "bias": "biases", "patch": "put in after a layer"}
+FULL = {
+    "token": "embedding of “{read}”",
+    "position": "its position",
+    "bias": "biases",
+    "patch": "put in after layer {layer}",
+}
 CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
 
@@ -26,7 +31,7 @@ def name(writer: Writer, read: str) -> str:
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    return FULL[writer.kind].format(read=read)
+    return FULL[writer.kind].format(read=read, layer=(writer.layer or 0) + 1)
 
 
 def key(writer: Writer) -> list[Any] | None:

@@ -2,29 +2,223 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from viz_helpers import COMPARE, Lab
 
+from model.readings.comparison import align
+from model.trace import Site
+from viz import cache
+from viz.compare import distance
 from viz.compare.choices import CHOICES
-from viz.compare.pair import DIFFERENCES
+from viz.compare.pair import DIFFERENCES, pair, with_word, words
 from viz.compare.parts import PARTS
-from viz.view import COMPARED, DIFFERS
+from viz.view import COMPARED, DIFFERS, View
+
+TIRED = "The dog is tired."
+OTHER = "The dog sleeps on the old chair."
+KINDS = {
+    "word": {},
+    "sentence": {"other_text": OTHER},
+    "checkpoint": {"other_checkpoint": "en-fr-learned", "layer": "4", "head": "8"},
+    "edits": {"edits": "off_cross.3", "mode": "again", "kind": "cross"},
+    "head": {"kind": "cross", "layer": "3", "head": "8"},
+    "hypothesis": {"decode": "beam", "kind": "decoder"},
+    "step": {"kind": "cross", "layer": "3"},
+}
+
+
+def compare(differs: str = "word", **link: str) -> Lab:
+    return Lab(COMPARE, **({"differs": differs, "text": TIRED} | link))
+
+
+def both(lab: Lab):
+    view = lab.at.session_state["view"]
+    return pair(view, cache.page_data(view))
 
 
 def test_what_may_differ_and_the_parts_are_those_of_the_view():
-    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS
+    assert tuple(DIFFERENCES) == tuple(CHOICES) == DIFFERS == tuple(KINDS)
     assert tuple(PARTS) == COMPARED
 
 
+@pytest.mark.parametrize("differs", DIFFERS)
+def test_both_sides_stand_beside_each_other(differs):
+    lab = compare(differs, **KINDS[differs])
+    shown, found = lab.side_by_side, both(lab)
+    assert not lab.faults and shown["names"] == [found.first.name, found.second.name]
+    views = distance.views(found)
+    for here, there, view in zip(shown["maps"], reversed(shown["maps"]), views, strict=True):
+        assert np.shape(here["values"]) == (len(here["queries"]), len(here["keys"])) == view.values.shape
+        assert np.abs(np.array(here["values"]) - view.values).max() < 1e-5
+        for side, partners in (("queries", here["rows"]), ("keys", here["columns"])):
+            assert len(partners) == len(here[side]) and max(partners) < len(there[side])
+    columns = [[chip["t"] for c in shown["tokens"] if len(c["chips"]) > n and (chip := c["chips"][n])] for n in (0, 1)]
+    sides = (found.first, found.second)[: 1 if shown["single"] else 2]
+    assert [tuple(each) for each in columns if each] == [side.analysis.trace.predicted.labels for side in sides]
+    values = [v for grid in shown["grids"] for row in grid["values"] for v in row if v is not None]
+    assert values and min(values) >= 0 and max(values) <= 1 + 1e-5
+
+
+def test_the_largest_distance_is_told_with_its_number_and_is_one_click_away():
+    lab = compare()
+    grids = lab.side_by_side["grids"]
+    top = max(v for grid in grids for row in grid["values"] for v in row)
+    told = next(text for text in lab.sentences("lab-note") if "total variation distance" in text)
+    assert told.startswith(f"{top:.2f} total variation distance")
+    lab.click("largest difference")
+    kind, layer, head = lab.side_by_side["chosen"]
+    assert {grid["kind"]: grid for grid in lab.side_by_side["grids"]}[kind]["values"][layer - 1][head - 1] == top
+    assert both(lab).first.site == Site(kind, layer - 1)
+
+
+def test_a_heads_distance_is_the_mean_over_the_rows_that_both_have():
+    found = both(compare(swap="2", swap_to="cat", kind="encoder", head="2", layer="1"))
+    one, other = distance.views(found)
+    assert one.queries != other.queries and len(one.queries) == len(other.queries)
+    by_hand = (np.abs(one.values - other.values).sum(axis=1) / 2).mean()
+    assert distance.grids(found)[0].values[0, 1] == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_each_token_has_its_probability_on_both_sides():
+    lab = compare("word", text="The dog didn't cross the street because it was too tired.")
+    found = both(lab)
+    for column in lab.side_by_side["tokens"]:
+        if not all(column["chips"]):
+            continue
+        rows = [
+            side.analysis.trace.log_probs[chip["step"] - 1]
+            for side, chip in zip((found.first, found.second), column["chips"], strict=True)
+        ]
+        ids = [
+            side.analysis.trace.predicted.ids[chip["step"] - 1]
+            for side, chip in zip((found.first, found.second), column["chips"], strict=True)
+        ]
+        for n in (0, 1):
+            assert column["chips"][n]["p"] == pytest.approx(np.exp(rows[n][ids[n]]), abs=1e-4)
+            assert column["chips"][n]["there"] == pytest.approx(np.exp(rows[1 - n][ids[n]]), abs=1e-4)
+    assert any(not column["same"] for column in lab.side_by_side["tokens"])
+
+
+def test_a_difference_is_shown_of_equal_tokens_alone():
+    whole = compare("head", **KINDS["head"]).side_by_side
+    assert whole["difference"]["whole"]
+    one, other = (np.array(each["values"]) for each in whole["maps"])
+    assert np.abs(np.array(whole["difference"]["values"]) - (other - one)).max() < 2e-5
+    part = compare("sentence", other_text=OTHER, kind="encoder").side_by_side
+    first, second = part["maps"]
+    assert not part["difference"]["whole"]
+    common = align(first["queries"], second["queries"]).common
+    rows = [i for i, row in enumerate(part["difference"]["allowed"]) if any(row)]
+    assert rows == [i for i, _ in common] and len(rows) < len(first["queries"])
+    cells = np.ix_(rows, [j for j, column in enumerate(np.array(part["difference"]["allowed"]).T) if any(column)])
+    partner = np.ix_([first["rows"][i] for i in rows], [first["columns"][j] for j in cells[1].ravel()])
+    expected = np.array(second["values"])[partner] - np.array(first["values"])[cells]
+    assert np.abs(np.array(part["difference"]["values"])[cells] - expected).max() < 2e-5
+
+
+def test_a_word_is_swapped_in_two_moves():
+    lab = compare()
+    assert [lab.at.text_input(key="swap to").value, both(lab).second.request.source] == ["wide", "The dog is wide."]
+    lab.at.button_group(key="swap").set_value(2)
+    assert lab.run().side_by_side is None
+    assert any("in the place of “dog”" in text for text in lab.sentences("lab-note"))
+    lab.at.text_input(key="swap to").set_value(" cat ")
+    assert both(lab.run()).second.request.source == "The cat is tired."
+    assert Lab(COMPARE, **lab.link).side_by_side["names"] == ["dog", "cat"]
+    lab.type("She bought a red car.")  # the word belongs to the sentence, what was typed to the visitor
+    assert "swap" not in lab.link and lab.link["swap_to"] == " cat "
+
+
+def test_what_is_too_long_for_a_word_is_kept_and_told():
+    lab = compare()
+    lab.at.text_input(key="swap to").set_value("x" * 200)
+    lab.run()
+    assert lab.at.text_input(key="swap to").value == "x" * 200
+    assert any("has 200 characters; expected a word of at most 60" in text for text in lab.warnings)
+    assert both(lab).second.request.source == "The dog is wide."
+
+
+def test_words_are_swapped_where_they_stand():
+    sentence = "It didn't, it did."
+    assert words(sentence) == ("It", "didn't", ",", "it", "did", ".")
+    assert [with_word(sentence, n, "X") for n in (2, 4, 6)] == ["It X, it did.", "It didn't, X did.", "It didn't, it didX"]
+
+
 @pytest.mark.parametrize(
-    ("link", "told"),
+    ("differs", "link", "told"),
     [
-        ({"differs": "edits"}, "Nothing is edited"),
-        ({"differs": "sentence"}, "Type the sentence"),
-        ({"swap": "40"}, "The sentence has no word 40, it has 12"),
+        ("word", {"swap": "40"}, "The sentence has no word 40, it has 5"),
+        ("word", {"swap": "2", "swap_to": "dog"}, "“dog” stands there already"),
+        ("sentence", {"other_text": TIRED}, "Both sentences are the same"),
+        ("sentence", {"other_text": "x " * 2000}, "The second side cannot be shown."),
+        ("checkpoint", {"other_checkpoint": "nothere"}, "The second side cannot be shown. There is no checkpoint"),
+        ("checkpoint", {"other_checkpoint": "en-fr"}, "Both sides are the checkpoint en-fr"),
+        ("head", {"kind": "cross", "head": "1", "other_head": "1"}, "Both sides show layer 3, head 1"),
+        ("hypothesis", {"decode": "beam", "other_path": "5-6"}, "The hypothesis that was chosen is not in this tree"),
+        ("hypothesis", {"target": "Le chien."}, "The target is given"),
+        ("step", {"kind": "cross", "step": "2", "other_step": "2"}, "Both sides show step 2"),
+        ("step", {"kind": "cross", "other_step": "99"}, "There is no step 99"),
     ],
     ids=str,
 )
-def test_where_there_is_no_second_side_one_sentence_says_why(link, told):
-    lab = Lab(COMPARE, **link)
-    assert len(lab.faults) == 1 and lab.faults[0].startswith(told)
+def test_where_there_is_no_second_side_one_sentence_says_why(differs, link, told):
+    lab = compare(differs, **link)
+    assert len(lab.faults) == 1 and lab.faults[0].startswith(told) and lab.side_by_side is None
+
+
+@pytest.mark.parametrize(
+    ("differs", "link", "told", "way"),
+    [
+        ("edits", {}, "Nothing is edited", "to what if"),
+        ("hypothesis", {}, "There is one hypothesis only", "search with a beam"),
+        ("sentence", {}, "Type the sentence", None),
+        ("word", {"text": "She bought a red car."}, "Click the word", None),
+    ],
+    ids=str,
+)
+def test_what_is_still_to_be_chosen_is_no_fault(differs, link, told, way):
+    lab = compare(differs, **link)
+    assert not lab.faults and any(text.startswith(told) for text in lab.sentences("lab-note"))
+    assert way is None or way in lab.buttons
+    if way == "search with a beam":
+        assert lab.click(way).side_by_side is not None
+
+
+@pytest.mark.parametrize(
+    ("differs", "link", "told"),
+    [
+        ("checkpoint", {"other_checkpoint": "en-fr-learned", "layer": "4", "head": "8"}, "The second side has 3 layers"),
+        ("step", {"kind": "encoder"}, "The encoder reads the whole sentence at once"),
+        ("sentence", {"other_text": "Go.", "edits": "block_enc_1-5"}, "Not on the second side: "),
+    ],
+    ids=str,
+)
+def test_what_the_second_side_lacks_is_told(differs, link, told):
+    lab = compare(differs, **link)
+    assert lab.side_by_side is not None and any(text.startswith(told) for text in lab.warnings)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"causal": "off", "mode": "again"},
+        {"checkpoint": "en-fr-peek", "kind": "decoder"},
+        {"text": "He is tired. She sleeps.", "pad": "3", "kind": "encoder"},
+        {"target": "Le chien dort.", "kind": "decoder"},
+        {"head": "mean", "kind": "cross"},
+        {"differs": "edits", "causal": "off", "mode": "again", "kind": "decoder"},
+        {"differs": "head", "head": "mean", "other_head": "3"},
+        {"compare": "patching"},
+        {"text": ""},
+    ],
+    ids=str,
+)
+def test_every_view_is_drawn(link):
+    lab = Lab(COMPARE, **({"text": TIRED} | link))
+    assert bool(lab.faults) == (link.get("text") == "")
+
+
+def test_the_default_view_compares_an_example():
+    assert View().differs == "word"
+    assert not Lab(COMPARE).faults

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
+
+const maps = [
+  { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },
+  { queries: ["il", "las"], keys: ["he", "is"], rows: [0, 2], columns: [0, 1], values: [[0.25, 0.75], [1, 0]], allowed: [[1, 1], [1, 1]] },
+];
+const nth = (texts, n) => texts[n];
+
+test("partners lead back to where they came from, and the difference stands on the first map's axes", () => {
+  for (const from of [0, 1, 2]) for (const to of [0, 1, 2]) assert.deepEqual(partnerCell(maps, to, from, partnerCell(maps, from, to, [0, 1])), [0, 1]);
+  assert.deepEqual(partnerCell(maps, 0, 1, [1, 2]), [-1, -1]);
+  assert.deepEqual(partnerCell(maps, 2, 0, [1, 2]), [1, 2]);
+  assert.deepEqual(partnerCell(maps, 1, 2, [1, 0]), [2, 0]);
+});
+
+test("what is told of a cell has both weights, or says what has no partner", () => {
+  assert.equal(toldCell(maps, ["A", "B"], 0, [0, 1], nth), "il on is: 0.5000 in “A”; 0.7500 in “B”.");
+  assert.match(toldCell(maps, ["A", "B"], 1, [1, 0], nth), /^las on he: 1\.0000 in “B”; 1\.0000 in “A”\.$/);
+  assert.match(toldCell(maps, ["A", "B"], 0, [1, 0], nth), /est has no partner in “B”/);
+  assert.match(toldCell(maps, ["A", "B"], 0, [0, 2], nth), /not to be seen in “A”; tired has no partner/);
+});
+
+test("a step has a row in each map, where the other has one", () => {
+  assert.deepEqual([1, 2, 3, 9].map((step) => stepRows(maps, step)), [[0, 0], [1, -1], [2, 1], [-1, -1]]);
+});
+
+test("arrows stay within the map", () => {
+  assert.deepEqual(moved([0, 0], [-1, 0], maps[0]), [0, 0]);
+  assert.deepEqual(moved([2, 2], [1, 1], maps[0]), [2, 2]);
+  assert.deepEqual(moved([1, 1], [1, -1], maps[0]), [2, 0]);
+});
