@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import fast
+from model.decoding import fast, whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.decoding.sampling import NEVER_CHOSEN, check, choices
@@ -42,13 +42,17 @@ class _Steps:
         self.rows = 1 if source is None else source.size(0)
         self.device = next(model.parameters()).device
         self.memory = self.cross = None
-        is_fast = self.cache is not None and fast.can(model, edits)
+        is_fast = use_cache and fast.can(model)
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
             at = Pass(edits, recorder and recorder.encoder)
             self.memory = fast.encode(model, source, seen, at) if is_fast else model.encode(source, seen, at)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
-        self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit) if is_fast else None
+        self.fast: fast.FastSteps | whole.WholeSteps | None = None
+        if is_fast and self.cache is not None:
+            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
+        elif is_fast:
+            self.fast = whole.WholeSteps(model, self.memory, self.cross)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""
@@ -63,7 +67,7 @@ class _Steps:
 
     def record(self, row: int, ids: tuple[int, ...]) -> None:
         """Hands what a row of the batch left behind, as the path of some ids, to who asked for it."""
-        if self.fast is not None and self.recorder is not None:
+        if isinstance(self.fast, fast.FastSteps) and self.recorder is not None:
             self.recorder.paths[ids] = self.fast.recorded(row, len(ids), self.edits.select([0]))
 
     def select(self, chosen: list[int]) -> None:
