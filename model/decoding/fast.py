@@ -3,9 +3,9 @@ need.
 
 Weights are laid out for it (`prepared`), queries, keys and values come from one product, keys and values lie in arrays of
 their final size, positions come from a table, those of cross-attention are computed once. Edits act at the sites that they
-touch by their own hooks, in the order of `attention`. What it cannot do, patches and decoding without a causal mask,
-`search` leaves to the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test, for every
-variant and edit.
+touch by their own hooks, in the order of `attention`. Decoding without a causal mask is in `whole`; what it cannot do,
+patches, `search` leaves to the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test,
+for every variant and edit.
 """
 
 from __future__ import annotations
@@ -27,18 +27,21 @@ from model.trace import Probe, Site, Sublayer
 
 
 def can(model: Transformer, edits: Edits) -> bool:
-    """True where this path computes what the model under these edits would."""
-    return edits.donor is None and edits.causal and model.config.causal and not model.training
+    """True where this path, or `whole`, computes what the model would: without dropout, and nothing of another sentence."""
+    return edits.donor is None and not model.training
 
 
-def _weighed(scores: Tensor, mask: Tensor, edits: SiteEdits, width: int) -> tuple[Tensor, Tensor]:
+def weighed(scores: Tensor, mask: Tensor, edits: SiteEdits, width: int) -> tuple[Tensor, Tensor]:
     """Scores [B,H,T,S], already over sqrt(`width`), and the pattern that they make, both under the edits of a site."""
     scores = edits.scale(scores, width)
-    masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return scores, edits.overwrite(masked.softmax(-1).masked_fill(~mask, 0.0), mask)
+    if mask.all():
+        pattern = scores.softmax(-1)
+    else:
+        pattern = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0.0)
+    return scores, edits.overwrite(pattern, mask)
 
 
-def _added(x: Tensor, added: Tensor, norm: Function, first: bool, kept: Tensor | None) -> Tensor:
+def added_to(x: Tensor, added: Tensor, norm: Function, first: bool, kept: Tensor | None) -> Tensor:
     """The residual stream [N,D] after a sub-layer, its norm first or last; `kept` [N,1]: 0 where it adds nothing."""
     total = x + (added if kept is None else added * kept)
     return total if first else norm(total)
@@ -57,7 +60,7 @@ def encode(model: Transformer, source: Tensor, mask: Tensor, at: Pass) -> Tensor
         if made.turn is not None:
             q, k = made.turn(q, positions, BASE), made.turn(k, positions, BASE)
         own, seen = at.at(site), at.mask(site, mask, q)
-        scores, pattern = _weighed((q @ k.transpose(-2, -1)) * divided, seen, own, width)  # [N,H,S,S]
+        scores, pattern = weighed((q @ k.transpose(-2, -1)) * divided, seen, own, width)  # [N,H,S,S]
         z = own.ablate(pattern @ v)  # [N,H,S,K]
         at.record(site, seen, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
         return layer.output(z.transpose(1, 2).reshape(rows * length, -1))
@@ -69,7 +72,7 @@ def encode(model: Transformer, source: Tensor, mask: Tensor, at: Pass) -> Tensor
             kept = None if kept is None else kept.expand(-1, length, 1).reshape(-1, 1)  # [N*S,1]
             read = norm(x) if first else x
             added = attend(Site("encoder", number), layer, read) if name == "self" else layer.feed_forward(read)
-            x = _added(x, added, norm, first, kept)
+            x = added_to(x, added, norm, first, kept)
     memory = made.encoder_final(x).view(rows, length, -1)
     at.record_memory(memory)
     return memory
@@ -93,13 +96,13 @@ class Recorded:
             products["cross"] = self.cross @ self.memory  # [L,H,T,S]
         at, width = Pass(self.edits, probe), self.own.size(-1)
         scores = {kind: each / math.sqrt(width) for kind, each in products.items()}
-        plain = {kind: _weighed(each, getattr(seen, kind), UNEDITED, width) for kind, each in scores.items()}
+        plain = {kind: weighed(each, getattr(seen, kind), UNEDITED, width) for kind, each in scores.items()}
         for number, kind in itertools.product(range(self.own.size(1)), scores):
             site, mask = Site(kind, number), getattr(seen, kind)
             found = [each[number, None] for each in plain[kind]]  # scores and pattern [1,H,T,S]
             if self.edits.touches(site):
                 mask = at.mask(site, mask, found[0])
-                found = _weighed(found[0], mask, at.at(site), width)
+                found = weighed(found[0], mask, at.at(site), width)
             at.record(site, mask, scores=found[0], pattern=found[1])
 
     def logits(self) -> Tensor:
@@ -161,7 +164,7 @@ class FastSteps:
             for (name, part), norm in zip(self.parts.items(), layer.norms, strict=True):
                 kept = at and at.kept(Sublayer("decoder", number, name), x)  # [N,1,1]
                 added = part(number, layer, norm(x) if first else x, at, step)
-                x = _added(x, added, norm, first, None if kept is None else kept[:, 0])
+                x = added_to(x, added, norm, first, None if kept is None else kept[:, 0])
         step.hidden = self.made.final(x)
         self.steps.append(step)
         self.origins = None
@@ -221,7 +224,7 @@ class FastSteps:
             return torch.bmm(scores.softmax(-1), v).view(-1, self.heads * self.width)
         scores = torch.baddbmm(self.nothing, q, k, beta=0, alpha=self.divided).unflatten(0, (-1, self.heads))  # [N,H,1,S]
         edits, mask = at.at(site), at.mask(site, getattr(self.seen, site.kind), scores)
-        _, pattern = _weighed(scores, mask, edits, self.width)
+        _, pattern = weighed(scores, mask, edits, self.width)
         z = edits.ablate(torch.bmm(pattern.flatten(0, 1), v).view(-1, self.heads, 1, self.width))  # [N,H,1,K]
         return z.flatten(1)
 

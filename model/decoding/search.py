@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from model.config import END, MAX_TOKENS, PAD, START
-from model.decoding import fast
+from model.decoding import fast, whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.decoding.sampling import NEVER_CHOSEN, check, choices
@@ -44,13 +44,17 @@ class _Steps:
         self.memory = self.cross = self.beside = None
         if edits.donor is not None:
             self.beside = Beside(model, edits.donor, self.device, self.cache is not None)
-        is_fast = self.cache is not None and fast.can(model, edits)
+        is_fast = use_cache and fast.can(model, edits)
         if source is not None:
             seen = masks.encoder_mask(model.config, source, edits.rows)
             at = Pass(edits, recorder and recorder.encoder, given=self.beside and self.beside.encoder)
             self.memory = fast.encode(model, source, seen, at) if is_fast else model.encode(source, seen, at)  # [B,S,D]
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
-        self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit) if is_fast else None
+        self.fast: fast.FastSteps | whole.WholeSteps | None = None
+        if is_fast and self.cache is not None:
+            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
+        elif is_fast:
+            self.fast = whole.WholeSteps(model, self.memory, self.cross)
 
     def log_probs(self, target: Tensor, edits: Edits) -> Tensor:
         """Of what may follow decoder inputs [N,T]: [N,V]."""
@@ -66,7 +70,7 @@ class _Steps:
 
     def record(self, row: int, ids: tuple[int, ...]) -> None:
         """Hands what a row of the batch left behind, as the path of some ids, to who asked for it."""
-        if self.fast is not None and self.recorder is not None:
+        if isinstance(self.fast, fast.FastSteps) and self.recorder is not None:
             self.recorder.paths[ids] = self.fast.recorded(row, len(ids), self.edits.select([0]))
 
     def select(self, chosen: list[int]) -> None:

@@ -14,6 +14,7 @@ from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
 from model.config import END, PAD
+from model.decoding import whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.edits.intervention import BASELINE, Intervention
@@ -133,10 +134,10 @@ class _Analyses:
 
     def stepwise(self, path: Hypothesis, tree: Tree, edit: Intervention, **more: Any) -> Analysis:
         """Without a causal mask: one pass a step, each over the prefix that chose its token. The rows that chose stay."""
-        steps = []
-        for t in range(len(path.ids)):
-            (last,) = teacher_force(self.checkpoint, self.source, path.ids[: t + 1], [edit])
-            steps.append(_step(last))
+        model, edits = self.checkpoint.model, edits_of(self.checkpoint, self.source, [edit])
+        source = _batch(self.source, 1, self.checkpoint.device)
+        steps = [_step(probe, logits) for probe, logits in whole.passes(model, source, path.ids, edits)]
+        (last,) = teacher_force(self.checkpoint, self.source, path.ids, [edit])
         return self.of(path, tree, _gather(steps, last), last=last, **more)
 
     def check_size(self, path: Hypothesis | None, traces: int) -> None:
@@ -262,18 +263,20 @@ class _Step:
 
     rows: dict[str, dict[Site, np.ndarray]]  # by the name of the trace's field: [H,S], masks [S]; S grows with the steps
     log_probs: np.ndarray  # [V]
-    log_total: float
+    log_total: np.ndarray  # []
 
 
-def _step(whole: Trace) -> _Step:
-    sites = [site for site in whole.patterns if site.of.queries == "target"]
-    rows = {name: {s: getattr(whole, name)[s][..., -1, :].copy() for s in sites} for name in ("patterns", "scores", "masks")}
-    heads = {s: len(whole.patterns[s]) for s in sites}
-    rows["head_masks"] = {  # of a site without masks of its own heads, the common one for each head
-        s: whole.head_masks[s][:, -1].copy() if s in whole.head_masks else np.tile(rows["masks"][s], (heads[s], 1))
-        for s in sites
-    }
-    return _Step(rows, whole.log_probs[-1].copy(), whole.log_totals[-1])
+def _step(probe: Probe, logits: torch.Tensor) -> _Step:
+    """Of a pass over a prefix, with the logits [V] of its last query."""
+    rows: dict[str, dict[Site, np.ndarray]] = {"patterns": {}, "scores": {}, "masks": {}, "head_masks": {}}
+    for site in probe.records:
+        if site.of.queries == "source":
+            continue
+        pattern, scores, mask = (probe.array(site, name)[..., -1, :].copy() for name in ("pattern", "scores", "mask"))
+        rows["patterns"][site], rows["scores"][site] = pattern, scores
+        rows["head_masks"][site] = mask if mask.ndim == 2 else np.tile(mask, (len(pattern), 1))
+        rows["masks"][site] = rows["head_masks"][site].any(axis=0)
+    return _Step(rows, logits.log_softmax(-1).cpu().numpy(), logits.logsumexp(-1).cpu().numpy())
 
 
 def _gather(steps: Sequence[_Step], last: Trace) -> Trace:

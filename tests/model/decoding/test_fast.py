@@ -11,13 +11,12 @@ import tiny
 import torch
 
 from model import load
-from model.decoding import fast, prepared
+from model.decoding import fast, prepared, whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.decoding.search import beam, greedy
 from model.decoding.strategy import Decoding
-from model.edits.apply import Edits
-from model.edits.intervention import BASELINE
+from model.edits.apply import NO_EDITS, Edits
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import Pass, forced
@@ -84,16 +83,15 @@ def test_every_path_that_ended_is_recorded_and_none_that_was_given_up():
     assert Recorder().read(model.config, source[0].tolist(), first[0].ids) is None
 
 
-@pytest.mark.parametrize("name", ["pre-norm", "as in 2017", "rotary", "window"])
-def test_under_every_edit_it_decodes_and_records_the_same(name):
+@pytest.mark.parametrize(("name", "every"), [("pre-norm", 1), ("as in 2017", 3), ("rotary", 2), ("window", 3)])
+def test_under_every_edit_it_decodes_and_records_the_same(name, every):
     """Alone, and with each edit in a row of one batch; to the precision of float64."""
     model, source = tiny.lively(**recorded.VARIANTS[name]), tiny.padded([5], 6)
     means = tiny.means(model.config)
-    each = [tiny.edited(*codes.split()) for codes in recorded.EDITS if "causal-off" not in codes]
+    each = [tiny.edited(*codes.split()) for codes in recorded.EDITS[::every] if "causal-off" not in codes]
     changed = set()
     for edit in each:
         edits, recorder, probe = Edits([edit], means), Recorder(), Probe()
-        assert fast.can(model, edits)
         (found,) = greedy(model, source, edits, limit=7, recorder=recorder)
         kept, logits = recorder.read(model.config, source[0].tolist(), found.ids)
         hidden = forced(model, source, torch.tensor([found.ids]), Pass(edits, probe))
@@ -118,13 +116,26 @@ def paths(found: Hypothesis | Tree) -> list:
     return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
 
 
-def test_what_it_cannot_do_it_hands_over():
-    model, source = tiny.lively(), tiny.padded([6], 6)
-    edits, recorder = Edits([tiny.edited("causal-off")]), Recorder()
-    assert not fast.can(model, edits)
-    found = greedy(model, source, edits, limit=7, recorder=recorder)
-    assert recorder.paths == {}
-    assert found == greedy(model, source, edits, limit=7, use_cache=False)
+@pytest.mark.parametrize(("name", "every"), [("pre-norm", 1), ("as in 2017", 4), ("rotary", 3), ("no causal mask", 4)])
+def test_without_a_causal_mask_it_decodes_and_records_the_same_under_every_edit(name, every):
+    model, source = tiny.lively(**recorded.VARIANTS[name]), tiny.padded([5], 6)
+    means = tiny.means(model.config)
+    off = ("causal-off",) * model.config.causal
+    for codes in recorded.EDITS[::every]:
+        edits, recorder = Edits([tiny.edited(*off, *codes.split())], means), Recorder()
+        (found,) = greedy(model, source, edits, limit=5, recorder=recorder)
+        assert recorder.paths == {}
+        assert paths(found) == paths(greedy(model, source, edits, limit=5, use_cache=False)[0])
+        for length, (probe, logits) in enumerate(whole.passes(model, source, found.ids, edits), 1):
+            every = Probe()
+            hidden = forced(model, source, torch.tensor([found.ids[:length]]), Pass(edits, every))
+            torch.testing.assert_close(logits, model.project(hidden)[0, -1].float(), atol=1e-6, rtol=1e-6)
+            for site, maps in probe.records.items():
+                for what, array in maps.items():
+                    torch.testing.assert_close(array[..., -1, :], every.records[site][what][..., -1, :])
+    rows, edits = tiny.padded([6, 4], 6), [tiny.edited(*off), tiny.edited(*off, "off_cross.1")]
+    together, expected = (beam(model, rows, 3, edits=edits, limit=6, use_cache=cached) for cached in (True, False))
+    assert [*map(paths, together)] == [*map(paths, expected)]
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -144,7 +155,7 @@ def test_weights_that_float16_holds_are_multiplied_as_they_are(exact):
 
 def test_weights_that_change_are_laid_out_anew():
     model, source = tiny.lively(), tiny.padded([6], 6)
-    assert fast.can(model, Edits([BASELINE])) and not fast.can(model.train(), Edits([BASELINE]))
+    assert fast.can(model, NO_EDITS) and not fast.can(model.train(), NO_EDITS)
     model.eval()
     before = greedy(model, source, limit=7)
     known = fast.prepare(model)
