@@ -80,20 +80,30 @@ async def arriving(port: int, visitors: int) -> Result:
     return await crowd(visitors, visit)
 
 
-async def alone(port: int, count: int, source: Iterator[str], page: str = "") -> Result:
+async def alone(port: int, count: int, source: Iterator[str], page: str = "") -> tuple[Result, Result]:
+    """One visitor after the other: until the page stands, and until that stands, too, which is computed once it is seen."""
+    whole = Result()
+
     async def visit(result: Result, number: int) -> None:
         for _ in range(count):
             async with Visitor(port) as visitor:
-                result.took.append(await visitor.run(query_of(next(source)), page))
+                asked = query_of(next(source)), page
+                result.took.append(await visitor.run(*asked))
+                if more := await visitor.look(*asked):
+                    whole.took.append(result.took[-1] + more)
 
-    return await crowd(1, visit)
+    found = await crowd(1, visit)
+    whole.seconds = found.seconds
+    return found, whole
 
 
 async def measured(port: int, seconds: float, where: str) -> None:
     source = sentences()
     for page in ("", "what-if", "positions", "heads", "inside") if where == "lab" else ("",):
-        result = await alone(port, 20, source, page)
+        result, whole = await alone(port, 20, source, page)
         print(result.told(f"{where}: one visitor, a new sentence{', ' * bool(page)}{page}"), flush=True)
+        if whole.took:
+            print(whole.told(f"{where}: the same, with all that is on {page}"), flush=True)
     result = await typing(port, 30, seconds, 3, source)
     print(result.told(f"{where}: 30 visitors, a new sentence every 3 s each"), flush=True)
     print((await clicking(port, 100, seconds, 5)).told(f"{where}: 100 visitors, a run every 5 s each"), flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import os
 import random
 import socket
@@ -125,8 +126,23 @@ class Visitor:
 
     async def run(self, query: str = "", page: str = "") -> float:
         """Runs a page from its link; seconds until the run has ended. Shown, ConnectionClosed or TimeoutError otherwise."""
+        return await self._run(self._asked(query, page))
+
+    async def look(self, query: str = "", page: str = "") -> float:
+        """Looks at what the page computes only then, as a browser reports it; seconds until that run has ended."""
+        message = self._asked(query, page)
+        for component, what in self._awaited.items():
+            told = message.rerun_script.widget_states.widgets.add(id=f"$$STREAMLIT_INTERNAL_KEY_{component}__events")
+            told.json_trigger_value = json.dumps([{"event": "seen", "value": what}])
+        return await self._run(message) if self._awaited else 0.0
+
+    def _asked(self, query: str, page: str) -> BackMsg:
         message = BackMsg()
         message.rerun_script.query_string, message.rerun_script.page_name = query, page
+        return message
+
+    async def _run(self, message: BackMsg) -> float:
+        self._awaited: dict[str, str] = {}  # what has been left out until somebody looks, by its component's id
         start = time.perf_counter()
         await self._socket.send(message.SerializeToString())
         while True:
@@ -137,6 +153,9 @@ class Visitor:
             kind = answer.WhichOneof("type")
             if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                 raise Shown(answer.delta.new_element.exception.message[:200])
+            component = answer.delta.new_element.bidi_component
+            if component.component_name.endswith(".wanted"):
+                self._awaited[component.id] = json.loads(component.bytes)["what"]
             if kind == "script_finished":
                 return time.perf_counter() - start
 

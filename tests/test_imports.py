@@ -22,7 +22,7 @@ ROWS = (
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
     ("viz.shared",),
     ("viz.state", "viz.cache", "viz.first_paint"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),
+    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.turns",),
     ("viz.view",),
     ("viz.fields",),

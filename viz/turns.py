@@ -71,11 +71,24 @@ def hearing(told: Callable[[int], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def beginning(begun: Callable[[], None]) -> Iterator[None]:
+    """Calls `begun` once, where this thread has something to compute meanwhile: what is kept already takes no time."""
+    _mine.begun = begun
+    try:
+        yield
+    finally:
+        _mine.begun = None
+
+
+@contextlib.contextmanager
 def turn(long: bool) -> Iterator[None]:
     """A place for what this thread computes; a part of what holds one already needs none."""
     if getattr(_mine, "held", False):
         yield
         return
+    if begun := getattr(_mine, "begun", None):
+        _mine.begun = None
+        begun()
     with (LONG if long else SHORT).turn(getattr(_mine, "told", None) or (lambda before: None)):
         _mine.held = True
         try:

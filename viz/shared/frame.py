@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from functools import cache as cache_of_process
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,12 +132,20 @@ def shows_errors() -> bool:
     return st.get_option("client.showErrorDetails") == "full"
 
 
+@cache_of_process
+def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage, ...]:
+    """All pages, whose files are looked for once."""
+    first, *others = declared
+    return (
+        st.Page(home / first.file, title=first.title, url_path="", default=True),
+        *(st.Page(home / page.file, title=page.title, url_path=page.name) for page in others),
+    )
+
+
 def navigation(home: Path) -> StreamlitPage:
     """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
     out of sight, which leads to the first."""
-    first, *others = pages.PAGES
-    found = [st.Page(home / first.file, title=first.title, url_path="", default=True)]
-    found += [st.Page(home / page.file, title=page.title, url_path=page.name) for page in others]
+    found = [copy(page) for page in _pages(home, tuple(pages.PAGES))]  # a run marks the page that it may call
     if (name := state.lost()) and "/" not in name:
         back = partial(state.lead_back, name)
         found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from model.inference.decisions import NEAR_TIE, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, theme
 from viz.shared import terms
+from viz.turns import beginning
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -212,6 +213,11 @@ def sentence_notes(
 @contextmanager
 def waiting() -> Iterator[None]:
     """Says what is going on while something takes its time."""
-    what = "Translating" if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
-    with st.container(key="waiting"), st.spinner(what, show_time=True):
-        yield
+    with st.container(key="waiting"), ExitStack() as said:
+
+        def begun() -> None:
+            what = "Translating" if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
+            said.enter_context(st.spinner(what, show_time=True))
+
+        with beginning(begun):
+            yield

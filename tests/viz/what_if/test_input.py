@@ -30,7 +30,7 @@ def what_if(**link: str) -> Lab:
 @pytest.fixture(scope="module")
 def visitor() -> Lab:
     """One visitor, who goes from test to test of the editor and takes back what was edited."""
-    return what_if()
+    return what_if().open("add_edit")
 
 
 # -- the editor -----------------------------------------------------------------------------------------------------------
