@@ -132,6 +132,7 @@ def main() -> int:
         print(fault, file=sys.stderr)
         return 2
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
@@ -169,7 +170,8 @@ def main() -> int:
     print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # threads may still compute; nothing is to be saved, and the end of the interpreter trips over them
 
 
 if __name__ == "__main__":
