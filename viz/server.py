@@ -3,7 +3,7 @@
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, and a
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm).
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
-KEEP_MB bounds the memory for what is kept of sentences (512); the process takes about as much again, and 500 MB at first.
+KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
