@@ -18,6 +18,7 @@ from pathlib import Path
 
 from viz import cache
 from viz.heads import picture
+from viz.keep import KEEP_MB
 from viz.links import parse
 from viz.translate import steps
 from viz.view import View, unedited
@@ -96,7 +97,10 @@ def main() -> int:
                 took = (time.monotonic() - began) / number
                 told = f"{resident():,.0f} MB, analyses {kept():,.0f} MB in {len(cache.analyse.cache)}"
                 print(f"{number} {name}: {told}, {took:.2f} s a sentence", flush=True)
-    return 0
+    bound, now = 600 + 2 * KEEP_MB, resident()
+    held = "held" if now <= bound else "BROKEN"
+    print(f"the bound is {bound:,} MB, 600 and twice the {KEEP_MB} that may be kept: {held} at {now:,.0f} MB")
+    return int(now > bound)
 
 
 if __name__ == "__main__":

@@ -82,8 +82,8 @@ async def killed(at: int, replica: subprocess.Popen[bytes]) -> tuple[int, list[f
     return len(moved), result.took
 
 
-async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, visitors: int = 8) -> float:
-    """Sentences a second where every visitor asks the next as soon as it has the last."""
+async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, visitors: int = 8) -> tuple[int, float]:
+    """Sentences served, and in how many seconds, where every visitor asks the next as soon as it has the last."""
     end = time.monotonic() + seconds
 
     async def visit(result: Result, number: int) -> None:
@@ -94,7 +94,7 @@ async def new_sentences(at: int, source: Iterator[str], seconds: float = 10.0, v
     result = await crowd(visitors, visit)
     if result.faults:
         raise RuntimeError(result.faults[0])
-    return len(result.took) / result.seconds
+    return len(result.took), result.seconds
 
 
 def compared(ports: list[int], processes: list[int]) -> None:
@@ -106,11 +106,13 @@ def compared(ports: list[int], processes: list[int]) -> None:
         for _ in range(TURNS):
             for count, at in ((1, one), (len(ports), all_)):
                 before = [time.process_time(), *map(processor_seconds, processes)]
-                rates[count] = asyncio.run(new_sentences(at, source))
+                served_, seconds = asyncio.run(new_sentences(at, source))
+                rates[count] = served_ / seconds
                 after = [time.process_time(), *map(processor_seconds, processes)]
                 driver, *labs = (b - a for a, b in zip(before, after, strict=True))
-                took = f"processor seconds: {' + '.join(f'{each:.1f}' for each in labs)}, of the driver {driver:.1f}"
-                print(f"{count} behind nginx: {rates[count]:.1f} new sentences a second; {took}", flush=True)
+                took = f"{' + '.join(f'{each:.1f}' for each in labs)} processor seconds ({served_ / sum(labs):.1f} in each)"
+                told = f"{count} behind nginx: {rates[count]:.1f} new sentences a second in {seconds:.1f} s; {took}"
+                print(f"{told}, the driver {driver:.1f}", flush=True)
             ratios.append(rates[len(ports)] / rates[1])
     shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     print(f"two serve {statistics.median(ratios):.2f} times what one serves (median of {shown})", flush=True)

@@ -4,7 +4,7 @@ Against `streamlit run app.py`: no Nagle stall, no compression of websocket fram
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
 loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
-KEEP_MB bounds the memory for what is kept of sentences (512); the process takes about as much again, and 500 MB at first.
+KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
@@ -133,6 +133,7 @@ def main() -> int:
         print(fault, file=sys.stderr)
         return 2
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
@@ -173,7 +174,8 @@ def main() -> int:
     print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
-    return 0
+    sys.stdout.flush()
+    os._exit(0)  # threads may still compute; nothing is to be saved, and the end of the interpreter trips over them
 
 
 if __name__ == "__main__":

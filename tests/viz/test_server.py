@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import os
 import re
+import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -18,15 +20,11 @@ from viz_helpers import ROOT
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from benchmarks.visitors import Visitor
-from viz.first_paint import with_stylesheet
+from benchmarks.visitors import Visitor, processor_seconds
 from viz.health import STARTING, Readiness, with_health
 from viz.server import MAX_FRAME
 
-TORCHLESS = (
-    "viz.server viz.state viz.cache viz.shared.controls viz.theme viz.translate.timeline "
-    "viz.shared.change_figure viz.shared.heatmap_figures"
-)
+TORCHLESS = "viz.server viz.state viz.cache viz.shared.controls viz.translate.timeline viz.shared.heatmap_figures"
 
 
 def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -107,9 +105,22 @@ def test_the_page_can_be_written_before_torch_is_imported():
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
+def await_health(started: subprocess.Popen[str], port: int) -> None:
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        assert started.poll() is None, f"the server ended with status {started.returncode}"
+        try:
+            answers(f"http://127.0.0.1:{port}/_stcore/health")
+            return
+        except OSError:
+            time.sleep(0.25)
+    raise AssertionError("the server did not answer within five minutes")
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A running server and its port, which was given by the environment; it keeps no session of who has left."""
+    """A running server and its port, which was given by the environment; it keeps no session of who has left,
+    and can write no file, as on a full disk."""
     port, home = free_port(), tmp_path_factory.mktemp("home")
     (home / ".streamlit").mkdir()
     (home / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 0\n")
@@ -118,19 +129,12 @@ def server(tmp_path_factory) -> Iterator[tuple[subprocess.Popen[str], int]]:
         cwd=ROOT,
         env=os.environ | {"PORT": str(port), "HOST": "", "HOME": str(home)},
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
     )
     try:
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            assert started.poll() is None, f"the server ended with status {started.returncode}"
-            try:
-                answers(f"http://127.0.0.1:{port}/_stcore/health")
-                break
-            except OSError:
-                time.sleep(0.25)
-        else:
-            raise AssertionError("the server did not answer within five minutes")
+        await_health(started, port)
         yield started, port
     finally:
         started.kill()
@@ -172,6 +176,7 @@ def test_whoever_sends_what_cannot_be_read_disturbs_nobody_else(server, sent):
     asyncio.run(visit())
 
 
+TELLS = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not tell what a process holds")
 HANDSHAKE = b"\r\n".join(
     (
         b"GET /_stcore/stream HTTP/1.1",
@@ -201,7 +206,7 @@ def held(process: int, port: int) -> tuple[int, int, int]:
     return int(re.search(r"^Threads:\s+(\d+)", status, re.MULTILINE)[1]), files, int(sessions[1])
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not tell what a process holds")
+@TELLS
 def test_five_hundred_who_come_and_go_are_not_noticed_and_leave_nothing(server):
     started, port = server
 
@@ -265,41 +270,37 @@ def test_it_listens_at_this_machine_alone_unless_told_otherwise(server):
         assert other.connect_ex(("127.0.0.2", server[1])) != 0
 
 
-def test_it_tells_its_address_and_stops_when_told(server):
+@TELLS
+def test_it_tells_its_address_and_ends_clean_while_visitors_are_there_and_it_computes(server):
     started, port = server
     assert re.match(rf"Attention Lab: http://127\.0\.0\.1:{port}\b", started.stdout.readline())
-    started.terminate()
-    assert started.wait(60) in (0, -15)
-    assert "Traceback" not in started.stdout.read()
+
+    async def leave() -> None:
+        async with Visitor(port) as idle, Visitor(port) as busy:
+            await idle.run()
+            before = processor_seconds(started.pid)
+            text = "+".join(["The+old+man+saw+the+house+and"] * 14)
+            long = asyncio.create_task(busy.run(f"text={text}+slept.&split=off&decode=beam&beams=8"))
+            while processor_seconds(started.pid) < before + 0.5:
+                await asyncio.sleep(0.25)
+            assert not long.done()
+            started.send_signal(signal.SIGINT)
+            with pytest.raises(ConnectionClosed):
+                await long
+
+    asyncio.run(leave())
+    assert started.wait(60) == 0
+    told = started.stdout.read()
+    assert "Traceback" not in told and "terminate" not in told
 
 
-def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tuple[dict[bytes, bytes], bytes]:
-    """Headers and body that reach a browser of what an app answers in parts."""
-
-    async def app(scope, receive, send):
-        headers = [(b"content-type", kind), (b"etag", b"1"), (b"content-length", str(len(b"".join(parts))).encode())]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        for i, part in enumerate(parts):
-            await send({"type": "http.response.body", "body": part, "more_body": i + 1 < len(parts)})
-
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "headers": [(b"accept", accept)]}
-    asyncio.run(with_stylesheet(app)(scope, None, send))
-    return dict(sent[0]["headers"]), b"".join(message["body"] for message in sent[1:])
-
-
-def test_the_first_page_comes_with_its_stylesheet_and_says_how_long_it_is():
-    headers, body = served(b"text/html; charset=utf-8", [b"<head></head><bo", b"dy>here</body>"])
-    assert body.startswith(b"<head></head><body><style>:root{--lab-page:") and body.endswith(b"</script>here</body>")
-    assert b"</style><script>" in body
-    assert int(headers[b"content-length"]) == len(body) and b"etag" not in headers
-
-
-@pytest.mark.parametrize(("kind", "accept"), [(b"text/javascript", b"text/html"), (b"text/html", b"*/*")])
-def test_what_is_no_page_is_passed_on_as_it_is(kind, accept):
-    headers, body = served(kind, [b"<body>", b"1"], accept)
-    assert (body, headers[b"content-length"], headers[b"etag"]) == (b"<body>1", b"7", b"1")
+def test_it_ends_when_told_while_its_model_is_being_loaded(tmp_path):
+    port = free_port()
+    with (tmp_path / "told").open("w+") as told:
+        command = [sys.executable, "-m", "viz.server", "--port", str(port)]
+        started = subprocess.Popen(command, cwd=ROOT, stdout=told, stderr=subprocess.STDOUT)
+        await_health(started, port)
+        started.terminate()
+        assert started.wait(60) in (0, -signal.SIGTERM)
+        told.seek(0)
+        assert told.read().splitlines() == [f"Attention Lab: http://127.0.0.1:{port}  (stop with Ctrl+C)"]
