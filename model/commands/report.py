@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measures a checkpoint over many sentences, and writes what it finds into its folder."
     parser.add_argument("what", choices=tuple(REPORTS), help="alignment: which head links words as people do")
     options.add_checkpoint(parser)
-    hint = "a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible)"
+    hint = "for alignment a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible)"
     parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=hint)
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
