@@ -13,18 +13,20 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from model.edits.kinds import Edit
 from model.network.attention import MultiHeadAttention
 from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.transformer import Embedding, Transformer
 from model.trace import Site, Stack, Streams, Sublayer
 
-Kind = Literal["token", "position", "head", "feed-forward", "bias"]
+Kind = Literal["token", "position", "head", "feed-forward", "bias", "patch"]
 
 
 class Writer(NamedTuple):
     """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), or all biases of attention outputs and norms together."""
+    network (of a layer, from 0), all biases of attention outputs and norms together, or what an edit has put into the stream
+    after a layer in the place of what stood there."""
 
     kind: Kind
     site: Site | None = None
@@ -130,12 +132,21 @@ class _Back:
             module = layer.cross_attention if place.part == "cross" else layer.self_attention
             z = stream.recorded.records[module.site]["z"][:, :, stream.position]  # [1,H,K]
             written = module.output(z.flatten(1))[0] * factor  # [D]
+        total = before[0, 0] + written
+        if any("patch_stream" in edit.hooks and edit.acts_at(place.stack, place.layer + 1) for edit in self._edits(place)):
+            made = total if residual.norm_first else residual.norm(total)
+            put_in = stream.recorded.streams[place].after[0, stream.position] - made
+            self._parts[Writer("patch", layer=place.layer)] = self._directions @ put_in.double()
         if not residual.norm_first:
-            self.through(residual.norm, before[0, 0] + written)
+            self.through(residual.norm, total)
         if place.part == "ff":
             self._parts[Writer("feed-forward", layer=place.layer)] = self._directions @ written.double()
         else:
             self._attention(module, factor)
+
+    def _edits(self, place: Sublayer) -> list[Edit]:
+        """The edits that may act on the stream behind a sub-layer: there are none but after a layer's last."""
+        return [edit for row in self._stream.at.edits.rows for edit in row.edits] if place.part == "ff" else []
 
     def _attention(self, module: MultiHeadAttention, factor: float) -> None:
         record, position = self._stream.recorded.records[module.site], self._stream.position
