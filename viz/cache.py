@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from model.experiments.ready import Answer
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
+    from model.readings.analogies import Analogy
     from model.readings.direct_logits import DirectLogits
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
@@ -155,6 +156,14 @@ def neighbours(name: str, device: str, token: int, side: Side) -> dict[str, tupl
     from model.readings.neighbours import nearest as compute
 
     return compute(checkpoint(name, device), token, side)
+
+
+@kept(16)
+def analogy(name: str, device: str) -> Analogy:
+    """The famous sum of words in a checkpoint's table; see `model.readings.analogies`."""
+    from model.readings.analogies import analogy as compute
+
+    return compute(checkpoint(name, device))
 
 
 @kept(16)

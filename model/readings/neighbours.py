@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,9 @@ SIDES: tuple[Side, Side] = ("source", "target")
 RARE = 20  # a token seen less often in training has not been placed by its use
 SHARE = 0.25  # of a token's occurrences: with fewer on a side, it does not count as a token of that language
 SURVEYED = 500
+BAND = 100  # tokens to each side that were seen about as often: rare tokens lie nearer to one another than frequent ones
+FEWEST = 50  # tokens of which it can be told what chance would do
+CHANCE = 0.05  # that the likest token of a table without any order would be told as standing out
 WITHOUT_SPACE = "##"  # before the label of a token that has no space in front, where the label alone would name another
 
 
@@ -32,6 +36,7 @@ class Neighbour:
     cosine: float  # -1 to 1
     count: int | None  # how often the training data has it on this side; None where that is not known
     shared: bool  # True for a token of both languages
+    stands_out: bool | None = None  # more alike than chance makes the likest of all; None where that cannot be told
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class Survey:
 def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: Sequence[int] | None) -> tuple[int, ...]:
     """The tokens of a typed word. `·chat`, a label with its mark of a space, names one token, `##chat` the one without a
     space, and so does the label of a token of the sentence; else the word is read as inside a sentence or as at its start,
-    whichever has fewer pieces, then the one that the training saw more often. Typed text never becomes a control token.
+    whichever has fewer pieces; of as many, in small letters as inside, for without a space it would be the end of another
+    word, else as the training saw it more often. Typed text never becomes a control token.
 
     Raises ValueError where nothing is left of the word, and for what is no character.
     """
@@ -63,8 +69,10 @@ def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: 
         for token in range(first, tokenizer.size):
             if tokenizer.piece(token) == label:
                 return (token,)
-    ways = [tuple(tokenizer.encode(text)), tuple(tokenizer.encode(" " + text))]
-    return min(ways, key=lambda ids: (len(ids), -(counts[ids[0]] if counts else 0)))
+    start, inside = tuple(tokenizer.encode(text)), tuple(tokenizer.encode(" " + text))
+    if text[0].islower():
+        return inside if len(inside) <= len(start) else start
+    return min((start, inside), key=lambda ids: (len(ids), -(counts[ids[0]] if counts else 0)))
 
 
 def name_of(tokenizer: Tokenizer, token: int, sentence: Sequence[int], counts: Sequence[int] | None) -> str:
@@ -108,12 +116,35 @@ def nearest(
     alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.joint_vocab, checkpoint.counts
     if not counts:
         everything = np.arange(len(alike)) >= len(CONTROL_TOKENS)
-        return {"unknown": _ranked(alike, everything, token, count, None, None)}
+        return {"unknown": _ranked(alike, everything, token, count, None, None, None)}
     sides = SIDES if joint else (side,)
     found = {}
     for each in sides:
         other = language_of(counts, SIDES[each == "source"], True) if joint else None
-        found[each] = _ranked(alike, language_of(counts, each, joint), token, count, counts[each], other)
+        belongs = language_of(counts, each, joint)
+        beyond = standing_out(alike, belongs, token, counts[each])
+        found[each] = _ranked(alike, belongs, token, count, counts[each], other, beyond)
+    return found
+
+
+def standing_out(alike: np.ndarray, allowed: np.ndarray, token: int, seen: Sequence[int]) -> np.ndarray | None:
+    """Which of the allowed tokens are more alike to one than chance would make the likest of them: bool [V].
+
+    A cosine is held against those of the tokens that were seen about as often, by their mean and spread: it stands out where
+    normal noise would reach so far in one of 20 tables alone. None where there are too few tokens to tell.
+    """
+    others = np.flatnonzero(allowed & (np.arange(len(alike)) != token))
+    if len(others) < FEWEST:
+        return None
+    order = others[np.argsort(np.asarray(seen)[others], kind="stable")]
+    values = alike[order].astype(np.float64)
+    low = np.maximum(np.arange(len(order)) - BAND, 0)
+    high = np.minimum(np.arange(len(order)) + BAND + 1, len(order))
+    total, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (values, values**2))
+    mean, square = ((each[high] - each[low]) / (high - low) for each in (total, squares))
+    spread = np.sqrt(np.maximum(square - mean**2, 1e-12))
+    found = np.zeros(len(alike), dtype=bool)
+    found[order] = (values - mean) / spread > NormalDist().inv_cdf((1 - CHANCE) ** (1 / len(order)))
     return found
 
 
@@ -124,10 +155,18 @@ def _ranked(
     count: int,
     seen: Sequence[int] | None,
     other: np.ndarray | None,
+    beyond: np.ndarray | None,
 ) -> tuple[Neighbour, ...]:
     order = [int(i) for i in np.argsort(-alike, kind="stable") if allowed[i] and i != token][:count]
     return tuple(
-        Neighbour(i, float(alike[i]), None if seen is None else seen[i], other is not None and bool(other[i])) for i in order
+        Neighbour(
+            i,
+            float(alike[i]),
+            None if seen is None else seen[i],
+            other is not None and bool(other[i]),
+            None if beyond is None else bool(beyond[i]),
+        )
+        for i in order
     )
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from model.edits.kinds import Edit
 from model.network.attention import MultiHeadAttention
 from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
@@ -102,9 +103,6 @@ class _Back:
         self._parts: dict[Writer, Tensor] = {}  # [R] each
         self._tokens: dict[Site, Tensor] = {}
         self._bias = directions.new_zeros(len(directions))  # [R]
-        edits = [edit for row in stream.at.edits.rows for edit in row.edits if "patch_stream" in edit.hooks]
-        ends = [layer.residuals[-1].place for layer in stream.layers]
-        self._patched = {end for end in ends if any(edit.acts_at(end.stack, end.layer + 1) for edit in edits)}
 
     def parts(self) -> Parts:
         parts = dict(reversed(self._parts.items())) | {Writer("bias"): self._bias}
@@ -135,7 +133,7 @@ class _Back:
             z = stream.recorded.records[module.site]["z"][:, :, stream.position]  # [1,H,K]
             written = module.output(z.flatten(1))[0] * factor  # [D]
         total = before[0, 0] + written
-        if place in self._patched:
+        if any("patch_stream" in edit.hooks and edit.acts_at(place.stack, place.layer + 1) for edit in self._edits(place)):
             made = total if residual.norm_first else residual.norm(total)
             put_in = stream.recorded.streams[place].after[0, stream.position] - made
             self._parts[Writer("patch", layer=place.layer)] = self._directions @ put_in.double()
@@ -145,6 +143,10 @@ class _Back:
             self._parts[Writer("feed-forward", layer=place.layer)] = self._directions @ written.double()
         else:
             self._attention(module, factor)
+
+    def _edits(self, place: Sublayer) -> list[Edit]:
+        """The edits that may act on the stream behind a sub-layer: there are none but after a layer's last."""
+        return [edit for row in self._stream.at.edits.rows for edit in row.edits] if place.part == "ff" else []
 
     def _attention(self, module: MultiHeadAttention, factor: float) -> None:
         record, position = self._stream.recorded.records[module.site], self._stream.position

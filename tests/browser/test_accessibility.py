@@ -26,6 +26,7 @@ LINKS = {
     "heads": "heads?kind=cross&step=11&layer=4&head=1",
     "heads, other order": "heads?kind=encoder&order=similarity&find=cross_3_2&measure=rollout&words=merged",
     "inside, stages": "inside?part=stages",
+    "inside, writers": "inside?part=writers&kind=decoder&layer=3&head=2&step=4&key=9",
     "inside, map": "inside?part=map",
     "inside, scale": "inside?part=scale",
     "inside, lens": "inside?part=lens",

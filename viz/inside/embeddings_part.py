@@ -13,6 +13,7 @@ from model import format
 from model.config import CONTROL_TOKENS
 from model.readings.neighbours import RARE
 from viz import cache, state, theme
+from viz.inside import analogy_texts
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
 from viz.shared import controls, mount, terms, texts
@@ -53,6 +54,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             texts.fault(str(fault))
             return
         _lists(view, loaded, token, side, sentence[side], mode)
+    if loaded.languages[0] == "English":
+        texts.note(analogy_texts.told(cache.analogy(view.checkpoint, view.device)))
     if not joint:
         texts.note(
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
@@ -143,6 +146,9 @@ def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Seq
         for column, (language, near) in zip(st.columns(max(2, len(found)), gap="medium"), found.items(), strict=False):
             with column:
                 _list(view, loaded, (token, side), language, near, sentence, mode)
+    listed = [each for near in found.values() for each in near]
+    if told_ := chance(listed):
+        texts.note(told_)
     for sentence_ in apart(view, loaded, side):
         texts.note(sentence_)
 
@@ -193,7 +199,8 @@ def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, m
     tokenizer, near, name = tokenizer_of(loaded, side), found[language], _language(loaded, language)
     letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
     labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
-    return neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters)
+    hollow = [n.stands_out is False for n in near]
+    return neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters, hollow)
 
 
 def _language(loaded: Checkpoint, language: str) -> str:
@@ -205,7 +212,21 @@ def told(near: Neighbour, language: str) -> str:
     """What is known of a neighbour beside its cosine."""
     if near.count is None:
         return ""
-    return f"seen {format.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}"
+    chance = {True: "; stands out", False: "; no more alike than chance", None: ""}[near.stands_out]
+    return f"seen {format.times(near.count)} in {language}{'; a token of both languages' if near.shared else ''}{chance}"
+
+
+def chance(listed: Sequence[Neighbour]) -> str:
+    """Which neighbours may be there by chance, as a sentence or two; empty where that cannot be told."""
+    known = [each.stands_out for each in listed if each.stands_out is not None]
+    if not known:
+        return ""
+    judged = "judged by those that training saw about as often"
+    if not any(known):
+        return f"None of these stands out: chance alone would make some token as alike, {judged}. They tell little."
+    if all(known):
+        return f"All of these are more alike than chance would make any token, {judged}."
+    return f"Filled: more alike than chance would make any token, {judged}. Hollow: no more than that."
 
 
 def seen(loaded: Checkpoint, token: int, side: Side) -> str:

@@ -16,11 +16,18 @@ ROW = 26  # px
 
 
 def neighbours_chart(
-    labels: Sequence[str], cosines: np.ndarray, notes: Sequence[str], hue: str, mode: theme.Mode, letters: int = 0
+    labels: Sequence[str],
+    cosines: np.ndarray,
+    notes: Sequence[str],
+    hue: str,
+    mode: theme.Mode,
+    letters: int = 0,
+    hollow: Sequence[bool] = (),
 ) -> go.Figure:
     """A bar for each of N tokens on a scale from 0 to 1 (from the least cosine, where that is below 0), the first on top;
     `notes` are read on hover. The cosine stands at the end of the bar. A click on a bar tells its number, from 0, as y.
-    `letters`: room for labels of so many, where charts beside one another shall have one scale.
+    `letters`: room for labels of so many, where charts beside one another shall have one scale. `hollow`: bars that are
+    drawn by their outline alone.
 
     Raises ValueError where the lengths differ.
     """
@@ -29,13 +36,16 @@ def neighbours_chart(
     colours = theme.PALETTES[mode]
     shown = [html.escape(label, quote=False) for label in labels]
     rows = list(range(len(labels)))
-    drawing = Drawing()
+    filled, drawing = theme.scale(hue, mode)[14], Drawing()
     drawing.add_bar(
         x=cosines,
         y=rows,
         orientation="h",
         width=0.56,
-        marker={"color": theme.scale(hue, mode)[14], "line": {"width": 1, "color": getattr(colours, hue)}},
+        marker={
+            "color": [colours.page if off else filled for off in hollow] or filled,
+            "line": {"width": 1, "color": getattr(colours, hue)},
+        },
         text=[format.decimal(value) for value in cosines],
         textposition="outside",
         textfont={"size": 12, "color": colours.ink, "family": theme.SANS},

@@ -54,7 +54,8 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str, side: Sid
             made.append({"name": f"the other {others}", "short": f"other {others}", "hue": None, "head": None})
             continue
         site, stack = writer.site, "encoder" if side == "source" else "decoder"
-        short = _SHORT.get(writer.kind) or (f"FFN L{writer.layer + 1}" if writer.layer is not None else "")
+        what = "patch" if writer.kind == "patch" else "FFN"
+        short = _SHORT.get(writer.kind) or (f"{what} L{writer.layer + 1}" if writer.layer is not None else "")
         if site is not None and writer.head is not None:
             short = f"L{site.layer + 1} h{writer.head + 1}"
         made.append(

@@ -25,6 +25,8 @@ def name(writer: Writer, label: str) -> str:
     """What a writer is called; `label` is the token where it wrote."""
     if writer.site is not None and writer.head is not None:
         return f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    if writer.kind == "patch":
+        return f"what an edit put in after layer {(writer.layer or 0) + 1}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
     return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases"}[writer.kind]
@@ -45,6 +47,8 @@ def _wrote(writer: Writer, label: str) -> str:
     """A writer as what it wrote at a token."""
     if writer.kind == "head":
         return f"what {name(writer, label)} wrote at “{label}”"
+    if writer.kind == "patch":
+        return f"{name(writer, label)} at “{label}”"
     if writer.layer is not None:
         return f"what the feed-forward network of layer {writer.layer + 1} wrote at “{label}”"
     return {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”"}.get(writer.kind, "biases")

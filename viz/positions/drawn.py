@@ -33,7 +33,7 @@ class Scheme:
     checkpoint: str = ""
     device: str = ""
     side: str = ""
-    longest: int = MAX_TOKENS  # the longest training sentence; without that number, the longest there can be
+    longest: int | None = None  # the longest training sentence, where that is known
 
     def numbers(self) -> PositionNumbers:
         if SCHEMES[self.name].trained:
@@ -54,7 +54,7 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
 def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
     found = scheme.numbers()
-    ends = (scheme.longest, figures.UNSEEN)
+    ends = (MAX_TOKENS, figures.LIMIT) if scheme.longest is None else (scheme.longest, figures.UNSEEN)
     if found.seen is not None:
         ends = (found.seen, "hardly moved") if found.trained is None else (found.trained, "never trained")
     if what == "table":

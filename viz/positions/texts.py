@@ -158,14 +158,17 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
     end = seen.longest if seen else MAX_TOKENS
-    if count > end:
-        whose = f"{view.checkpoint}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
-        known = whose if seen else f"training keeps sentences of at most {end} tokens"
-        beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
-        return [(f"The formula goes on for ever; {known}, {beyond}", False)]
     far = (
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
+    if seen is None:
+        unknown = f"how long the training sentences of {view.checkpoint} were is not known"
+        dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
+        return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
+    if count > end:
+        known = f"{view.checkpoint}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
+        beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
+        return [(f"The formula goes on for ever; {known}, {beyond}", False)]
     return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]
 
 

@@ -10,7 +10,20 @@ import tiny
 import torch
 
 from model.config import CONTROL_TOKENS
-from model.readings.neighbours import RARE, WITHOUT_SPACE, cosines, language_of, name_of, nearest, pieces_of, survey
+from model.readings.analogies import analogy
+from model.readings.neighbours import (
+    FEWEST,
+    RARE,
+    WITHOUT_SPACE,
+    cosines,
+    language_of,
+    name_of,
+    nearest,
+    pieces_of,
+    standing_out,
+    survey,
+)
+from viz.inside.analogy_texts import told
 
 FIRST = len(CONTROL_TOKENS)
 
@@ -114,6 +127,15 @@ def test_counts_decide_between_two_readings(shipped):
         assert pieces_of(vocabulary, "Tom", (), counts) == (often,)
 
 
+def test_a_word_in_small_letters_is_a_word_and_not_the_end_of_another(shipped):
+    """The shipped vocabulary has “king” as the end of “making”, which training saw more often than the word."""
+    vocabulary = shipped.source_tokenizer
+    end, word = (vocabulary.encode(text) for text in ("king", " king"))
+    assert len(end) == len(word) == 1 and shipped.counts["source"][end[0]] > shipped.counts["source"][word[0]]
+    assert pieces_of(vocabulary, "king", (), shipped.counts["source"]) == tuple(word)
+    assert name_of(vocabulary, end[0], (), shipped.counts["source"]) == "##king"
+
+
 def test_every_token_has_a_name_that_leads_back_to_it(tokenizer):
     for token in range(FIRST, tokenizer.size):
         assert pieces_of(tokenizer, name_of(tokenizer, token, (), None), (), None) == (token,)
@@ -152,3 +174,67 @@ def test_forms_of_a_word_lie_near_in_the_shipped_table(shipped):
     eat = shipped.source_tokenizer.encode(" eat")[0]
     near = [shipped.source_tokenizer.piece(n.id) for n in nearest(shipped, eat, "source")["source"]]
     assert {"·eats", "·eating", "·ate"} <= set(near)
+
+
+# -- chance ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_placed_by_chance_does_not_stand_out_and_what_is_not_does():
+    """Rare tokens are more alike by themselves: a frequent one of the same cosine stands out where a rare one does not."""
+    drawn = np.random.default_rng(3)
+    seen = np.repeat([30, 3000], 500)
+    alike = np.where(seen == 30, 0.4, 0.1) + 0.05 * drawn.standard_normal(1000)
+    every = np.ones(1000, dtype=bool)
+    assert not standing_out(alike, every, 0, seen).any()
+    alike[[100, 900]] = 0.55
+    assert np.flatnonzero(standing_out(alike, every, 0, seen)).tolist() == [900]
+    assert not standing_out(alike, every, 900, seen).any()
+    assert standing_out(alike, every & (np.arange(1000) < FEWEST - 1), 999, seen) is None
+
+
+def test_the_neighbours_say_whether_they_stand_out(shipped):
+    vocabulary = shipped.source_tokenizer
+    eats, king = (nearest(shipped, vocabulary.encode(word)[0], "source")["source"] for word in (" eat", " king"))
+    assert vocabulary.piece(eats[0].id) == "·eats" and eats[0].stands_out
+    assert not any(each.stands_out for each in king)
+
+
+# -- sums of words -----------------------------------------------------------------------------------------------------
+
+
+def table_of(tokenizer, rows):
+    """A checkpoint in whose table these words have these beginnings of rows, all others none."""
+    checkpoint = tiny.checkpoint(tokenizer)
+    table = checkpoint.model.source_embedding.table.weight.data
+    table.zero_()
+    for word, row in rows.items():
+        table[tokenizer.encode(f" {word}")[0], : len(row)] = torch.tensor(row, dtype=table.dtype)
+    return checkpoint
+
+
+def test_a_sum_of_words_by_hand(tokenizer):
+    """Of the tests' words, each one token: fox − lamp + red is old, or it is another."""
+    words = ("fox", "lamp", "red", "old")
+    rows = {"fox": (1, 0, 0), "lamp": (0, 1, 0), "red": (0, 0, 1), "old": (1, -1, 1), "varun": (1, 0, 1)}
+    found = analogy(table_of(tokenizer, rows), words)
+    assert found.holds and found.nearest[0] == ("·old", pytest.approx(1.0)) and found.itself == "·old"
+    assert [label for label, _ in found.nearest[:2]] == ["·old", "·varun"]
+    missed = analogy(table_of(tokenizer, rows | {"old": (1, 0.5, 0)}), words)
+    assert missed.rank == 2 and not missed.holds and missed.nearest[0][0] == "·varun"
+    assert "here too. Nearest" in told(found) and "here it fails: old is number 2 of" in told(missed)
+
+
+def test_a_word_without_a_row_of_its_own_is_told(tokenizer):
+    checkpoint = tiny.with_seen(tiny.checkpoint(tokenizer), {"fox": 9, "old": 1})
+    unasked = analogy(checkpoint, ("fox", "xylophone", "red", "old"))
+    assert unasked.nearest == () and unasked.seen == (9, 0, 0, 1)
+    assert "here it cannot be asked, for “xylophone” is cut into" in told(unasked)
+    assert "Training had fox 9 times, xylophone never, red never and old once" in told(unasked)
+    fails = analogy(checkpoint, ("fox", "lamp", "red", "xylophone"))
+    assert fails.rank is None and "so no row stands for it" in told(fails)
+
+
+def test_king_and_queen_fail_in_the_shipped_table(shipped):
+    found = analogy(shipped)
+    assert not found.holds and found.seen is not None and len(found.pieces[3]) > 1
+    assert "here it fails: “queen” is cut into" in told(found)

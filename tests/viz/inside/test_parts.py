@@ -240,3 +240,13 @@ def test_short_long_and_odd_sentences(part, text):
 def test_the_lower_layers_of_a_link_out_of_range(part):
     page = inside(part, layer="40", head="70", step="400")
     assert len(page.warnings) >= 2 and page.charts
+
+
+def test_neighbours_that_chance_could_give_are_hollow_and_told():
+    king, eat = (inside("embeddings", near=word) for word in ("king", "eat"))
+    assert any(told.startswith("None of these stands out") for told in king.sentences("lab-note"))
+    assert any(told.startswith("Filled: more alike than chance") for told in eat.sentences("lab-note"))
+    for page, first in ((king, False), (eat, True)):
+        colours = page.charts[0]["data"][0]["marker"]["color"]
+        assert (colours[0] != colours[-1]) is first
+    assert any("king − man + woman" in told and "here it fails" in told for told in king.sentences("lab-note"))

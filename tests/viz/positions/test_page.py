@@ -112,6 +112,18 @@ def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
     assert f"training has none from {longest} on" in notes(page(scheme="rotary", pe_n="8"))
 
 
+def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_saw(only):
+    """The dashed line is then the text limit, and is called so."""
+    name = only("sinusoidal")
+    lab = page(checkpoint=name, pe_n="256", text="The red fox.")
+    assert f"how long the training sentences of {name} were is not known. The dashed line is the text limit, 128" in notes(
+        lab
+    )
+    named = [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
+    assert "over the text limit" in named and "never in training" not in named
+    assert "never seen" not in notes(lab) and "training has none" not in notes(page(checkpoint=name, text="The red fox."))
+
+
 def test_a_shift_larger_than_what_is_drawn_is_told():
     assert "The shift by 100 leads out of the picture" in notes(page(pe_n="8", pe_k="100"))
     lab = page(scheme="learned", pe_n="8", pe_k="120")
