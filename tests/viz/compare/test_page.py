@@ -189,6 +189,7 @@ def test_what_is_still_to_be_chosen_is_no_fault(differs, link, told, way):
     ("differs", "link", "told"),
     [
         ("checkpoint", {"other_checkpoint": "en-fr-learned", "layer": "4", "head": "8"}, "The second side has 3 layers"),
+        ("head", {"head": "1", "other_layer": "9", "other_head": "2"}, "The second side has 4 layers"),
         ("step", {"kind": "encoder"}, "The encoder reads the whole sentence at once"),
         ("sentence", {"other_text": "Go.", "edits": "block_enc_1-5"}, "Not on the second side: "),
     ],
@@ -217,6 +218,11 @@ def test_what_the_second_side_lacks_is_told(differs, link, told):
 def test_every_view_is_drawn(link):
     lab = Lab(COMPARE, **({"text": TIRED} | link))
     assert bool(lab.faults) == (link.get("text") == "")
+
+
+def test_two_heads_are_called_what_they_are():
+    shown = compare("head", kind="cross", head="mean", other_layer="9", other_head="20").side_by_side
+    assert shown["names"] == ["layer 3, mean of the heads", "layer 4, mean of the heads"]
 
 
 def test_the_default_view_compares_an_example():
