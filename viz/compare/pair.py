@@ -62,9 +62,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class Other:
-    """What the second side is: its request (None: the first one's), its place, and the names of both."""
+    """What the second side is: its request (None: the first one's), its place, and the names of both (None: places)."""
 
-    names: tuple[str, str]
+    names: tuple[str, str] | None
     request: Request | None = None
     layer: int | None = None  # from 1; None: the first one's
     head: int | None = 0  # from 1, None the mean; 0: the first one's
@@ -94,16 +94,14 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
     kind, told = _kind(view, page_data.analysis)
     faults += told
     site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
-    first = Side(
-        other.names[0], page_data.request, page_data.analysis, page_data.loaded, _there(site, page_data), head, view.step - 1
-    )
-    place, more = _fitted(
-        Site(site.kind, (other.layer or view.layer) - 1),
-        head if other.head == 0 else other.head and other.head - 1,
-        analysis,
-        loaded,
-    )
-    second = Side(other.names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
+    here = _there(site, page_data), head
+    wanted = head if other.head == 0 else other.head and other.head - 1
+    place, more = _fitted(Site(site.kind, (other.layer or view.layer) - 1), wanted, analysis, loaded)
+    names = other.names or (_place_name(*here), _place_name(*place))
+    if names[0] == names[1] and not other.names:
+        raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
+    first = Side(names[0], page_data.request, page_data.analysis, page_data.loaded, *here, view.step - 1)
+    second = Side(names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
     return Pair(view.differs, first, second, aligned(first.analysis.whole, analysis.whole), (*faults, *more))
 
 
@@ -223,11 +221,7 @@ def _edits(view: View, page_data: cache.PageData) -> Other:
 
 
 def _head(view: View, page_data: cache.PageData) -> Other:
-    layer, head = other_head(view, page_data)
-    if (layer, head) == (view.layer, view.head):
-        raise PairError(f"Both sides show layer {layer}, {head_name(head)}: choose another head for the second.")
-    names = (f"layer {view.layer}, {head_name(view.head)}", f"layer {layer}, {head_name(head)}")
-    return Other(names, None, layer, head)
+    return Other(None, None, *other_head(view, page_data))
 
 
 def other_head(view: View, page_data: cache.PageData) -> tuple[int, int | None]:
@@ -239,9 +233,9 @@ def other_head(view: View, page_data: cache.PageData) -> tuple[int, int | None]:
     return view.other_layer or view.layer, head
 
 
-def head_name(head: int | None) -> str:
-    """A head, from 1, in words."""
-    return "mean of the heads" if head is None else f"head {head}"
+def _place_name(site: Site, head: int | None) -> str:
+    """A layer and a head in words; both count from 0."""
+    return f"layer {site.layer + 1}, {'mean of the heads' if head is None else f'head {head + 1}'}"
 
 
 def hypotheses(page_data: cache.PageData) -> tuple[Hypothesis, ...]:

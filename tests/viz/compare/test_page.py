@@ -52,7 +52,9 @@ def test_both_sides_stand_beside_each_other(differs):
         assert np.shape(here["values"]) == (len(here["queries"]), len(here["keys"])) == view.values.shape
         assert np.abs(np.array(here["values"]) - view.values).max() < 1e-5
         for side, partners in (("queries", here["rows"]), ("keys", here["columns"])):
-            assert len(partners) == len(here[side]) and max(partners) < len(there[side])
+            assert len(partners) == len(here[side])
+            back = there["rows" if side == "queries" else "columns"]
+            assert all(back[other] == n for n, other in enumerate(partners) if other >= 0)
     columns = [[chip["t"] for c in shown["tokens"] if len(c["chips"]) > n and (chip := c["chips"][n])] for n in (0, 1)]
     sides = (found.first, found.second)[: 1 if shown["single"] else 2]
     assert [tuple(each) for each in columns if each] == [side.analysis.trace.predicted.labels for side in sides]
@@ -189,6 +191,7 @@ def test_what_is_still_to_be_chosen_is_no_fault(differs, link, told, way):
     ("differs", "link", "told"),
     [
         ("checkpoint", {"other_checkpoint": "en-fr-learned", "layer": "4", "head": "8"}, "The second side has 3 layers"),
+        ("head", {"head": "1", "other_layer": "9", "other_head": "2"}, "The second side has 4 layers"),
         ("step", {"kind": "encoder"}, "The encoder reads the whole sentence at once"),
         ("sentence", {"other_text": "Go.", "edits": "block_enc_1-5"}, "Not on the second side: "),
     ],
@@ -217,6 +220,11 @@ def test_what_the_second_side_lacks_is_told(differs, link, told):
 def test_every_view_is_drawn(link):
     lab = Lab(COMPARE, **({"text": TIRED} | link))
     assert bool(lab.faults) == (link.get("text") == "")
+
+
+def test_two_heads_are_called_what_they_are():
+    shown = compare("head", kind="cross", head="mean", other_layer="9", other_head="20").side_by_side
+    assert shown["names"] == ["layer 3, mean of the heads", "layer 4, mean of the heads"]
 
 
 def test_the_default_view_compares_an_example():
