@@ -4,7 +4,7 @@
 import { button, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
 import { onPageKeys } from "../shared/page_keys.js";
 import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
-import { partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
+import { gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
@@ -40,16 +40,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const part = element("section", "chips"), line = element("div", "line"), label = element("div", "names");
     for (const name of data.single ? ["Translation"] : names) label.append(element("span", "", name));
     line.append(label);
-    for (const { chips: both, same } of data.tokens) {
-      const column = element("div", `column${same ? "" : " apart"}`);
-      both.forEach((chip, n) => column.append(chip ? token(chip, n) : element("span", "none", "·")));
+    for (const group of gathered(data.tokens)) {
+      const column = element("div", `column${group.every((each) => each.same) ? "" : " apart"}`), alone = group.length > 1;
+      for (const side of data.single ? [0] : [0, 1]) {
+        const row = element("div", "row"), own = group.map((each) => each.chips[side]).filter(Boolean);
+        row.append(...own.map((chip) => token(chip, side, alone ? null : column)));
+        if (!own.length) row.append(element("span", "none", "·"));
+        column.append(row);
+      }
       line.append(column);
     }
     part.append(line);
     return part;
   }
 
-  function token(chip, side) {
+  function token(chip, side, column) { // in a column of its own the step is marked in both rows
     const step = side === 0 ? chip.step : null, node = step ? button("token", null, () => go(step)) : element("span", "token");
     const there = chip.there === null ? null : `, there ${percent(chip.there)}`;
     node.append(element("span", "", chip.t), element("small", "", percent(chip.p)));
@@ -58,7 +63,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (chip.there !== null) told.push(`${percent(chip.there)} on the other side`);
     if (chip.rival) { node.classList.add("tie"); told.push(`a near-tie with ${chip.rival}`); }
     node.title = told.join("; ");
-    if (step) { node.dataset.focus = `step ${step}`; chips.push([node, step]); }
+    if (step) { node.dataset.focus = `step ${step}`; chips.push([node, step, column || node]); }
     return node;
   }
 
@@ -84,7 +89,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       grid.values.forEach((row, l) => {
         cells.append(element("span", "of", `L${l + 1}`), ...row.map((value, h) => cell(grid, l + 1, h + 1, value, top)), cell(grid, l + 1, null, grid.means[l], top));
       });
-      const title = element("h3", "", grid.title), hue = element("i", "hue");
+      const title = element("h2", "kind", grid.title), hue = element("i", "hue");
       hue.style.background = `var(--lab-${grid.kind})`;
       title.prepend(hue);
       box.append(title, cells);
@@ -182,10 +187,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function show() {
-    for (const [node, step] of chips) {
+    for (const [node, step, marked] of chips) {
       node.setAttribute("aria-pressed", String(step === state.step));
-      node.parentElement.classList.toggle("current", step === state.step);
-      node.parentElement.classList.toggle("second", step === data.second);
+      marked.classList.toggle("current", step === state.step);
+      marked.classList.toggle("second", step === data.second);
     }
     for (const each of drawn) each.draw();
     tell();

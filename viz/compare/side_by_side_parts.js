@@ -32,3 +32,13 @@ export function stepRows(maps, step) {
   const row = step <= maps[0].queries.length ? step - 1 : -1;
   return [row, row < 0 ? -1 : maps[0].rows[row]];
 }
+
+// Columns of tokens, each alone, but for those without a partner that stand between the same two: these stand together.
+export function gathered(tokens) {
+  const groups = [], alone = ({ chips }) => chips.includes(null);
+  for (const each of tokens) {
+    if (groups.length && alone(each) && alone(groups.at(-1)[0])) groups.at(-1).push(each);
+    else groups.push([each]);
+  }
+  return groups;
+}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from viz.compare.pair import Pair, Side
 
 MEASURE = {  # what a head's number is
-    "checkpoint": "total variation distance, on average over rows. A head’s number means nothing across trainings",
     "head": "total variation distance of its rows from the first head’s, on average",
     "step": "total variation distance of its rows at the two steps",
 }
@@ -110,7 +109,7 @@ def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
 
 
 def partners(pair: Pair) -> str:
-    """What has no partner on the other side; empty where all have one."""
+    """What has no partner on the other side, and what makes heads partners; empty where all is plain."""
     if not pair.is_two_requests:
         return ""
     told = []
@@ -124,4 +123,6 @@ def partners(pair: Pair) -> str:
             if alone and axis is not None:
                 shown = " ".join(axis.labels[i] for i in alone)
                 told.append(f"of the {what} of “{side.name}”: {shown}")
-    return f"Without a partner on the other side, {'; '.join(told)}." if told else ""
+    lacking = f"Without a partner on the other side, {'; '.join(told)}." if told else ""
+    by_number = "Heads are compared by their numbers, which mean nothing from one training to another."
+    return f"{by_number} {lacking}".strip() if pair.differs == "checkpoint" else lacking

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
+import { gathered, moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
 
 const maps = [
   { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },
@@ -30,4 +30,10 @@ test("arrows stay within the map", () => {
   assert.deepEqual(moved([0, 0], [-1, 0], maps[0]), [0, 0]);
   assert.deepEqual(moved([2, 2], [1, 1], maps[0]), [2, 2]);
   assert.deepEqual(moved([1, 1], [1, -1], maps[0]), [2, 0]);
+});
+
+test("tokens without a partner that stand between the same two stand together", () => {
+  const [pair, first, second] = [["a", "a"], ["b", null], [null, "c"]].map((chips) => ({ chips }));
+  assert.deepEqual(gathered([pair, first, second, pair, first, pair]), [[pair], [first, second], [pair], [first], [pair]]);
+  assert.deepEqual(gathered([]), []);
 });
