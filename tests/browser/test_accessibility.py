@@ -37,6 +37,7 @@ LINKS = {
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
     "why": "why?step=11&kind=decoder&layer=4&head=1",
     "compare, a word": "compare?kind=cross&step=11",
+    "compare, patching": "compare?compare=patching&text=I am tired.",
     "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
     "lessons": "lessons?lesson=cell",
 }

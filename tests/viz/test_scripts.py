@@ -30,6 +30,7 @@ NAMES: dict[str, dict[str, str]] = {
     "blueprint": {"block": "blocks.*", "it": "blocks.*"},
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
     "sum": {"grid": "grids.*", "row": "rows.*"},
+    "patch_grids": {"grid": "grids.*"},
     "side_by_side": {"grid": "grids.*", "difference": "difference"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
@@ -45,6 +46,7 @@ OPENED = [
     (WHY, {"text": "The dog sleeps."}),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
+    (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
 ]
 

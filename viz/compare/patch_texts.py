@@ -13,7 +13,7 @@ from model.edits.kinds import Edit, Labels, PatchZ
 from model.inference.decisions import is_near
 from model.inference.predictions import changed_words
 from model.trace import site_kind
-from viz.shared import texts
+from viz.shared import texts as shared_texts
 
 if TYPE_CHECKING:
     from model.experiments.patching import Patching, Question
@@ -133,7 +133,7 @@ def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokeni
 
 def _marked(ids: Sequence[int], against: Sequence[int], tokenizer: Tokenizer) -> str:
     changed = changed_words(against, ids)[1] if against else [False] * len(ids)
-    return texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else texts.EMPTY)
+    return shared_texts.marked(tokenizer.segments(ids), changed, "is") or ("&nbsp;" if not ids else shared_texts.EMPTY)
 
 
 def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels, is_other: bool, turned: bool) -> str:
