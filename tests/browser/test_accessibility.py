@@ -57,6 +57,7 @@ DONE: dict[str, list[Callable]] = {
         lambda page: page.get_by_role("button", name="All 96 heads").click(),
         lambda page: leak_test(page),
     ],
+    "why": [lambda page: page.get_by_role("radio", name="Which reading is true?").click()],
 }
 # The themes differ in their colours alone: the views of these kinds are looked at in both, and some in the dark one instead.
 BOTH = ("heads",)
