@@ -28,6 +28,9 @@ manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to 
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}
 
 
+_DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
 class Lab:
     """One visitor: opens a link, types, switches, and reads what stands on the page. No run may end in an exception."""
 
@@ -206,6 +209,12 @@ def numbers(value: Any) -> np.ndarray:
 def through_json(figure: go.Figure) -> dict[str, Any]:
     """The figure as the browser gets it."""
     return json.loads(figure.to_json())
+
+
+def value(text: str) -> float:
+    """A number as the lab prints it: `−0.5`, `4.4 × 10⁻⁸`."""
+    mantissa, _, power = text.replace("−", "-").partition("\u00a0×\u00a010")
+    return float(f"{mantissa}e{power.translate(_DIGITS) or 0}")
 
 
 def read(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from model import format
 from model.trace import SITE_KINDS, Side
 from viz import theme
 from viz.inside.writers_texts import labels, name
@@ -39,7 +40,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
         "values": [[round(float(value), 5) for value in row] for row in folded.values],
         "largest": list(folded.largest),
         "score": round(found.score, 5),
-        "remainder": f"{found.remainder:.1e}".replace("-", "−"),
+        "remainder": format.rounded(found.remainder),
         "titles": [f"wrote what asks, at “{asks}”", f"wrote what answers, at “{answers}”"],
         "scale": list(theme.diverging(mode)),
     }

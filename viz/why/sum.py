@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from model import format
 from model.trace import SITE_KINDS
 from viz import theme
 from viz.shared import mount
@@ -65,7 +66,7 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: them
         "rows": rows[:SHOWN],
         "rest": [len(rows[SHOWN:]), round(sum(value for _, value in ranked[SHOWN:]), 5)],
         "total": round(found.difference, 5),
-        "remainder": f"{found.remainder:.1e}",
+        "remainder": format.rounded(found.remainder),
         "grids": [
             {
                 "kind": kind,

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from component_helpers import Mounted
-from viz_helpers import INSIDE, Lab
+from viz_helpers import INSIDE, Lab, value
 
 from model.inference.request import Request
 from model.trace import Site
@@ -21,10 +21,6 @@ SENTENCE = "The dog sleeps under the table."
 
 def inside(**link: str) -> Lab:
     return Lab(INSIDE, **({"text": SENTENCE, "part": "writers"} | link))
-
-
-def value(text: str) -> float:
-    return float(text.replace("−", "-"))
 
 
 @pytest.mark.parametrize(

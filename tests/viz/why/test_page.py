@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from viz_helpers import WHY, Lab
+from viz_helpers import WHY, Lab, value
 
 from model.experiments import faithfulness
 from model.experiments.faithfulness import NEAR, Curves
@@ -30,7 +30,7 @@ def test_the_parts_that_stand_there_add_up_to_the_difference_that_is_told():
     lab = why()
     shown = data(lab)
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
-    assert abs(float(shown["remainder"])) < 1e-4
+    assert abs(value(shown["remainder"])) < 1e-4
     told = lab.sentences("lab-why")[0]
     assert f"{shown['total']:+.3f}" in told
     first, second = map(float, re.findall(r"0\.\d+", told)[:2])
@@ -119,7 +119,7 @@ def test_every_view_is_drawn(link):
     if link.get("text") == "":
         assert lab.faults
     else:
-        assert abs(float(data(lab)["remainder"])) < 1e-4
+        assert abs(value(data(lab)["remainder"])) < 1e-4
 
 
 def test_the_readings_stand_in_the_order_of_their_areas_and_the_verdict_names_them():
