@@ -190,7 +190,6 @@ def test_the_report_is_kept_beside_the_checkpoint_and_goes_with_other_weights(re
         (lambda v: v["shares"]["step"]["sum"].update(low="x"), "'shares': 'step': 'sum' is .*; expected numbers share, low"),
         (lambda v: v["shares"]["step"]["sum"].pop("behind"), "'shares': 'step': 'sum' is .*; expected numbers"),
     ],
-    ids=str,
 )
 def test_a_damaged_report_is_one_sentence(reported, tmp_path, change, told):
     values, path = json.loads((reported / "faithfulness.json").read_text(encoding="utf-8")), tmp_path / "faithfulness.json"
