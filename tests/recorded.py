@@ -83,7 +83,7 @@ def passes(name: str) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]
 
 def explicit() -> AbstractContextManager:
     """Everything is computed by the explicit path, which is what is recorded; the fast one is compared with it."""
-    return mock.patch.object(fast, "can", lambda model: False)
+    return mock.patch.object(fast, "can", lambda *_: False)
 
 
 def decodings(name: str) -> Iterator[tuple[str, list[Any]]]:

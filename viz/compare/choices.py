@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from model import format
 from viz import state
 from viz.compare import pair
 from viz.shared import controls, texts
@@ -108,7 +109,7 @@ def _hypothesis(shown: Shown) -> None:
     if not others:
         return
     tokenizer = shown.page_data.loaded.target_tokenizer
-    told = {each.ids: f"{tokenizer.decode(each.ids)}  {each.score:.2f}".replace("-", "−") for each in others}
+    told = {each.ids: f"{tokenizer.decode(each.ids)}  {format.decimal(each.score)}" for each in others}
     chosen = shown.view.other_path or others[0].ids
     with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("with")

@@ -196,6 +196,7 @@ def test_what_if_goes_along_with_all_of_it(text, link):
     assert (page.faults, page.warnings, page.link) == ([], [], before)
     assert [out.strip() for out in page.sentences("lab-translation")] == [said]
     assert len(page.charts) == 4
+    page.look()
     page.at.button(key=next(key for key in page.buttons if (key or "").startswith("rank "))).click()
     place = {"kind", "layer", "head"}  # what is shown follows what is edited
     assert (page.run().faults, set(page.link) - set(before) - place) == ([], {"edits"})
