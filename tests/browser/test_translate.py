@@ -148,7 +148,7 @@ def test_the_player_stands_still_whatever_there_is_to_say(visit):
 
 def test_the_why_of_a_step_leads_to_the_heads_that_are_looked_for(visit):
     page = visit("?step=11")
-    why = page.locator(".why")
+    why = page.locator(".timeline .why")
     word = re.match(r"Looks most at “(.*?)” \(0\.\d\d, mean of all heads; 0\.\d\d in this head\)\.", why.inner_text()).group(
         1
     )
