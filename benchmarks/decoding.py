@@ -56,7 +56,7 @@ def explicit(lab: Checkpoint, source: list[int], target: list[int]) -> Callable[
     ids = torch.tensor([source])
 
     def run() -> object:
-        with mock.patch.object(fast, "can", lambda model: False):
+        with mock.patch.object(fast, "can", lambda *_: False):
             (path,) = greedy(lab.model, ids, prefix=target[:-1], limit=len(target))
         return teacher_force(lab, source, path.ids, [BASELINE])
 
