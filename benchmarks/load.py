@@ -53,7 +53,7 @@ async def typing(port: int, visitors: int, seconds: float, think: float, source:
             async with Visitor(port) as visitor:
                 await visitor.run(query_of(next(source)), page)
             result.took.append(time.perf_counter() - start)
-            await asyncio.sleep(random.expovariate(1 / think))
+            await asyncio.sleep(min(random.expovariate(1 / think), max(0.0, end - time.monotonic())))
 
     return await crowd(visitors, visit)
 
@@ -65,8 +65,9 @@ async def clicking(port: int, visitors: int, seconds: float, think: float) -> Re
             await visitor.run()
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                await asyncio.sleep(random.expovariate(1 / think))
-                result.took.append(await visitor.run())
+                await asyncio.sleep(min(random.expovariate(1 / think), max(0.0, end - time.monotonic())))
+                if time.monotonic() < end:
+                    result.took.append(await visitor.run())
 
     return await crowd(visitors, visit)
 
