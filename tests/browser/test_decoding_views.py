@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.browser.conftest import idle, link, query, resize, sideways, translation
-from tests.browser.test_decoding import BEAM, CAT, SAMPLE, branch, chips, click, give, rows, step, titles
+from tests.browser.test_decoding import BEAM, CAT, branch, chips, click, give, rows, step, titles
 
 TWO = "?show=decoding&text=" + quote("The old man reads a newspaper in the kitchen every morning. It is cold.")
 PAGE_TEXT = """() => {
@@ -29,11 +29,6 @@ FOCUS = """() => {
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
   return [at.className, at.getAttribute("aria-label") || ""];
 }"""
-
-
-def moved(page) -> None:
-    page.get_by_role("slider", name="Temperature").press("ArrowRight")
-    idle(page)
 
 
 def prefer_yours(page) -> None:
@@ -60,7 +55,6 @@ def second_sentence_guessed(page) -> None:
 VIEWS = {  # where a visitor begins, and what they do there
     "hypothesis": (BEAM + "&step=3", another_path_of_shifted_rows),
     "branch": (CAT + "&step=4", branch),
-    "sample": (SAMPLE.replace("top_p=1", "top_p=0.9") + "&step=2", moved),
     "yours": (CAT, prefer_yours),
     "sentence": (TWO, second_sentence_guessed),
 }

@@ -107,7 +107,6 @@ def test_enter_keeps_a_site_strips_tell_the_outputs_and_a_closed_layer_opens(ope
     ("link", "where"),
     [
         ("Edit its mask and heads, in What if", "/what-if"),
-        ("Unfold it, stage by stage", "/inside"),
     ],
 )
 def test_a_way_leads_to_the_same_site(opened, link, where):
