@@ -114,9 +114,18 @@ class FastSteps:
     """What a batch keeps from step to step: keys and values of all layers in arrays of their final size, the position of
     the next token, and what each step has computed, for `recorded`."""
 
-    def __init__(self, model: Transformer, memory: Tensor | None, cross_mask: Tensor | None, rows: int, limit: int) -> None:
-        """memory [N,S,D] with the mask of its padding, bool [N,1,1,S]; None for both where there is no encoder."""
-        self.model, self.made, self.limit, self.at = model, prepare(model), limit, 0
+    def __init__(
+        self,
+        model: Transformer,
+        memory: Tensor | None,
+        cross_mask: Tensor | None,
+        rows: int,
+        limit: int,
+        keep: bool = True,
+    ) -> None:
+        """memory [N,S,D] with the mask of its padding, bool [N,1,1,S]; None for both where there is no encoder. What steps
+        have computed is kept where `keep` says so."""
+        self.model, self.made, self.limit, self.at, self.keep = model, prepare(model), limit, 0, keep
         config = self.made.config
         self.heads, self.width, self.window = config.heads, config.head_dim, config.window
         self.divided, self.nothing = 1 / math.sqrt(self.width), self.made.like.new_zeros(1, 1, 1)
@@ -166,7 +175,8 @@ class FastSteps:
                 added = part(number, layer, norm(x) if first else x, at, step)
                 x = added_to(x, added, norm, first, None if kept is None else kept[:, 0])
         step.hidden = self.made.final(x)
-        self.steps.append(step)
+        if self.keep:
+            self.steps.append(step)
         self.origins = None
         self.at += 1
         return self.made.projection(step.hidden).float().log_softmax(-1)

@@ -52,7 +52,7 @@ class _Steps:
             self.cross = masks.cross_mask(source, edits.rows).expand(self.rows, 1, 1, -1)  # [B,1,1,S]
         self.fast: fast.FastSteps | whole.WholeSteps | None = None
         if is_fast and self.cache is not None:
-            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit)
+            self.fast = fast.FastSteps(model, self.memory, self.cross, self.rows, limit, recorder is not None)
         elif is_fast:
             self.fast = whole.WholeSteps(model, self.memory, self.cross)
 
@@ -101,7 +101,7 @@ def greedy(
 
     `prefix` is forced at the start of every row. A row ends with `</s>` or at `limit` tokens. Without the causal mask an
     earlier position depends on later ones, so nothing can be kept: the whole prefix is computed again at each step. A
-    `recorder` is told what the first row's path left behind, where there are no edits.
+    `recorder` is told what the first row's path left behind, where the causal mask is on and nothing is patched.
 
     Raises ValueError where the prefix fills the limit.
     """

@@ -155,7 +155,7 @@ def measure(checkpoint: Checkpoint, pairs: Sequence[Gold], progress: Callable[[i
     drawn = np.random.default_rng(SEED).multinomial(number, np.full(number, 1 / number), RESAMPLES)  # [R,N]
     rates = {name: _rates(stacked[name], drawn) for name in ROWS}
     (own,) = _rates(stacked["diagonal"][..., None, None], drawn)[0]
-    sure = sum(len(gold.sure) for gold in pairs)
+    sure = int(stacked["diagonal"][:, 3].sum())
     return Aligned(number, len(pairs) - number, sure, RESAMPLES, SEED, own, rates)
 
 

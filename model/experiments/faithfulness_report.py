@@ -98,7 +98,7 @@ def _gathered(counted: Sequence[_Counted], data: str) -> Trust:
     for scope in SCOPES:
         areas = np.stack([each.areas[scope] for each in counted])  # [N,readings]
         worth = np.array([each.worth[scope] for each in counted])  # [N]
-        if worth.sum() <= 0:
+        if worth.sum() <= 0 or (weights @ worth <= 0).any():
             raise ValueError("the source's words are worth nothing to this model: no order of them can be told from another")
         found, sampled = areas.sum(0) / worth.sum(), weights @ areas / (weights @ worth)[:, None]
         best = max(passive, key=lambda n: found[n])

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.readings.word_readings import Words
 
@@ -89,7 +89,7 @@ class TakenAway:
         seen = source.clone()
         for row, own in enumerate(places):
             seen[row, own] = PAD
-        at = Pass(Edits([self._analysis.request.intervention], checkpoint.means))
+        at = Pass(edits_of(checkpoint, self._source, [self._analysis.request.intervention]))
         hidden = forced(checkpoint.model, source, outputs, at, masked_by=seen)[:, steps]  # [N,steps,D]
         log_probs = checkpoint.model.project(hidden).log_softmax(-1)  # [N,steps,V]
         return log_probs.gather(-1, outputs[:, steps, None])[..., 0]

@@ -8,6 +8,7 @@ import torch
 from model.checkpoint import Checkpoint
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Place
+from model.edits.patches import PatchZ
 from model.inference.analysis import Analysis
 from model.network.attention import MultiHeadAttention
 from model.network.transformer import Transformer
@@ -35,8 +36,10 @@ def value_norms(checkpoint: Checkpoint, analysis: Analysis) -> dict[Site, np.nda
 
 
 def switched_off(intervention: Intervention, site: Site, heads: int) -> list[int]:
-    """The heads of a site that are ablated, from 0."""
-    ablated = [edit.place for edit in intervention.edits if isinstance(edit, Ablate)]
+    """The heads of a site, from 0, that are ablated, or whose z is another sentence's at every target token."""
+    edits = intervention.edits
+    ablated = [edit.place for edit in edits if isinstance(edit, Ablate)]
+    ablated += [e.place for e in edits if isinstance(e, PatchZ) and e.position is None and e.takes == "target"]
     return [n for n in range(heads) if any(Place(site.kind, site.layer, n).meets(place) for place in ablated)]
 
 

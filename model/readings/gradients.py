@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import Embedding, Transformer
 
@@ -42,7 +42,7 @@ def _backward(checkpoint: Checkpoint, analysis: Analysis, ids: Sequence[int], st
     rows, device = len(steps), checkpoint.device
     source = torch.tensor([analysis.whole.source.ids] * rows, device=device)  # [N,S]
     outputs = torch.tensor([list(ids)] * rows, device=device)  # [N,T]
-    at = Pass(Edits([analysis.request.intervention], checkpoint.means))
+    at = Pass(edits_of(checkpoint, analysis.whole.source.ids, [analysis.request.intervention]))
     with torch.inference_mode(False), torch.enable_grad():
         leaf = _Leaf(checkpoint.model.source_embedding)
         hidden = forced(_reading_from(checkpoint.model, leaf), source, outputs, at)  # [N,T,D]

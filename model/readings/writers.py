@@ -145,7 +145,7 @@ class _Back:
             self._attention(module, factor)
 
     def _edits(self, place: Sublayer) -> list[Edit]:
-        """The edits that may act on the stream behind a sub-layer: there are none but after a layer's last."""
+        """The edits that may act on the stream behind a sub-layer: after a layer's last."""
         return [edit for row in self._stream.at.edits.rows for edit in row.edits] if place.part == "ff" else []
 
     def _attention(self, module: MultiHeadAttention, factor: float) -> None:
@@ -165,6 +165,12 @@ class _Back:
     def embedding(self, x: Tensor) -> None:
         """The end of the way: x [D] is the embedding with its position."""
         embedding = self._stream.embedding
-        token = (embedding.table.weight[self._stream.token] * embedding.scale).double()  # [D]
-        self._parts[Writer("position")] = self._directions @ (x.double() - token)
+        token, x = (embedding.table.weight[self._stream.token] * embedding.scale).double(), x.double()  # [D]
+        edits = [edit for row in self._stream.at.edits.rows for edit in row.edits]
+        if any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits):
+            ids, at = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))
+            plain = embedding(ids[None], at)[0, 0].double()
+            self._parts[Writer("patch", layer=-1)] = self._directions @ (x - plain)
+            x = plain
+        self._parts[Writer("position")] = self._directions @ (x - token)
         self._parts[Writer("token")] = self._directions @ token

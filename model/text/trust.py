@@ -73,7 +73,8 @@ class Trust:
         if not _has(shares, SCOPES):
             raise ValueError(f"'shares' is {shown(shares)}; expected an object for each of {', '.join(SCOPES)}")
         leaders, read = values.get("leaders"), {scope: _shares(scope, shares[scope]) for scope in SCOPES}
-        if not _has(leaders, SCOPES) or any(leaders[scope] not in read[scope] for scope in SCOPES):
+        led = {scope: [name for name in read[scope] if name != RANDOM] for scope in SCOPES}
+        if not _has(leaders, SCOPES) or any(leaders[scope] not in led[scope] for scope in SCOPES):
             raise ValueError(
                 f"'leaders' is {shown(leaders)}; expected a reading of 'shares' for each of {', '.join(SCOPES)}"
             )

@@ -113,6 +113,8 @@ def _hypothesis(shown: Shown) -> None:
     chosen = shown.view.other_path or others[0].ids
     with st.container(key="compare_hypothesis", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("with")
+        if shown.view.other_path and chosen not in told:
+            texts.label("(the one that was chosen is not in this tree, or is the first)")
         st.selectbox(
             "Second hypothesis",
             list(told),

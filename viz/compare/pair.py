@@ -91,6 +91,8 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         except ValueError as fault:
             raise PairError(f"The second side cannot be shown. {fault}") from fault
         faults += [f"Not on the second side: {reason}" for _, reason in aside]
+    if (analysis.trace.outputs is None) != (page_data.analysis.trace.outputs is None):
+        raise PairError("One of the two has no decoder, so there is no translation beside the other's: compare another.")
     kind, told = _kind(view, page_data.analysis)
     faults += told
     site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
@@ -254,9 +256,8 @@ def _hypothesis(view: View, page_data: cache.PageData) -> Other:
         if page_data.request.target is not None:
             raise PairError("The target is given, so there are no hypotheses: let the model translate.")
         raise NotChosenError(f"There is one hypothesis only: search with a beam of 2 to {MAX_WIDTH}, which keeps several.")
-    path = view.other_path or others[0].ids
-    if path not in {each.ids for each in others}:
-        raise PairError("The hypothesis that was chosen is not in this tree, or is the first one: choose another.")
+    known = {each.ids for each in others}
+    path = view.other_path if view.other_path in known else others[0].ids  # as the box above shows it
     return Other(("first hypothesis", "second hypothesis"), dataclasses.replace(page_data.request, path=path))
 
 

@@ -81,8 +81,11 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     turning = sum(found.turns(each) for _, each in heads)
     likelier = f"make “{tokens[1]}” likelier than “{tokens[0]}”"
     sentences = [f"{both}."]
-    if not found.turns(found.other):
+    if (found.before >= 0) == (found.other >= 0):
         sentences.append(f"Both sentences prefer the same of the two; the most that one head brings: {most}.")
+    elif found.before < 0:
+        prefers = f"This sentence prefers “{tokens[1]}”, the other “{tokens[0]}”"
+        sentences.append(f"{prefers}; the most that one head brings: {most}.")
     elif turning:
         many = f" ({turning} of {len(heads)} do it alone)" if turning > 1 else ""
         sentences.append(f"One head is enough to {likelier}{many}{tie}; the most comes from {most}.")

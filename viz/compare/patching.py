@@ -38,6 +38,10 @@ def draw(shown: Shown, pair: Pair) -> None:
         question = cache.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
     except ValueError as fault:
         texts.fault(str(fault))
+        if view.patched_step:
+            st.button(
+                "Measure where the translations part", key="patch step", on_click=state.change, kwargs={"patched_step": 0}
+            )
         return
     first, second = (cache.analyse(request, view.device) for request in requests)
     if pair.first.request.intervention:
@@ -66,8 +70,14 @@ def draw(shown: Shown, pair: Pair) -> None:
         data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
         patch_grids.grids(data, _choose)
     donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=edits)
-    request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), view.device)
-    patched = cache.analyse(request, view.device)
+    try:
+        request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), view.device)
+        patched = cache.analyse(request, view.device)
+        cache.analyse(dataclasses.replace(request, mode="given"), view.device)
+    except ValueError as fault:
+        with effect:
+            texts.fault(str(fault))
+        return
     with three:
         texts.write(show(patched))
     with effect:
@@ -88,7 +98,7 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
     if not (edits := request.intervention.edits):
         return
     with st.container(key="patch_effect_row", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label(patch_texts.effect(found, edits, first - second, given.labels, said == other, turned))
+        texts.label(patch_texts.effect(found, edits, first - second, given.labels, turned and said == other, turned))
         step = found.question.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
 

@@ -76,7 +76,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     box.tabIndex = 0;
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", "Who wrote the score");
-    box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}. Nothing is left out.`));
+    box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}.${data.whole ? " Nothing is left out." : ""}`));
     return box;
   }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from model import format
 from model.trace import SITE_KINDS, Side
 from viz import theme
-from viz.inside.writers_texts import labels, name
+from viz.inside.writers_texts import labels, missed, name
 from viz.shared import mount
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
         "largest": list(folded.largest),
         "score": round(found.score, 5),
         "remainder": format.rounded(found.remainder),
+        "whole": not missed(found),
         "titles": [f"wrote what asks, at “{asks}”", f"wrote what answers, at “{answers}”"],
         "scale": list(theme.diverging(mode)),
     }

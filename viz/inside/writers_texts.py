@@ -21,12 +21,18 @@ def labels(found: ScoreWriters, trace: Trace) -> tuple[str, str]:
     return trace.axis(of.queries).labels[found.query], trace.axis(of.keys).labels[found.key]
 
 
+def placed(writer: Writer) -> str:
+    """Where an edit has put something in."""
+    assert writer.layer is not None
+    return f"after layer {writer.layer + 1}" if writer.layer >= 0 else "in the embedding’s place"
+
+
 def name(writer: Writer, label: str) -> str:
     """What a writer is called; `label` is the token where it wrote."""
     if writer.site is not None and writer.head is not None:
         return f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "patch":
-        return f"what an edit put in after layer {(writer.layer or 0) + 1}"
+        return f"what an edit put in {placed(writer)}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
     return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases"}[writer.kind]
@@ -36,10 +42,11 @@ def answer(found: ScoreWriters, trace: Trace) -> str:
     """The score and the pair of writers that gives most of it, as markup."""
     asks, answers = (f'<span class="lab-mono">{html.escape(label)}</span>' for label in labels(found, trace))
     asking, answering, part = found.largest
+    how = "raises" if found.score >= 0 else "lowers"
     own = [html.escape(_wrote(writer, at)) for writer, at in zip((asking, answering), labels(found, trace), strict=True)]
     return (
-        f'<p class="lab-score">{asks} gives {answers} a score of <b>{format.decimal(found.score)}</b>. The largest of its '
-        f"parts, <b>{format.signed(part)}</b>, is {own[0]} meeting {own[1]}.</p>"
+        f'<p class="lab-score">{asks} gives {answers} a score of <b>{format.decimal(found.score)}</b>. The part that '
+        f"{how} it the most, <b>{format.signed(part)}</b>, is {own[0]} meeting {own[1]}.</p>"
     )
 
 

@@ -124,7 +124,8 @@ def speaks_most(target: str) -> Check:
             return Verdict(False, "Click a head on the page Why: in the bars, or in the grid.")
         row, token = trace.log_probs[step].copy(), trace.outputs.ids[step]
         row[token] = -np.inf
-        rival = int(row.argmax()) if view.rival in (None, token) else view.rival
+        fits = view.rival is not None and view.rival != token and view.rival < len(row)
+        rival = view.rival if fits else int(row.argmax())
         parts = cache.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)

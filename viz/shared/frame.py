@@ -100,7 +100,7 @@ def show(
         without(view, places)
         state.settle(view)
         return
-    view = look(page_data.view.within(len(steps_of(page_data.analysis).outputs)), page_data)
+    view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
     draw(Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places))
     state.settle(view)
 

@@ -19,7 +19,7 @@ FULL = {
     "token": "embedding of “{read}”",
     "position": "its position",
     "bias": "biases",
-    "patch": "put in after layer {layer}",
+    "patch": "put in {place}",
 }
 CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
@@ -32,7 +32,8 @@ def name(writer: Writer, read: str) -> str:
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    return FULL[writer.kind].format(read=read, layer=(writer.layer or 0) + 1)
+    place = "in the embedding’s place" if writer.layer == -1 else f"after layer {(writer.layer or 0) + 1}"
+    return FULL[writer.kind].format(read=read, place=place)
 
 
 def key(writer: Writer) -> list[Any] | None:

@@ -55,7 +55,9 @@ def part_told(name: str, value: float) -> str:
 
 
 def _sense(value: float) -> str:
-    return "for the token" if value >= 0 else "for its rival"
+    if abs(value) < 0.0005:
+        return "neither for the token nor for its rival"
+    return "for the token" if value > 0 else "for its rival"
 
 
 def measured(predicted: float, before: float, after: float) -> str:

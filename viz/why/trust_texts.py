@@ -26,16 +26,18 @@ CARE = (
 
 def verdict(found: Tested, what: str) -> str:
     """Which reading ranks the words best here, as markup; `what` is the token or the translation."""
-    from model.experiments.faithfulness import NEAR
+    from model.experiments.faithfulness import LEAST_RANGE, NEAR
 
     best, chance = found.best, len(found.random_shares)
     label = READINGS[best].label
     if not found.is_told:
         said = "No reading can be told from another here"
+        so = "So there is hardly anything to rank words by."
+        if found.worth <= -LEAST_RANGE:
+            so = "The words speak against it, so what this test ranks by is not there."
         why = (
             f"All words together are worth {format.decimal(found.worth)} nats to {what}: without any of them it has a "
-            f"log-probability of {format.decimal(found.without)}, with all of them {format.decimal(found.full)}. So there "
-            "is hardly anything to rank words by."
+            f"log-probability of {format.decimal(found.without)}, with all of them {format.decimal(found.full)}. {so}"
         )
     elif found.as_good > CHANCE * chance:
         said = "No reading does clearly better than chance here"

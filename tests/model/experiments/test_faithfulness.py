@@ -205,3 +205,11 @@ def test_a_report_that_cannot_be_made_is_one_line(capsys, tmp_path):
     said = fails(capsys, "report", "faithfulness", "--data", str(data), "--limit", "0")
     assert "--limit is 0; expected at least 1" in said
     assert "invalid choice: 'luck'" in fails(capsys, "report", "luck", "--data", str(data))
+
+
+def test_readings_are_tested_under_what_another_sentence_puts_in(tiny_checkpoint):
+    edit = Intervention(donor="The red owl takes a fox.").with_edit("patch_z_cross_all").with_edit("patch_enc.1_2")
+    analysis = analyse(tiny_checkpoint, Request(source=TEXT, target=TARGET, intervention=edit))
+    found = faithfulness.tested(tiny_checkpoint, analysis, 0, likeliest_other(analysis, 0))
+    assert set(found.importance["contribution"]) == {0.0}  # no cross-attention of this sentence's own is left
+    assert found.full == pytest.approx(float(analysis.trace.token_log_probs[0]), abs=1e-5)

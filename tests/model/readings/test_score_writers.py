@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,7 @@ ASKED = [
     {"intervention": tiny.edited("skip_dec.1.ff", "skip_dec.2.self", "off_cross.1.1", "off_enc.1", "skip_enc.2.self")},
     {"intervention": tiny.edited("target-positions_off", "source-positions_off")},
     {"intervention": tiny.edited("block_enc.2.2_3-1", "window-2")},
+    {"intervention": replace(tiny.edited("patch_enc.0_2", "patch_dec.1_2", "patch_z_enc.2.1_all"), donor=TEXT[::-1])},
 ]
 
 

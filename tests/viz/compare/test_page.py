@@ -147,6 +147,19 @@ def test_words_are_swapped_where_they_stand():
     assert [with_word(sentence, n, "X") for n in (2, 4, 6)] == ["It X, it did.", "It didn't, X did.", "It didn't, it didX"]
 
 
+def test_a_hypothesis_that_is_not_there_gives_way_to_one_that_is_and_it_is_said():
+    lab = compare("hypothesis", decode="beam", other_path="5-6")
+    assert not lab.faults and lab.side_by_side is not None
+    assert any("is not in this tree" in note for note in lab.sentences("lab-note"))
+
+
+def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
+    lab = compare("word", compare="patching", patched_step="99")
+    assert len(lab.faults) == 1 and lab.faults[0].startswith("There is no step 99")
+    lab.at.button(key="patch step").click()
+    assert not lab.run().faults
+
+
 @pytest.mark.parametrize(
     ("differs", "link", "told"),
     [
@@ -157,7 +170,6 @@ def test_words_are_swapped_where_they_stand():
         ("checkpoint", {"other_checkpoint": "nothere"}, "The second side cannot be shown. There is no checkpoint"),
         ("checkpoint", {"other_checkpoint": "en-fr"}, "Both sides are the checkpoint en-fr"),
         ("head", {"kind": "cross", "head": "1", "other_head": "1"}, "Both sides show layer 3, head 1"),
-        ("hypothesis", {"decode": "beam", "other_path": "5-6"}, "The hypothesis that was chosen is not in this tree"),
         ("hypothesis", {"target": "Le chien."}, "The target is given"),
         ("step", {"kind": "cross", "step": "2", "other_step": "2"}, "Both sides show step 2"),
         ("step", {"kind": "cross", "other_step": "99"}, "There is no step 99"),
