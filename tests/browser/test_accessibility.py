@@ -29,7 +29,6 @@ LINKS = {
     "inside, lens": "inside?part=lens",
     "inside, tokens": "inside?part=tokens&cut=target&cut_word=2&cut_merges=4&cut_text=unconstitutionally",
     "inside, embeddings": "inside?part=embeddings",
-    "positions, rotary": "positions?scheme=rotary",
     "what if, edited": f"what-if?kind=cross&scope=layer&{EDITED}",
     "why": "why?step=11&kind=decoder&layer=4&head=1",
     "compare, a word": "compare?kind=cross&step=11",

@@ -47,16 +47,10 @@ def another_path_of_shifted_rows(page) -> None:
     click(page, ".kind", 1)
 
 
-def second_sentence_guessed(page) -> None:
-    click(page, "[class*='st-key-sentence-2'] button")
-    reveal(page)
-
-
 VIEWS = {  # where a visitor begins, and what they do there
     "hypothesis": (BEAM + "&step=3", another_path_of_shifted_rows),
     "branch": (CAT + "&step=4", branch),
     "yours": (CAT, prefer_yours),
-    "sentence": (TWO, second_sentence_guessed),
 }
 
 

@@ -13,7 +13,6 @@ LONG = (
 )
 CHARTS = {
     "": "?step=11&layer=4&head=1",
-    "long": f"?step=11&layer=4&head=1&text={quote(LONG)}",
     "what if, long": f"what-if?kind=cross&mode=again&edits=off_cross.3&text={quote(LONG)}",
 }
 # Every pair of texts of one chart whose rotated boxes meet; of a line's height the part that letters fill.
