@@ -33,6 +33,11 @@ class Writer(NamedTuple):
     head: int | None = None
     layer: int | None = None
 
+    @property
+    def placed(self) -> str:
+        """After which layer an edit has put this in, in words; layer -1 is the embedding."""
+        return "in the embedding’s place" if self.layer == -1 else f"after layer {(self.layer or 0) + 1}"
+
 
 class Recorded(Protocol):
     """A pass that was recorded in full, the batch one."""

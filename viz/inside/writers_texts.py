@@ -21,18 +21,12 @@ def labels(found: ScoreWriters, trace: Trace) -> tuple[str, str]:
     return trace.axis(of.queries).labels[found.query], trace.axis(of.keys).labels[found.key]
 
 
-def placed(writer: Writer) -> str:
-    """Where an edit has put something in."""
-    assert writer.layer is not None
-    return f"after layer {writer.layer + 1}" if writer.layer >= 0 else "in the embedding’s place"
-
-
 def name(writer: Writer, label: str) -> str:
     """What a writer is called; `label` is the token where it wrote."""
     if writer.site is not None and writer.head is not None:
         return f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "patch":
-        return f"what an edit put in {placed(writer)}"
+        return f"what an edit put in {writer.placed}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
     return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases"}[writer.kind]

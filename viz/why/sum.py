@@ -32,8 +32,7 @@ def name(writer: Writer, read: str) -> str:
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    place = "in the embedding’s place" if writer.layer == -1 else f"after layer {(writer.layer or 0) + 1}"
-    return FULL[writer.kind].format(read=read, place=place)
+    return FULL[writer.kind].format(read=read, place=writer.placed)
 
 
 def key(writer: Writer) -> list[Any] | None:
