@@ -27,6 +27,15 @@ OTHER = "The old king paints a boat."  # and with one
 _NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
 _VERBS = {"sees": "mira", "takes": "prenda", "paints": "pinte", "finds": "truva"}
 _ADJECTIVES = {"red": "roji", "old": "vechu"}
+NORMS: list[dict] = [  # what a walk back through the norms has to know
+    {},
+    {"norm_first": False},
+    {"final_norm": False},
+    {"norm_first": False, "final_norm": False},
+    {"norm": "rmsnorm"},
+    {"norm": "rmsnorm", "norm_first": False},
+    {"activation": "swiglu", "positions": "rotary"},
+]
 
 
 def _pairs() -> list[tuple[str, str]]:

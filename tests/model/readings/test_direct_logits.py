@@ -15,13 +15,7 @@ from model.trace import Site
 
 TEXT = "The red fox takes a lamp."
 MODELS = [
-    {},
-    {"norm_first": False},
-    {"final_norm": False},
-    {"norm_first": False, "final_norm": False},
-    {"norm": "rmsnorm"},
-    {"norm": "rmsnorm", "norm_first": False},
-    {"activation": "swiglu", "positions": "rotary"},
+    *tiny.NORMS,
     {"positions": "learned", "tied_output": True},
 ]
 ASKED = [

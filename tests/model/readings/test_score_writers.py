@@ -22,13 +22,7 @@ TEXT = "The red fox takes a lamp."
 GIVEN = "Lo varun roji."
 SHORT = Decoding(limit=12)
 MODELS = [
-    {},
-    {"norm_first": False},
-    {"final_norm": False},
-    {"norm_first": False, "final_norm": False},
-    {"norm": "rmsnorm"},
-    {"norm": "rmsnorm", "norm_first": False},
-    {"activation": "swiglu", "positions": "rotary"},
+    *tiny.NORMS,
     {"norm_first": False, "positions": "rotary"},
     {"positions": "learned", "tied_output": True},
     {"window": 3, "joint_vocab": False},
