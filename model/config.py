@@ -204,6 +204,8 @@ class TrainConfig:
     seed: int = 1
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     first_target_epochs: int = 0  # the last epochs see only the first target of each source
+    joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
+    typed_copies: int = 0  # one pair in so many stands again as people type it; 0: none
     validate_every: int = 1000
     average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
     patience: int = 0  # validations without a lower dev loss after which the run ends; 0: it goes to the end
@@ -212,8 +214,13 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
-        check(self, CHOICES, positive=(*counts, "log_every", "save_minutes"), shares=("label_smoothing", "weight_decay"))
-        for name in ("patience", "seed"):
+        check(
+            self,
+            CHOICES,
+            positive=(*counts, "log_every", "save_minutes"),
+            shares=("label_smoothing", "weight_decay", "joined_share"),
+        )
+        for name in ("patience", "seed", "typed_copies"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0")
         if not 0 <= self.first_target_epochs <= self.epochs:
@@ -258,6 +265,8 @@ HELP = {  # what each field does, for the command line; a test compares the name
     "weight_decay": "added to the gradient for each unit of a weight",
     "seed": "of the weights, the order of the pairs, and dropout",
     "precision": "of the products; auto: bfloat16 where it is fast",
+    "joined_share": "for each pair so many more that join 2 to 5 random ones: teaches longer texts",
+    "typed_copies": "one pair in so many stands again in lower case, without its end sign or as a title; 0: none",
     "first_target_epochs": "last epochs that see only the first target of each source",
     "validate_every": "steps between two measurements on the dev pairs",
     "average": "what is kept is the mean of the weights at so many last validations",
