@@ -1,4 +1,4 @@
-"""The command line: python -m model translate | evaluate | report | train; each command is a module of model/commands."""
+"""The command line: python -m model translate, maps, evaluate... Each command is a module of model/commands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import evaluate, report, train, translate
+from model.commands import evaluate, maps, report, train, translate
 
-COMMANDS = {"translate": translate, "evaluate": evaluate, "report": report, "train": train}
+COMMANDS = {"translate": translate, "maps": maps, "evaluate": evaluate, "report": report, "train": train}
 
 
 def build_parser() -> Parser:

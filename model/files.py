@@ -1,4 +1,5 @@
-"""Files that come from outside: only regular ones are opened, none is read beyond a size, and JSON is plain and finite."""
+"""Files that come from outside: only regular ones are opened, none is read beyond a size, and JSON is plain and finite.
+And files that leave: whole, or not at all."""
 
 from __future__ import annotations
 
@@ -76,6 +77,35 @@ def read_text(path: Path, most: int) -> str:
         return read_bytes(path, most).decode("utf-8")
     except UnicodeDecodeError as fault:
         raise FileError(f"{path}: the byte 0x{fault.object[fault.start]:02x} at {fault.start:,} is no UTF-8") from None
+
+
+def check_new(path: Path) -> None:
+    """FileError where a file cannot be made: for a folder that is not there, and a file that is."""
+    try:
+        if not path.parent.is_dir():
+            raise FileError(f"there is no folder {path.parent} to write {path.name} into; make it, or name another")
+        if os.path.lexists(path):
+            raise FileError(f"{path} is there already; give another name, or remove it")
+    except OSError as fault:  # longer than a path can be
+        raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a file that is not there yet, whole or not at all, by way of a temporary one beside it.
+
+    Raises FileError as `check_new`, and where the disk is full.
+    """
+    check_new(path)
+    temporary = path.with_name(f".{path.name[:60]}.{os.getpid()}.new")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as fault:
+        temporary.unlink(missing_ok=True)
+        raise FileError(f"{path} cannot be written: {fault.strerror or fault}") from None
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def read_json(path: Path, most: int) -> Any:

@@ -29,6 +29,7 @@ ROWS = (
     ("viz.values",),
     ("model.__main__",),
     ("model.commands",),
+    ("model.export",),
     ("model.experiments",),
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
@@ -36,6 +37,7 @@ ROWS = (
     ("model.checkpoint_files", "model.network"),
     ("model.edits", "model.text"),
     ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
+    ("model.arrays",),
     ("model.limits",),
     ("model.files",),
     ("model", "viz"),  # the packages themselves: names alone

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
+from model.arrays import form
 from model.config import MAX_TOKENS
 from model.files import DAMAGED, MEGABYTE, FileError, opened, parsed
 from model.limits import LARGEST, is_count
@@ -101,19 +102,9 @@ class Recording:
         return cls(sentences, steps, arrays)
 
 
-def _form(raw: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and kind of number of an array, from the first bytes of its file; ValueError."""
-    version = np.lib.format.read_magic(raw)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, kind = read(raw)
-    if fortran or not all(map(is_count, shape)):
-        raise ValueError(f"an array has another order, or the shape {str(shape)[:60]}")
-    return shape, kind
-
-
 def _header(archive: zipfile.ZipFile) -> bytes:
     with archive.open("header.npy") as raw:
-        shape, kind = _form(raw)
+        shape, kind = form(raw)
         if kind != np.uint8 or len(shape) != 1 or shape[0] > MAX_HEADER:
             raise ValueError("its header is no text")
         return raw.read(shape[0])
@@ -139,7 +130,7 @@ def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
 def _size(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
     """Layers and heads of a kind of attention, as the array of the first sentence has them."""
     with archive.open(f"{kind}/0.npy") as raw:
-        shape, _ = _form(raw)
+        shape, _ = form(raw)
     most = LARGEST[f"{SITE_KINDS[kind].stack}_layers"], LARGEST["heads"]
     if len(shape) != 5 or not all(0 < found <= limit for found, limit in zip(shape[1:3], most, strict=True)):
         raise ValueError(f"{kind + '/0'!r} has the shape {shape}")
@@ -149,7 +140,7 @@ def _size(archive: zipfile.ZipFile, kind: str) -> tuple[int, int]:
 def _array(archive: zipfile.ZipFile, key: str, expected: tuple[int, ...]) -> np.ndarray:
     wanted = np.dtype(np.float32 if key.startswith(LOG_PROBS) else np.uint8)
     with archive.open(f"{key}.npy") as raw:
-        shape, kind = _form(raw)
+        shape, kind = form(raw)
         if shape != expected or kind != wanted:
             raise ValueError(f"{key!r} has the shape {shape}, {kind}; expected {expected}, {wanted}")
         content = raw.read(int(np.prod(expected)) * wanted.itemsize + 1)

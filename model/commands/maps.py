@@ -1,0 +1,98 @@
+"""python -m model maps: every number of a sentence's analysis, as a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.commands import options
+from model.edits.kinds import EditError
+from model.files import check_new, shown, write_new
+from model.inference.request import Request
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+    from model.trace import Site
+
+HELP = "write all attention maps, scores and probabilities of a sentence into a file"
+ENDS = (".npz", ".json", ".csv")
+OUT = (
+    ".npz or .json: the whole analysis, as docs/export.md describes it, for model.export.read; "
+    ".csv: every cell of the maps, one a row"
+)
+ALONE = ("site", "layer", "head")  # options that narrow a table
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="the sentence")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
+    options.add_checkpoint(parser)
+    options.add_decoding(parser)
+    asked = parser.add_argument_group("what else is asked")
+    asked.add_argument("--target", metavar="TEXT", help="a translation to read, in place of the model’s own")
+    asked.add_argument("--prefix", default="", metavar="TEXT", help="what the translation is made to begin with")
+    hint = "what is changed, as the edits of a link: off_cross.3.5~causal-off"
+    asked.add_argument("--edits", default="", metavar="CODES", help=hint)
+    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: over the given target)")
+    narrow = parser.add_argument_group("with .csv: which maps (default: all)")
+    narrow.add_argument("--site", metavar="KIND", help="encoder, decoder or cross")
+    narrow.add_argument("--layer", type=int, metavar="N", help="of this layer, from 1")
+    narrow.add_argument("--head", type=int, metavar="N", help="of this head, from 1")
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+    from model.export import requests
+    from model.inference.analyse import analyse
+
+    if args.out.suffix not in ENDS:
+        raise ValueError(f"--out ends in {shown(args.out.suffix)}; expected one of {', '.join(ENDS)}")
+    if args.out.suffix != ".csv" and (given := [name for name in ALONE if getattr(args, name) is not None]):
+        raise ValueError(f"--{given[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
+    check_new(args.out)  # before anything is computed
+    try:
+        edits = requests.intervention(filter(None, args.edits.split(requests.BETWEEN)))
+    except EditError as fault:
+        raise ValueError(f"--edits: {fault}") from None
+    request = Request(
+        args.text,
+        args.checkpoint,
+        target=args.target,
+        prefix=args.prefix,
+        mode="again" if args.again else "given",
+        decoding=options.decoding(args),
+        intervention=edits,
+    )
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    analysis = analyse(loaded, request)
+    write_new(args.out, _content(args, loaded, analysis))
+    print(analysis.translation)
+
+
+def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -> bytes:
+    from model.export import Exported, files, tables
+
+    if args.out.suffix == ".csv":
+        return tables.cells_table(analysis.trace, _chosen(args, analysis)).csv()
+    return files.FORMATS[args.out.suffix](Exported.of(loaded, analysis))
+
+
+def _chosen(args: argparse.Namespace, analysis: Analysis) -> dict[Site, range]:
+    """The heads of each site that are asked for; ValueError for what this checkpoint has not."""
+    from model.export.tables import KINDS
+
+    trace = analysis.trace
+    if args.site is not None and KINDS.get(args.site) not in trace.kinds:
+        raise ValueError(f"--site is {shown(args.site)}; expected one of {', '.join(trace.kinds)}")
+    found = [site for kind in trace.kinds for site in trace.sites(kind) if args.site is None or kind == KINDS[args.site]]
+    layers = max(site.layer + 1 for site in found)
+    if args.layer is not None and not 1 <= args.layer <= layers:
+        raise ValueError(f"--layer is {shown(args.layer)}; expected 1 to {layers}")
+    heads = len(trace.patterns[found[0]])
+    if args.head is not None and not 1 <= args.head <= heads:
+        raise ValueError(f"--head is {shown(args.head)}; expected 1 to {heads}")
+    wanted = range(heads) if args.head is None else range(args.head - 1, args.head)
+    return {site: wanted for site in found if args.layer in (None, site.layer + 1)}

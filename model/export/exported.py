@@ -1,0 +1,141 @@
+"""The whole analysis as a value that needs no model: what `model.export.read` gives back equal to what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.decoding.hypotheses import Hypothesis
+from model.export.schema import CANDIDATES
+from model.inference.predictions import candidates
+from model.inference.request import Request
+from model.trace import Axis, Site, Trace, View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+
+
+@dataclass(frozen=True)
+class Path:
+    """One hypothesis: its tokens, the log-probability of each in nats, their sum, and what decoding ranked it by."""
+
+    text: str
+    ids: tuple[int, ...]
+    labels: tuple[str, ...]
+    log_probs: tuple[float, ...]
+    score: float
+    rank: float
+    finished: bool  # it ended by itself
+    given_up: bool  # the beam went on without it
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """An analysis without its model; its fields are those of `model.export.schema`. Layers and heads count from 0.
+
+    Two are equal where all that they hold is, every number of every array.
+    """
+
+    checkpoint: str
+    fingerprint: str
+    request: Request
+    translation: str
+    notes: tuple[str, ...]
+    source: Axis | None
+    inputs: Axis | None
+    outputs: Axis | None
+    patterns: Mapping[Site, np.ndarray]  # [H,T,S]
+    scores: Mapping[Site, np.ndarray]  # [H,T,S]
+    masks: Mapping[Site, np.ndarray]  # bool [T,S], or [H,T,S] where heads have masks of their own
+    log_probs: np.ndarray  # [T]
+    candidate_ids: np.ndarray  # [T,N]
+    candidate_log_probs: np.ndarray  # [T,N]
+    candidate_labels: tuple[tuple[str, ...], ...]
+    hypotheses: tuple[Path, ...]
+    chosen: int | None
+    baseline: Exported | None = None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint, analysis: Analysis) -> Exported:
+        """All of an analysis; ValueError where its scores have been given up."""
+        return _exported(checkpoint, analysis, fingerprint(checkpoint))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Exported):
+            return NotImplemented
+        return all(_same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+
+    @cached_property
+    def _trace(self) -> Trace:
+        """Its maps, as a trace has them."""
+        apart = {site: mask for site, mask in self.masks.items() if mask.ndim == 3}
+        together = {site: mask.any(axis=0) if mask.ndim == 3 else mask for site, mask in self.masks.items()}
+        of = (self.source, self.inputs, self.outputs, dict(self.patterns), dict(self.scores), together)
+        return Trace(*of, log_probs=self.log_probs[:, None], head_masks=apart)
+
+    def pattern(self, site: Site, head: int | None = None) -> View:
+        """The pattern of one head, or the mean over heads, with the labels of both axes; ValueError for one that there is
+        not."""
+        return self._trace.view(site, head)
+
+
+def _same(one: Any, two: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        return isinstance(two, np.ndarray) and one.dtype == two.dtype and np.array_equal(one, two)
+    if isinstance(one, Mapping):
+        return isinstance(two, Mapping) and list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
+    return bool(one == two)
+
+
+def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Exported:
+    trace = analysis.trace
+    if trace.scores.keys() != trace.patterns.keys():
+        raise ValueError("the analysis has given up its scores; expected one with all that `analyse` returned")
+    likeliest = candidates(trace.log_probs, CANDIDATES)
+    ids = np.array([[each.id for each in step] for step in likeliest], np.int32)  # [T,N]
+    order = sorted(trace.patterns, key=lambda site: (trace.kinds.index(site.kind), site.layer))
+    paths = tuple(_path(checkpoint, analysis, each, False) for each in analysis.tree or ())
+    paths += tuple(_path(checkpoint, analysis, each, True) for each in (analysis.tree.pruned if analysis.tree else ()))
+    chosen = analysis.hypothesis and analysis.hypothesis.ids
+    return Exported(
+        analysis.checkpoint,
+        print_,
+        analysis.request,
+        analysis.translation,
+        analysis.notes,
+        trace.source,
+        trace.inputs,
+        trace.outputs,
+        {site: trace.patterns[site] for site in order},
+        {site: trace.scores[site] for site in order},
+        {site: trace.head_masks.get(site, trace.masks[site]) for site in order},
+        trace.token_log_probs,
+        ids,
+        np.take_along_axis(trace.log_probs, ids, axis=-1),
+        tuple(checkpoint.target_tokenizer.pieces(row) for row in ids.tolist()),
+        paths,
+        next((number for number, path in enumerate(paths) if path.ids == chosen), None),
+        analysis.baseline and _exported(checkpoint, analysis.baseline, print_),
+    )
+
+
+def _path(checkpoint: Checkpoint, analysis: Analysis, found: Hypothesis, given_up: bool) -> Path:
+    tokenizer, alpha = checkpoint.target_tokenizer, analysis.request.decoding.alpha
+    of = (tokenizer.decode(found.ids), found.ids, tokenizer.pieces(found.ids), tuple(map(float, found.log_probs)))
+    return Path(*of, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
+
+
+def fingerprint(checkpoint: Checkpoint) -> str:
+    """SHA-256 of the config and of all weights, in hexadecimal: the same on every device."""
+    found = hashlib.sha256(json.dumps(checkpoint.config.to_dict(), sort_keys=True).encode())
+    for name, weights in sorted(checkpoint.model.named_parameters()):
+        found.update(name.encode() + b"\0")
+        found.update(weights.detach().cpu().float().contiguous().numpy().data)
+    return found.hexdigest()

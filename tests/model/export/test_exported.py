@@ -1,0 +1,231 @@
+"""An exported analysis is read back equal, and what is none is told in one sentence."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+
+from model.decoding.strategy import Decoding
+from model.export import Exported, files, read, schema, write
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.trace import Site
+
+TEXT = "The red fox takes a lamp."
+SHORT = Decoding(limit=6)
+ROOT = Path(__file__).resolve().parents[3]
+ASKED = {  # how: changes of the model, and the request
+    "plain": ({}, Request(TEXT, decoding=SHORT)),
+    "given target": ({"positions": "rotary", "activation": "swiglu"}, Request(TEXT, target="Lo varun — « déjà »")),
+    "beam": ({"positions": "learned", "norm_first": False}, Request(TEXT, decoding=Decoding("beam", limit=6, width=3))),
+    "sampled, a prefix, padding, a batch": (
+        {"norm": "rmsnorm", "window": 3},
+        Request(TEXT, prefix="Lo", other_sentences=(tiny.OTHER, "A."), pad=2, decoding=Decoding("sample", limit=6, seed=4)),
+    ),
+    "edits, with masks of single heads": (
+        {},
+        Request(TEXT, decoding=SHORT, intervention=tiny.edited("block_cross.1.2_2-2", "off_enc.2", "patch_enc.1_3")),
+    ),
+    "decoded again without the mask": (
+        {},
+        Request(TEXT, mode="again", decoding=SHORT, intervention=tiny.edited("causal-off", "window-2")),
+    ),
+    "never masked": ({"causal": False}, Request(TEXT, decoding=SHORT)),
+    "an encoder alone": (
+        {"family": "encoder-only", "decoder_layers": 0},
+        Request(TEXT, intervention=tiny.edited("off_enc.1.2")),
+    ),
+    "a decoder alone": ({"family": "decoder-only", "encoder_layers": 0}, Request(TEXT, decoding=Decoding(limit=14))),
+}
+
+
+def exported(tokenizer, how: str = "edits, with masks of single heads") -> Exported:
+    changes, request = ASKED[how]
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    return Exported.of(checkpoint, analyse(checkpoint, request))
+
+
+@pytest.mark.parametrize("how", ASKED)
+@pytest.mark.parametrize("suffix", files.FORMATS)
+def test_what_is_read_equals_what_was_written(tokenizer, tmp_path, how, suffix):
+    made, path = exported(tokenizer, how), tmp_path / f"x{suffix}"
+    write(made, path)
+    found = read(path)
+    assert found == made == read(path.read_bytes())
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert found != dataclasses.replace(made, fingerprint="other")
+    site = next(iter(made.patterns))
+    changed = {**made.patterns, site: made.patterns[site] + np.float32(1e-7)}
+    assert found != dataclasses.replace(made, patterns=changed)
+
+
+def test_the_request_that_is_read_asks_for_the_same_again(tokenizer, tmp_path):
+    for how, (changes, request) in ASKED.items():
+        made = exported(tokenizer, how)
+        found = read(files.npz(made))
+        assert found.request == request
+        checkpoint = tiny.checkpoint(tokenizer, **changes)
+        assert Exported.of(checkpoint, analyse(checkpoint, found.request)) == made
+
+
+def test_its_maps_carry_their_labels_as_those_of_a_trace(tokenizer):
+    changes, request = ASKED["edits, with masks of single heads"]
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    analysis = analyse(checkpoint, request)
+    found = read(files.npz(Exported.of(checkpoint, analysis)))
+    for site in analysis.trace.patterns:
+        for head in (None, 0, 1):
+            one, two = found.pattern(site, head), analysis.trace.view(site, head)
+            assert (one.queries, one.keys) == (two.queries, two.keys)
+            assert np.array_equal(one.values, two.values) and np.array_equal(one.allowed, two.allowed)
+    assert np.array_equal(found.log_probs, analysis.trace.token_log_probs)
+    assert found.baseline is not None and found.baseline.request.intervention == type(request.intervention)()
+    with pytest.raises(ValueError, match=r"there is no cross layer 7; this trace has layers \[0, 1\]"):
+        found.pattern(Site("cross", 7), 0)
+
+
+def test_each_candidate_stands_with_its_label_and_the_chosen_token_with_its_probability(tokenizer):
+    made = exported(tokenizer, "plain")
+    assert made.candidate_ids.shape == (6, schema.CANDIDATES)
+    assert (np.diff(made.candidate_log_probs, axis=1) <= 0).all()
+    assert made.candidate_labels[0] == tokenizer.pieces(made.candidate_ids[0])
+    assert [row[0] for row in made.candidate_labels] == list(made.outputs.labels)  # greedy takes the first
+    assert np.array_equal(made.candidate_log_probs[:, 0], made.log_probs)
+    path = made.hypotheses[made.chosen]
+    assert path.score == pytest.approx(float(made.log_probs.sum()), abs=1e-5)
+
+
+def test_the_fingerprint_tells_weights_apart(tokenizer):
+    prints = {
+        Exported.of(c, analyse(c, Request("A.", decoding=SHORT))).fingerprint
+        for c in (
+            tiny.checkpoint(tokenizer),
+            tiny.checkpoint(tokenizer),
+            tiny.checkpoint(tokenizer, seed=2),
+            tiny.checkpoint(tokenizer, norm_eps=1e-4),
+        )
+    }
+    assert len(prints) == 3
+
+
+def test_the_page_of_the_format_says_what_is_written(tokenizer):
+    assert schema.tables() in (ROOT / "docs/export.md").read_text(encoding="utf-8")
+    made = exported(tokenizer)
+    with np.load(io.BytesIO(files.npz(made)), allow_pickle=False) as stored:
+        header = json.loads(stored[files.NAMED].tobytes())
+        kinds = {name: stored[name].dtype for name in stored.files if name != files.NAMED}
+    assert set(header) == {*schema.FILE, *schema.HEADER}
+    assert set(header["baseline"]) == set(schema.HEADER)
+    declared = {name: array.kind for name, array in (schema.ARRAYS | schema.STEPS).items()}
+    names = {name.removeprefix(schema.BEFORE): kind for name, kind in kinds.items()}
+    assert {declared.get(n, declared.get(n.split(".")[0])) == kind for n, kind in names.items()} == {True}
+    written = json.loads(files.as_json(made))
+    assert set(written) == {*header, "arrays"} and set(written["arrays"]) == set(kinds)
+
+
+# -- what is no such file ----------------------------------------------------------------------------------------------
+
+
+def changed(made: Exported, **changes) -> bytes:
+    return json.dumps(json.loads(files.as_json(made)) | changes).encode()
+
+
+def zipped(**arrays) -> bytes:
+    raw = io.BytesIO()
+    np.savez(raw, **arrays)
+    return raw.getvalue()
+
+
+def test_what_is_damaged_foreign_or_newer_is_told_in_one_sentence(tokenizer, tmp_path):
+    made = exported(tokenizer, "plain")
+    arrays = json.loads(files.as_json(made))["arrays"]
+    raw = files.npz(made)
+    pattern = arrays["pattern.cross.0"]
+    foreign = "is no exported analysis; expected a .npz or .json file of the lab"
+    for content, message in {
+        b"": "is no readable exported analysis",
+        b"{}": foreign,
+        b"[1]": foreign,
+        b'{"format": "x", "arrays": {}}': foreign,
+        changed(made, version=2): "is of version 2 of the format; expected 1 to 1. Take a newer version of the lab",
+        changed(made, version=True): "is of version True of the format; expected 1 to 1. Export it again",
+        zipped(x=np.zeros(3)): "the file is a .npz of something else",
+        zipped(header=np.array([{}], dtype=object)): "is no readable exported analysis",
+        raw[: len(raw) // 2]: "is no readable exported analysis",
+        changed(made, arrays=arrays | {"more": [1]}): "the array 'more' is one too many",
+        changed(made, arrays={n: a for n, a in arrays.items() if n != "log_probs"}): "the array 'log_probs' is missing",
+        changed(
+            made, arrays=arrays | {"pattern.cross.0": pattern[:1]}
+        ): "the file is no readable exported analysis (pattern.cross.0 has the shape",
+        changed(made, arrays=arrays | {"log_probs": ["0"] * 6}): "log_probs has the shape",
+        changed(made, arrays=arrays | {"log_probs": [1e300] * 6}): "log_probs holds a number that is too large",
+        changed(made, arrays=arrays | {"candidates.ids": [[2**40] * 10] * 6}): "candidates.ids holds a number",
+        changed(made, chosen=9): "the hypothesis 9 is chosen of 1",
+        changed(made, surprise=1): "the key 'surprise' is one too many",
+        changed(made, sites=[{"kind": "cross", "layer": 10**9, "heads": 2}]): "it has attention at",
+        changed(made, request={}): "a request of it has other fields",
+        changed(made, source={"ids": [1], "labels": [], "words": []}): "differ in number",
+    }.items():
+        with pytest.raises(ValueError, match=r"^the file") as told:
+            read(content)
+        assert message in str(told.value) and "\n" not in str(told.value)
+    (tmp_path / "x.npz").write_bytes(b"PK")
+    with pytest.raises(ValueError, match=r"x.npz is no readable exported analysis"):
+        read(tmp_path / "x.npz")
+
+
+def test_a_file_that_claims_to_be_huge_is_not_unpacked(tokenizer):
+    with zipfile.ZipFile(io.BytesIO(files.npz(exported(tokenizer, "plain")))) as archive:
+        kept = {name: archive.read(name) for name in archive.namelist()}
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (1 << 40,)})
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for name, content in (kept | {"log_probs.npy": head.getvalue()}).items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"log_probs has the shape \(1099511627776,\)"):
+        read(raw.getvalue())
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def test_where_it_cannot_be_written_nothing_is_left_behind(tokenizer, tmp_path):
+    made = exported(tokenizer, "plain")
+    for name, message in {
+        "x.csv": r"ends in '.csv'; expected one of .npz, .json",
+        "x": r"ends in ''; expected one of",
+        "no/x.npz": "there is no folder .*no to write x.npz into",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            write(made, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "x.npz").write_text("mine")
+    with pytest.raises(ValueError, match=r"x.npz is there already; give another name, or remove it"):
+        write(made, tmp_path / "x.npz")
+    assert (tmp_path / "x.npz").read_text() == "mine"
+
+
+def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path):
+    path = str(tmp_path / "x.npz")
+    code = f"from pathlib import Path; from model.files import write_new; write_new(Path({path!r}), b'x' * 9000)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); {code}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("x.npz cannot be written: File too large")
+    assert list(tmp_path.iterdir()) == []
