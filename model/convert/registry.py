@@ -7,11 +7,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from model import foreign
-from model.convert import torch_transformer
+from model.convert import marian, torch_transformer
 from model.convert.parts import Converted, Converter, ConvertError, Options
 from model.convert.write import write
 
-CONVERTERS: dict[str, Converter] = {made.name: made for made in (Converter("torch", torch_transformer.convert),)}
+CONVERTERS: dict[str, Converter] = {
+    made.name: made
+    for made in (
+        Converter("marian", marian.convert),
+        Converter("torch", torch_transformer.convert),
+    )
+}
 
 
 def read(source: Path | str, kind: str | None = None, options: Options | None = None) -> Converted:

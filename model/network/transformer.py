@@ -79,6 +79,11 @@ class Transformer(nn.Module, ABC):
         """Hidden states [...,D] to logits [...,V]."""
         return self.projection(hidden)
 
+    def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
+        """What makes of hidden states the logit of a token minus that of another: a direction [D], and what is added."""
+        weight, bias = self.projection.weight, self.projection.bias
+        return weight[token] - weight[rival], 0.0 if bias is None else float(bias[token] - bias[rival])
+
     @cached_property
     def parameter_count(self) -> int:
         """Parameters, tied ones counted once."""
