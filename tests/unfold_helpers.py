@@ -39,6 +39,8 @@ MODELS = {
     "without a causal mask": {"causal": False},
     "as in 2017": {"norm_first": False, "final_norm": False, "heads": 4},
     "modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "heads": 1, "decoder_layers": 1},
+    "marian": tiny.MARIAN,
+    "unscaled": tiny.UNSCALED,
     "post-norm, modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "norm_first": False},
 }
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
