@@ -73,11 +73,7 @@ class Checkpoint:
 
 def names(home: Path | None = None) -> tuple[str, ...]:
     """Checkpoints that lie in a folder, in alphabetical order; without one, in CHECKPOINTS= and among the shipped."""
-    return folders.offered(_homes(home))
-
-
-def _homes(home: Path | None) -> tuple[Path, ...]:
-    return (home,) if home else folders.homes()
+    return folders.offered([home]) if home else tuple(folders.survey().places)
 
 
 def find(name: str, home: Path | None = None) -> Path:
@@ -85,16 +81,19 @@ def find(name: str, home: Path | None = None) -> Path:
 
     Raises CheckpointError, with the names that there are.
     """
-    known = names(home)
+    survey = None if home else folders.survey()
+    known = survey.places if survey else {each: home / each for each in names(home)}
     if name in known:
-        return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
+        return known[name]
     if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
         return Path(name)
     misnamed = os.sep not in name and not folders.is_name(name)
-    if misnamed and any(_is_folder(str(each / name)) for each in _homes(home)) and set(name) - {"."}:
+    homes = (home,) if home else folders.homes()
+    if misnamed and any(_is_folder(str(each / name)) for each in homes) and set(name) - {"."}:
         raise CheckpointError(f"A checkpoint cannot be called {shown(name)}: a name has {folders.NAME}. Rename the folder.")
     expected = f"one of {', '.join(known) or '(none found)'}, or the path of a folder"
-    raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.")
+    faults = "".join(f" {fault}" for fault in survey.unusable[:3]) if survey else ""
+    raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.{faults}")
 
 
 def _is_folder(path: str) -> bool:
@@ -186,8 +185,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     _check_numbers(model, folder / "model.safetensors")
     model.to(device)
     means = {site: mean.to(device) for site, mean in means.items()}
-    whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
-    label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
+    label = name if name in names(home) else folders.own_name(folder.resolve())
     label = "".join(char if char.isprintable() else "?" for char in label[: folders.LONGEST])
     return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen, trust)
 

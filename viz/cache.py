@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.folders import homes
 from model.inference.request import Request
+from viz import uploads
 from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
 
@@ -44,10 +44,23 @@ MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 
 
-@kept(MAX_CHECKPOINTS)
 def checkpoint(name: str, device: str) -> Checkpoint:
-    """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
-    from model.checkpoint import CheckpointError
+    """A loaded checkpoint; CheckpointError or ValueError as `model.load`. What another session has brought is not there."""
+    _check_owner(name)
+    return _loaded(name, device)
+
+
+def _check_owner(name: str) -> None:
+    """CheckpointError for what was brought, and not by this session: also where it is kept already."""
+    if uploads.is_uploaded(name) and name not in checkpoint_names():
+        from model.checkpoint_files import CheckpointError
+
+        raise CheckpointError(uploads.unknown(name))
+
+
+@kept(MAX_CHECKPOINTS)
+def _loaded(name: str, device: str) -> Checkpoint:
+    from model.checkpoint import CheckpointError, find
 
     if name not in (known := checkpoint_names()):  # asked here, where it is used: what a browser sends may be anything
         raise CheckpointError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
@@ -56,13 +69,11 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     from model.inference.analyse import load
 
     torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
+    place = uploads.mine().get(name) or find(name)
     try:
-        return load(name, device)
+        return dataclasses.replace(load(str(place), device), name=name)
     except ValueError as fault:  # a visitor need not know where the lab lies
-        told = str(fault)
-        for home in homes():
-            told = told.replace(f"{home.parent}/", "")
-        raise type(fault)(told) from fault
+        raise type(fault)(str(fault).replace(f"{place}/", f"{uploads.shown(name)}/")) from fault
     except Exception as fault:
         raise CheckpointError(f"The checkpoint {name!r} cannot be read ({type(fault).__name__}).") from fault
 
@@ -284,11 +295,13 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
-    if name not in checkpoint_names():
+    from model.folders import survey
+
+    place = survey().places.get(name)
+    if place is None:
         return
     try:
-        found = sorted(file for home in homes() for file in (home / name).glob("*"))
-        stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in found if (s := f.stat()))
+        stamp = tuple((str(f), s.st_mtime_ns, s.st_size) for f in sorted(place.glob("*")) if (s := f.stat()))
     except OSError:  # a file went away while it was looked at: the next look will see
         return
     if _stamps.setdefault(name, stamp) != stamp:
@@ -297,10 +310,17 @@ def refresh(name: str) -> None:
 
 
 def checkpoint_names() -> tuple[str, ...]:
-    """Checkpoints that can be chosen."""
-    from model.checkpoint import names
+    """Checkpoints that can be chosen; those that this run's session has brought come last."""
+    from model.folders import survey
 
-    return names()
+    return (*survey().places, *uploads.mine())
+
+
+def unusable() -> tuple[str, ...]:
+    """What of CHECKPOINTS holds no checkpoint, a sentence each."""
+    from model.folders import survey
+
+    return tuple(each.told() for each in survey().unusable)
 
 
 def devices() -> tuple[str, ...]:
@@ -324,7 +344,7 @@ def usual_length(name: str, device: str) -> int | None:
 
 def _at_hand(name: str, device: str) -> Checkpoint | None:
     """A checkpoint that is loaded already."""
-    return checkpoint.known(name, device)
+    return None if uploads.is_uploaded(name) and name not in uploads.mine() else _loaded.known(name, device)
 
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
@@ -357,6 +377,7 @@ class PageData:
 
 def page_data(view: View) -> PageData:
     """Loads, fits and analyses; ValueError, one sentence, where it cannot be done."""
+    _check_owner(view.checkpoint)
     refresh(view.checkpoint)
     loaded = checkpoint(view.checkpoint, view.device)
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)

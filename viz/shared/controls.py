@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from model.config import MAX_TOKENS
 from model.inference.request import MAX_SENTENCES
 from model.trace import KINDS
-from viz import cache, state, theme
-from viz.shared import terms, texts
+from viz import cache, state, theme, uploads
+from viz.shared import bring, terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, lesson
 from viz.view import View
@@ -229,7 +229,9 @@ def sidebar() -> None:
     folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
     if folders != (view.checkpoint,):
         options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
-        st.selectbox("Checkpoint", options, **state.bind("checkpoint", "checkpoint", view.checkpoint))
+        bound = state.bind("checkpoint", "checkpoint", view.checkpoint)
+        st.selectbox("Checkpoint", options, format_func=uploads.shown, **bound)
+    bring.control(view)
     if len(devices) > 2 or view.device not in devices:
         options = tuple(dict.fromkeys((*devices, view.device)))
         st.selectbox("Device", options, **state.bind("device", "device", view.device))
@@ -251,6 +253,6 @@ def _facts(loaded: Checkpoint) -> None:
         *("layer", "head", "BLEU"),
     )
     texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(uploads.shown(loaded.name))}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )
