@@ -6,6 +6,7 @@ import { moved } from "./side_by_side_parts.js";
 
 const FONT = 11; // px
 const MOST = 22, LEAST = 5; // px that a cell may take
+const TALLEST = 26, LOWEST = 12; // the same, by the height that there is
 
 const named = (map) => ({ queries: map.queries.map((text) => cut(text, 18)), keys: map.keys.map((text) => cut(text, 12)) });
 
@@ -14,8 +15,12 @@ function layoutOf(map, width, sans, most) {
   return mapLayout({ width, least: LEAST, most, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
 }
 
-// The size of a cell with which each of some maps fits into a width: the same in all.
-export const cellSize = (maps, width, sans) => Math.min(...maps.map((map) => layoutOf(map, width, sans, MOST).size));
+// The size of a cell with which each of some maps fits into a width, and where it can into a height (0: any), its labels aside:
+// the same in all.
+export function cellSize(maps, width, sans, height) {
+  const rows = Math.max(...maps.map((map) => map.queries.length)), most = height ? Math.max(LOWEST, Math.min(TALLEST, Math.floor(height / rows))) : MOST;
+  return Math.min(...maps.map((map) => layoutOf(map, width, sans, most).size));
+}
 
 // `tint` gives the colour of a cell, or null; `ring` and `row` are looked up at each drawing; `on` hears of a cell (null: of
 // none), and of a click on one.
