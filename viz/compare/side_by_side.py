@@ -151,7 +151,7 @@ def _difference(first: View, second: View) -> dict[str, Any] | None:
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>', picture="Side by side")
 
 
 def side_by_side(

@@ -2,6 +2,7 @@
 
 import { cut, element, nth, onKeys } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { pen } from "../shared/save/pen.js";
 import { moved } from "./side_by_side_parts.js";
 
 const FONT = 11; // px
@@ -34,7 +35,7 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
   canvas.setAttribute("aria-label", label);
   canvas.dataset.focus = focus;
   function paint() {
-    const x = canvas.getContext("2d"), marked = ring(), at = row();
+    const x = pen(canvas), marked = ring(), at = row();
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, wide, high);
     for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) {
@@ -47,7 +48,7 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
     x.lineWidth = 1;
     x.strokeRect(left - 0.5, top - 0.5, n * layout.size + 1, m * layout.size + 1);
     const strong = { rows: [marked?.[0], at].filter((each) => each >= 0), columns: [marked?.[1]].filter((each) => each >= 0) };
-    drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+    drawLabels(x, layout, { ...names, whole: map, font: FONT, family: sans, strong, colour });
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (at >= 0) x.strokeRect(left - 1, top + at * layout.size, n * layout.size + 2, layout.size);

@@ -245,7 +245,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()))
+_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()), picture="All heads")
 _STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FLAGS = ("merge", "hide", "together", "average", "by_row")
 _SETTINGS = {"mass": mount.whole(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))

@@ -3,6 +3,7 @@
 
 import { cut, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { pen } from "../shared/save/pen.js";
 import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels
@@ -137,7 +138,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
   const cells = painted(map, grid);
   let mark = null, at = null; // the cell that is told; the one that the keys have reached
   const paint = () => {
-    const x = canvas.getContext("2d");
+    const x = pen(canvas);
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, width, height);
     x.imageSmoothingEnabled = false;
@@ -147,7 +148,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
     x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
     const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
     for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
-    drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+    drawLabels(x, layout, { ...names, whole: map, font: FONT, family: sans, strong, colour });
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);

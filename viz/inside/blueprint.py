@@ -107,7 +107,7 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>', picture="Map of the model")
 
 
 def blueprint(

@@ -186,7 +186,7 @@ def _list(
         key=key,
         on_select=clicked,
         selection_mode="points",
-        config=controls.picture(f"neighbours-{name}"),
+        config=controls.picture(f"Nearest embeddings, {name}"),
         alt=f"{name}, nearest to {tokenizer.piece(token)}: "
         + ", ".join(f"{label} {n.cosine:.2f}" for label, n in zip(labels, near, strict=True)),
     )

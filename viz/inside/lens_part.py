@@ -48,7 +48,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             key=CLICKED,
             on_select=_clicked,
             selection_mode="points",
-            config=controls.picture("logit-lens"),
+            config=controls.picture("Logit lens"),
             alt=_alt(lens, trace, says),
         )
     controls.step_slider(view, trace.outputs.labels)

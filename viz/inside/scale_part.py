@@ -58,7 +58,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             texts.note(how)
             figure = drawn(page_data.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
-            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(f"scaling-{name}"), alt=alt)
+            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
     left, right = st.columns([560, 440], gap="medium")
     with left:

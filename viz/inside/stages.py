@@ -86,7 +86,7 @@ def _bars(table: Table) -> list[str] | None:
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
 
 
-_COMPONENT = mount.Component(__file__, '<div class="stages"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="stages"></div>', picture="One head, stage by stage")
 
 
 def stages(

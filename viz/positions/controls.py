@@ -183,12 +183,11 @@ def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
                     texts.note(reading)
                     if what in ("shift", "residual") and not len(found.residual):
                         continue
-                    _chart(f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
+                    _chart(title, f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
 
 
-def _chart(key: str, figure: go.Figure, alt: str) -> None:
-    config = controls.picture(key.replace(" ", "-"))
-    st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
+def _chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
+    st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title), alt=alt)
 
 
 # -- on this sentence -------------------------------------------------------------------------------------------------
@@ -215,7 +214,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
             with column:
                 texts.write(f'<h3 class="lab-label">{title}</h3>')
                 alt = position_texts.token_alt(title, found.labels, values)
-                _chart(f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
+                _chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
 def variants_part(page_data: cache.PageData, view: View) -> None:

@@ -142,9 +142,6 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
         layer_pick(view, layers)
         head_pick(view, heads)
         st.space("stretch")
-        with st.popover("Save", type="tertiary"):
-            saves = "The camera in each map's toolbar saves as"
-            st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
         if view.show != "mask":
             texts.legend(state.theme_mode())
 
@@ -218,9 +215,8 @@ def step_slider(view: View, labels: Sequence[str]) -> None:
 
 
 def picture(name: str) -> dict[str, object]:
-    """A chart's settings: its camera saves under this name, in the format that the Save menu says."""
-    options = {"format": state.picture_format().lower(), "scale": 3, "filename": name}
-    return {"displaylogo": False, "toImageButtonOptions": options}
+    """A chart's settings: the panel of *Save* calls it by this name, and is the one way to save it."""
+    return {"displaylogo": False, "modeBarButtonsToRemove": ["toImage"], "toImageButtonOptions": {"filename": name}}
 
 
 def sidebar() -> None:

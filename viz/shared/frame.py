@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz import cache, pages, state, theme
 from viz.shared import controls, edit_list, texts, waiting
+from viz.shared.save import save
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from model.inference.analyse import Analysis
     from model.trace import Trace
+    from viz.shared.save.offers import Offer
 
 WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
 UNFORESEEN = (
@@ -52,6 +54,11 @@ class Shown:
     @property
     def analysis(self) -> Analysis:
         return self.page_data.analysis
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """What the server makes of this view as files."""
+        return ()
 
     def notes(self) -> None:
         """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
@@ -85,6 +92,7 @@ def show(
     """
     state.leave()
     view, faults = state.open_view(name)
+    panel = save.place()
     places = head(view, pages.find(name))
     try:
         with places.body, texts.waiting():
@@ -98,10 +106,13 @@ def show(
             controls.way_out(view)
             edit_list.rescue(view)
         without(view, places)
+        save.fill(panel, view, None)
         state.settle(view)
         return
     view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
-    draw(Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places))
+    shown = Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places)
+    draw(shown)
+    save.fill(panel, view, shown.analysis, shown.offers)
     state.settle(view)
 
 

@@ -58,12 +58,14 @@ def _colours(mode: theme.Mode) -> Payload:
 class Component:
     """A component whose script and style stand beside its module: `<name>.js`, `<name>.css` where there is one."""
 
-    def __init__(self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = ()) -> None:
-        """`name` is that of the module's file where none is given; `told` are the terms whose meanings its script tells, by
-        `term` of mount.js, which are added to its payload as `terms`."""
+    def __init__(
+        self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = (), picture: str = ""
+    ) -> None:
+        """`name` is that of the module's file where none is given. `told` are the terms whose meanings its script tells, by
+        `term` of mount.js, which are added to its payload as `terms`. `picture` is what the panel of *Save* calls it."""
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        self._added = Payload({"terms": terms.meanings(*told)} if told else {})
+        self._added = Payload(picture=picture, **({"terms": terms.meanings(*told)} if told else {}))
         css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",

@@ -82,7 +82,7 @@ def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
     return found
 
 
-_COMPONENT = mount.Component(__file__, '<div class="candidates"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Likeliest next tokens")
 
 
 def candidates(

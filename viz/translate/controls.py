@@ -156,7 +156,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
     translate_texts.surprise(bits, trace.outputs.labels, rather, sums)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
-    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
+    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)
 
 
 def _tree(view: View, page_data: PageData) -> None:

@@ -42,8 +42,8 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 continue
             blank |= not _seen(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
-            which = "mean" if head is None else f"head{head + 1}"
-            config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
+            which = "mean over heads" if head is None else f"head {head + 1}"
+            config = controls.picture(f"{view.show} of {site.of.name}, layer {layer + 1}, {which}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = cache.target_padding(analysis.request, view.device)
@@ -84,5 +84,9 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
     st.plotly_chart(
-        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+        chart,
+        theme=None,
+        key="change",
+        config=controls.picture("Probability of each token before and after"),
+        alt=texts.change_alt(analysis),
     )

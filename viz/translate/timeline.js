@@ -92,6 +92,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, where);
 
     const frame = element("div", "frame");
+    frame.dataset.picture = "What this step looks at";
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
     const above = element("div", "label"), middle = element("div", "label middle", shifted ? "Inputs over outputs" : "Target so far"), below = element("div", "below"), foot = element("div", "foot");

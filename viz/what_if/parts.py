@@ -121,7 +121,11 @@ def _what_happens(shown: Shown) -> None:
     texts.write('<h3 class="lab-label">Probability of the baseline’s token</h3>')
     texts.note("Hollow: before. Filled: after.")
     st.plotly_chart(
-        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+        chart,
+        theme=None,
+        key="change",
+        config=controls.picture("Probability of each token before and after"),
+        alt=texts.change_alt(analysis),
     )
     controls.step_slider(view, base.trace.outputs.labels)
     what_if_controls.largest_step(analysis, view)

@@ -3,6 +3,7 @@
 
 import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { pen } from "../shared/save/pen.js";
 import { readable } from "./switchboard_parts.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
@@ -41,7 +42,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`).trim();
 
     function draw() {
-      const x = canvas.getContext("2d");
+      const x = pen(canvas);
       x.setTransform(ratio, 0, 0, ratio, 0, 0);
       x.clearRect(0, 0, width, height);
       for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) cell(x, i, j);
@@ -50,7 +51,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const [row, column] = hover || [];
       if (row != null) strong.rows = [row, ...strong.rows.filter((i) => i !== row)];
       if (column != null) strong.columns = [column, ...strong.columns.filter((j) => j !== column)];
-      drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+      drawLabels(x, layout, { ...names, whole: data, font: FONT, family: sans, strong, colour });
       const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");

@@ -90,7 +90,7 @@ def _rounded(change: float) -> float | None:
     return None if math.isnan(change) else round(change, 4)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
 
 
 def switchboard(data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard") -> None:

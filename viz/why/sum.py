@@ -91,7 +91,9 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: them
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="sum"></div>', told=("direct logit attribution", "bias"))
+_COMPONENT = mount.Component(
+    __file__, '<div class="sum"></div>', told=("direct logit attribution", "bias"), picture="What wrote the difference"
+)
 
 
 def difference(

@@ -1,0 +1,130 @@
+// One picture as a file's text: laid out so that nothing is hidden, drawn on a sheet, with its ground and its caption.
+
+import { drawing } from "../mount.js";
+import { grown } from "./charts.js";
+import { hex, parsed, recolouring } from "./colours.js";
+import { drawElement } from "./elements.js";
+import { measured, newSheet, paint, putText, round } from "./sheet.js";
+
+const AIR = 16; // px around a picture
+const LEAST_WIDTH = 360; // px: a caption needs so much
+const CAPTION = 12, LINE = 17; // px
+const SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
+const LEAST_CELL = 12; // px: smaller cells of a map on a canvas are drawn larger, for their labels
+
+// -- what a scroll area hides --------------------------------------------------------------------------------------
+
+function deep(node) { // with what is in the shadows of components
+  return [...(node.shadowRoot ?? node).querySelectorAll("*")].flatMap((each) => (each.shadowRoot ? [each, ...deep(each)] : [each]));
+}
+
+// Lays a picture out as if there were room for all of it, while `draw` looks at it; then as before. All within one task of the
+// browser, so that nobody sees it.
+function laidOut(root, draw) {
+  const kept = [], set = (node, name, value) => { kept.push([node, name, node.style.getPropertyValue(name), node.style.getPropertyPriority(name)]); node.style.setProperty(name, value, "important"); };
+  const scrolled = [];
+  try {
+    const all = [root, ...deep(root)].filter((node) => node instanceof HTMLElement);
+    for (const node of all) if (node.tagName === "CANVAS") enlarged(node, set);
+    const scrollers = all.filter((node) => /auto|scroll/.test(getComputedStyle(node).overflow) && node.clientWidth);
+    for (const node of scrollers) {
+      scrolled.push([node, node.scrollLeft, node.scrollTop]);
+      if (node.scrollHeight > node.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(node).overflowY)) { set(node, "max-height", "none"); set(node, "height", "auto"); }
+      if (node.scrollHeight > node.clientHeight + 1) set(node, "min-height", `${node.scrollHeight}px`);
+    }
+    for (let turn = 0; turn < 3; turn++) {
+      const lacks = lacking(scrollers);
+      if (lacks < 1) break;
+      const width = `${Math.ceil(root.getBoundingClientRect().width + lacks)}px`;
+      for (const name of ["width", "min-width", "max-width"]) set(root, name, width);
+    }
+    for (const node of scrollers) if (node.scrollWidth > node.clientWidth + 1) set(node, "min-width", `${node.scrollWidth}px`);
+    for (const node of scrollers) set(node, "overflow", "visible");
+    return draw();
+  } finally {
+    for (const [node, name, value, priority] of kept.reverse()) { if (value) node.style.setProperty(name, value, priority); else node.style.removeProperty(name); }
+    for (const [node, left, top] of scrolled) { node.scrollLeft = left; node.scrollTop = top; }
+  }
+}
+
+// How much wider all must be for what scrolls sideways: what stands side by side adds up.
+function lacking(scrollers) {
+  const rows = [];
+  for (const node of scrollers) {
+    const more = node.scrollWidth - node.clientWidth, { top, bottom } = node.getBoundingClientRect();
+    if (more < 2 || !/auto|scroll/.test(getComputedStyle(node).overflowX)) continue;
+    const row = rows.find((each) => each.top < bottom && top < each.bottom);
+    if (row) row.more += more;
+    else rows.push({ top, bottom, more });
+  }
+  return Math.max(0, ...rows.map((row) => row.more));
+}
+
+// A map on a canvas whose cells are too small for their labels gets larger ones.
+function enlarged(canvas, set) {
+  const found = canvas.labDrawn?.find(({ name }) => name === "labels")?.args;
+  if (!found) return;
+  const [layout, { whole, family, font }] = found, shown = canvas.getBoundingClientRect(), k = Math.max(1, LEAST_CELL / layout.size);
+  const longest = (texts) => Math.max(0, ...texts.map((text) => measured(text, { size: font, weight: 650, css: family }).width));
+  if (k > 1) { set(canvas, "width", `${shown.width * k}px`); set(canvas, "height", `${shown.height * k}px`); set(canvas, "max-width", "none"); }
+  const above = Math.ceil(longest(whole.keys) * (layout.angle === -90 || k > 1 ? 1 : Math.sin(Math.PI / 3)) + font - layout.top * k), beside = Math.ceil(longest(whole.queries) + 6 - layout.left * k);
+  if (above > 0 && layout.angle !== 0) set(canvas, "margin-top", `${above}px`);
+  if (beside > 0) set(canvas, "margin-left", `${beside}px`);
+}
+
+// -- the picture ---------------------------------------------------------------------------------------------------
+
+// `look`: "light", "dark", or "transparent" in the colours that are seen. `themes` holds both, `seen` is the name of the one on
+// the screen. `caption`: its title and its lines, or null. Returns the SVG's root element.
+export function picture(root, { look, themes, seen, caption }) {
+  const mode = look === "transparent" ? seen : look, recolour = recolouring(themes[seen], themes[mode]), page = hex(parsed(themes[mode].palette[0]));
+  const isChart = root.classList.contains("js-plotly-plot");
+  const sheet = laidOut(root, () => {
+    const { left, top } = root.getBoundingClientRect(), made = newSheet({ origin: { x: left, y: top }, recolour, page: look === "transparent" ? page : null });
+    if (isChart) Object.assign(made, { scale: grown(root), alone: true });
+    drawElement(made, root);
+    return made;
+  });
+  const [left, top, right, bottom] = (sheet.box || [0, 0, 1, 1]).map(Math.round), width = Math.max(LEAST_WIDTH, right - left);
+  const before = sheet.into;
+  sheet.into = drawing("g", { class: "caption" });
+  const end = caption ? captioned(sheet, caption, left, bottom + AIR, width, themes[mode]) : bottom;
+  const box = [left - AIR, top - AIR, width + 2 * AIR, Math.ceil(end - top) + 2 * AIR].map(round), svg = drawing("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: box.join(" "), width: box[2], height: box[3] });
+  const title = drawing("title", {}, caption?.title);
+  if (look !== "transparent") svg.append(drawing("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: page }));
+  if (caption) svg.prepend(title);
+  svg.append(sheet.defs, before, sheet.into);
+  return { svg, width: box[2], height: box[3], families: sheet.families };
+}
+
+// The lines of a caption, broken where they are too long; returns where they end.
+function captioned(sheet, { title, lines }, x, y, width, theme) {
+  const shades = [theme.palette[2], theme.palette[3]], same = sheet.recolour;
+  sheet.recolour = (colour) => colour;
+  let at = y;
+  for (const [n, text] of [title, ...lines].entries()) {
+    const look = { size: CAPTION, weight: n ? 400 : 650, css: SANS, ...paint(sheet, "fill", shades[n ? 1 : 0]) };
+    for (const line of broken(text, width, look)) putText(sheet, x, (at += LINE) - 4, line, look);
+  }
+  sheet.recolour = same;
+  return at;
+}
+
+function broken(text, width, font) {
+  const lines = [""];
+  for (const word of text.split(" ").flatMap((each) => pieces(each, width, font))) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (measured(longer, font).width <= width || !lines.at(-1)) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function pieces(word, width, font) { // a word without end is cut where the line is full
+  const found = [];
+  for (const char of word) {
+    if (found.length && measured(found.at(-1) + char, font).width <= width) found[found.length - 1] += char;
+    else found.push(char);
+  }
+  return found;
+}
