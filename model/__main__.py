@@ -7,9 +7,16 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import evaluate, maps, report, train, translate
+from model.commands import evaluate, export, maps, report, train, translate
 
-COMMANDS = {"translate": translate, "maps": maps, "evaluate": evaluate, "report": report, "train": train}
+COMMANDS = {
+    "translate": translate,
+    "maps": maps,
+    "export": export,
+    "evaluate": evaluate,
+    "report": report,
+    "train": train,
+}
 
 
 def build_parser() -> Parser:

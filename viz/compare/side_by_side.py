@@ -146,7 +146,7 @@ def _difference(first: View, second: View) -> dict[str, Any] | None:
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>')
+COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>')
 
 
 def side_by_side(
@@ -168,4 +168,4 @@ def side_by_side(
             return None
         return told["kind"], *layer, *(head or (None,))
 
-    _COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})
+    COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})
