@@ -7,11 +7,12 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import convert, evaluate, maps, report, train, translate
+from model.commands import convert, evaluate, export, maps, report, train, translate
 
 COMMANDS = {
     "translate": translate,
     "maps": maps,
+    "export": export,
     "evaluate": evaluate,
     "report": report,
     "train": train,

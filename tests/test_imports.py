@@ -21,9 +21,10 @@ ROWS = (
     ("app", "viz.server"),
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
     ("viz.shared",),
+    ("viz.offline",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.uploads",),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
+    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.turns",),
     ("viz.view",),
     ("viz.fields",),
@@ -74,6 +75,7 @@ WITHOUT_TORCH = (
 # What a module, or every module of a package, must not import.
 FORBIDDEN = {
     "model": {"streamlit", "plotly", "viz", "app", "transformers"},
+    "viz.offline": {"streamlit", "plotly", "torch"},
     **{name: {"torch"} for name in WITHOUT_TORCH},
 }
 FORBIDDEN_FIGURES = {"streamlit", "torch"}  # in modules named *figure or *figures

@@ -10,7 +10,7 @@ const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
 const ABOVE = 508; // px that stand above the first row of the maps
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".side-by-side", { memory: { told: [] } }), focused = focusOf(parentElement);
   const news = isNews(state.memory, data.step);
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
@@ -105,6 +105,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : value.toFixed(2), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
     const last = grid.scale.length - 1;
     if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * last)];
+    node.disabled = Boolean(offline);
     node.title = `${grid.title}, layer ${layer}, ${head ? `head ${head}` : "mean of the heads"}: ${value === null ? "not to be compared" : value.toFixed(3)}`;
     node.setAttribute("aria-label", node.title);
     node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));

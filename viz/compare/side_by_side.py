@@ -151,7 +151,7 @@ def _difference(first: View, second: View) -> dict[str, Any] | None:
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>', picture="Side by side")
+COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>', picture="Side by side")
 
 
 def side_by_side(
@@ -173,4 +173,4 @@ def side_by_side(
             return None
         return told["kind"], *layer, *(head or (None,))
 
-    _COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})
+    COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})

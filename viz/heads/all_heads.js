@@ -24,7 +24,7 @@ export default function (args) { // the thumbnails come as an element of their o
   return () => { document.removeEventListener(ARRIVED, arrived); leave(); };
 }
 
-function draw(data, { parentElement, setTriggerValue }) {
+function draw(data, { parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".all-heads", { cursor: {} }), { chosen } = data, focused = focusOf(parentElement);
   root.classList.remove("waits");
   const colour = (name) => data.style[`--lab-${name}`];
@@ -36,7 +36,7 @@ function draw(data, { parentElement, setTriggerValue }) {
   const all = { data, state, colour, sans, show, choose, repaint };
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   const forget = () => setTriggerValue("find", "none");
-  root.replaceChildren(findBar(data, { state, pick, forget, choose, show }), boxes, panel);
+  root.replaceChildren(...(offline ? [] : [findBar(data, { state, pick, forget, choose, show })]), boxes, panel);
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -68,7 +68,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (!preview) {
       if (head !== null && chosen.measure !== "rollout") ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
       ways.append(way("average", layer === null ? "One layer" : "Mean over layers", () => setTriggerValue("set", { average: layer !== null })));
-      if (layer !== null) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
+      if (layer !== null && !offline) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
       ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));
       ways.append(way("colour", chosen.byRow ? "Colour 0 to 1" : "Colour by row’s maximum", () => setTriggerValue("set", { by_row: !chosen.byRow })));
       title.append(ways);
@@ -77,7 +77,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement, choose));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, offline ? "" : switches(), preview ? null : chosen.agreement, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
@@ -88,12 +88,12 @@ function draw(data, { parentElement, setTriggerValue }) {
 
   function asked(grid, preview) { // the cell of the two tokens whose heads are looked for, and how others are asked for
     const { find } = data, cell = find?.kind !== grid.kind ? null : preview ? [find.query, find.key] : find.cell;
-    return { cell, pick: preview ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
+    return { cell, pick: preview || offline ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   }
 
   function below() {
     const line = element("div", "below");
-    line.append(mass(), switches());
+    if (!offline) line.append(mass(), switches());
     return line;
   }
 
@@ -127,7 +127,7 @@ function draw(data, { parentElement, setTriggerValue }) {
   function lines(map, grid) {
     const box = element("section", ""), { title, scroll, said } = tokenLines(map, grid);
     box.append(title, scroll, said);
-    if (!map.rough) box.append(mass());
+    if (!map.rough && !offline) box.append(mass());
     return box;
   }
 

@@ -82,7 +82,7 @@ def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
     return found
 
 
-_COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Likeliest next tokens")
+COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Likeliest next tokens")
 
 
 def candidates(
@@ -107,4 +107,4 @@ def candidates(
         "guess": (mount.flag, on_guess),
         "reason": (mount.fields(step=step, token=token), on_reason),
     }
-    _COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)

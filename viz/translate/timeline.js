@@ -10,7 +10,7 @@ import { pointing } from "./timeline_pointing.js";
 
 const PLAY_MS = 700;
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, heard: { said: data.step, told: [] }, timers: {} });
   if (state.trace !== data.trace) { state.step = data.step; state.heard = { said: data.step, told: [] }; stop(); }
   else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
@@ -65,7 +65,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const french = element("div", "french");
     const line = element("div", "line");
     const copy = button("link copy", "Copy link", () => copyLink(copy));
-    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), copy);
+    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), ...(offline ? [] : [copy]));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;

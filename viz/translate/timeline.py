@@ -123,7 +123,7 @@ def _rows(values: np.ndarray) -> Any:
     return np.round(values.astype(float), 5).tolist()
 
 
-_COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
+COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 
 def timeline(
@@ -152,4 +152,4 @@ def timeline(
             on_reason,
         ),
     }
-    _COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)

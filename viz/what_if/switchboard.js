@@ -8,7 +8,7 @@ import { readable } from "./switchboard_parts.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
   root.replaceChildren(matrix(), grids());
   refocus(root, focused);
@@ -32,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     Object.assign(canvas.dataset, { left: LEFT, top: TOP, size });
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row.`);
+    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move${offline ? "" : ", space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row"}.`);
     const said = element("p", "said");
     said.setAttribute("aria-live", "polite");
     state.row = Math.min(state.row, m - 1);
@@ -90,6 +90,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
 
     function tell([i, j]) {
+      if (offline && (i === null || j === null)) return nth(i === null ? keys : queries, i ?? j);
       if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
       if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
       if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} may not see ${nth(keys, j)}: the mask forbids it`;
@@ -109,7 +110,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const code = ([i, j]) => block.code.replace("{query}", number(i)).replace("{key}", number(j));
     canvas.onmousemove = (event) => { hover = at(event); said.textContent = hover ? tell(hover) : ""; draw(); };
     canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
-    canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
+    canvas.onclick = (event) => { const where = at(event); if (where && !offline) toggle(code(where)); };
     canvas.onfocus = canvas.onblur = () => { said.textContent = canvas.matches(":focus-visible") ? tell(reached()) : ""; draw(); };
     onKeys(canvas, (key, move) => {
       if (move) {
@@ -118,7 +119,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         hover = null;
         said.textContent = tell(reached());
         draw();
-      } else if (key === " " || key === "Enter") toggle(code(reached()));
+      } else if ((key === " " || key === "Enter") && !offline) toggle(code(reached()));
       else return false;
       return true;
     });
@@ -151,7 +152,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
           if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
-          button.title = `${name}: ${told("it is off")}. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.title = `${name}: ${told("it is off")}. ${offline ? (off ? "It is off here." : "") : off ? "Click to switch it on." : "Click to switch it off."}`.trim();
+          button.disabled = Boolean(offline);
           const colour = data.diverging[Math.round((((change ?? 0) / most + 1) / 2) * (data.diverging.length - 1))];
           Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;

@@ -10,10 +10,9 @@ from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.frame import Shown
 from viz.view import WHY
-from viz.why import pieces, readings_part, texts
+from viz.why import pieces, readings_part, rivals, texts
 from viz.why import sum as sums
 
-RIVALS = 12  # that are offered
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 
@@ -27,11 +26,10 @@ def draw(shown: Shown) -> None:
             shared_texts.fault("This checkpoint has no decoder: it chooses no token over another.")
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
-        others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
+        others = rivals.offered(trace, step)
         tokenizer = shown.page_data.loaded.target_tokenizer
-        fits = view.rival is not None and view.rival != token and view.rival < len(row)
-        rival = view.rival if fits else others[0]
-        if view.rival is not None and not fits:
+        rival = rivals.chosen(view, trace)
+        if view.rival is not None and not rivals.fits(view, trace):
             is_own = view.rival == token
             what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
             shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))

@@ -4,7 +4,7 @@ import { button, element, focusOf, mounted, refocus, term, unmounted } from "../
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root } = mounted({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
@@ -17,6 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (piece === "head") setTriggerValue("head", { kind: place[0], layer: place[1], head: place[2] });
       else setTriggerValue("piece", { piece, layer: place[0] ?? 1 });
     });
+    node.disabled = Boolean(offline);
     node.setAttribute("aria-pressed", String(String(data.chosen) === String(key)));
     node.dataset.focus = `${about} ${key.join(" ")}`;
     return node;
@@ -25,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function bars() {
     const part = element("section", "bars"), list = element("div", "list");
     const told = element("p", "note");
-    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), ": parts to the right speak for the token, to the left for its rival; in nats. Click one to test it.");
+    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: parts to the right speak for the token, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
     for (const row of data.rows) list.append(bar(row));
     if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }));

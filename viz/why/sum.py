@@ -91,7 +91,7 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: them
     }
 
 
-_COMPONENT = mount.Component(
+COMPONENT = mount.Component(
     __file__, '<div class="sum"></div>', told=("direct logit attribution", "bias"), picture="What wrote the difference"
 )
 
@@ -111,7 +111,7 @@ def difference(
         "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
         "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
     }
-    _COMPONENT.mount(key, data, events)
+    COMPONENT.mount(key, data, events)
 
 
 def _layers(grid: dict[str, Any]) -> list[Any]:
