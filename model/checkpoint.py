@@ -126,7 +126,7 @@ def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
         writers["counts.json"] = lambda path: _dump(path, counts, indent=None)
     if seen := checkpoint.seen:
         writers["seen.json"] = lambda path: _dump(path, seen.to_dict(), indent=None)
-    if checkpoint.source_tokenizer is checkpoint.target_tokenizer:
+    if checkpoint.config.joint_vocab and checkpoint.source_tokenizer is checkpoint.target_tokenizer:
         writers["tokenizer.json"] = checkpoint.source_tokenizer.save
     else:
         writers["tokenizer.source.json"] = checkpoint.source_tokenizer.save
@@ -142,7 +142,8 @@ def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
     for path, temporary in staged.items():
         os.replace(temporary, path)
     optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json"}
-    for name in optional - set(writers):  # those of other weights
+    optional |= {"tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"}
+    for name in optional - set(writers):  # those of other weights, and of another vocabulary
         (folder / name).unlink(missing_ok=True)
 
 

@@ -29,7 +29,10 @@ def _of_type(model_type: str) -> Callable[[Path, dict[str, Any]], bool]:
 
 
 def _is_state_dict(path: Path, config: dict[str, Any]) -> bool:
-    return "model_type" not in config and (path.suffix in WEIGHTS or _weights_in(path) is not None)
+    """A file of weights, or a folder with one and no config.json, or one that tells what a state dict does not."""
+    if path.is_file():
+        return path.suffix in WEIGHTS
+    return ("heads" in config or not (path / "config.json").exists()) and _weights_in(path) is not None
 
 
 FOREIGN: dict[str, Foreign] = {

@@ -121,6 +121,8 @@ def activation(name: str, x: np.ndarray) -> np.ndarray:
         return np.where(x > 0, x, 0)
     if name == "gelu":
         return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+    if name == "gelu_tanh":
+        return x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return x / (1 + np.exp(-x))
 
 

@@ -17,7 +17,7 @@ from model.files import MEGABYTE, read_bytes
 MOST = 64 * MEGABYTE
 NORMAL, UNKNOWN, USER_DEFINED, UNUSED, BYTE = 1, 2, 4, 5, 6  # kinds of a piece
 MODELS = {1: "unigram", 2: "BPE", 3: "word", 4: "char"}
-# Fields of the trainer's and the normaliser's record, by number: the value that text is cut by here, and the name.
+# Fields of the trainer's and the normaliser's record, by number: the value that is held here, and the name.
 TRAINER = {24: (0, "treat_whitespace_as_suffix"), 35: (0, "byte_fallback")}
 NORMALIZER = {3: (1, "add_dummy_prefix"), 4: (1, "remove_extra_whitespaces"), 5: (1, "escape_whitespaces")}
 
@@ -30,7 +30,7 @@ class Pieces:
     charsmap: bytes
 
     def backend(self) -> dict[str, Any]:
-        """The value of a tokenizer.json of the `tokenizers` library that cuts text, once it is rewritten, in the same way."""
+        """The value of a tokenizer.json of the `tokenizers` library that cuts rewritten text in the same way."""
         least = min(self.scores.values())
         vocabulary = [
             [" ", least],
