@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import streamlit as st
 
@@ -9,9 +11,12 @@ from viz import cache, state
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.frame import Shown
-from viz.view import WHY
+from viz.view import WHY, View
 from viz.why import pieces, readings_part, texts
 from viz.why import sum as sums
+
+if TYPE_CHECKING:
+    from model.trace import Trace
 
 RIVALS = 12  # that are offered
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
@@ -27,11 +32,9 @@ def draw(shown: Shown) -> None:
             shared_texts.fault("This checkpoint has no decoder: it chooses no token over another.")
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
-        others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
         tokenizer = shown.page_data.loaded.target_tokenizer
-        fits = view.rival is not None and view.rival != token and view.rival < len(row)
-        rival = view.rival if fits else others[0]
-        if view.rival is not None and not fits:
+        others, rival = rivals(view, trace)
+        if view.rival not in (None, rival):
             is_own = view.rival == token
             what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
             shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
@@ -51,6 +54,15 @@ def draw(shown: Shown) -> None:
                 shared_texts.note(pieces.HINT)
         data = sums.payload(found, trace, writer, shown.mode)
         sums.difference(data, pieces.choose_head, pieces.choose_piece)
+
+
+def rivals(view: View, trace: Trace) -> tuple[list[int], int]:
+    """The likeliest other tokens of the step, and the rival: the one that the view names, where it fits, else the first."""
+    step = view.step - 1
+    row, token = trace.log_probs[step], trace.outputs.ids[step]
+    others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
+    fits = view.rival is not None and view.rival != token and view.rival < len(row)
+    return others, view.rival if fits else others[0]
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:
