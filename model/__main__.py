@@ -7,9 +7,16 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import evaluate, maps, report, train, translate
+from model.commands import check, evaluate, maps, report, train, translate
 
-COMMANDS = {"translate": translate, "maps": maps, "evaluate": evaluate, "report": report, "train": train}
+COMMANDS = {
+    "translate": translate,
+    "maps": maps,
+    "check": check,
+    "evaluate": evaluate,
+    "report": report,
+    "train": train,
+}
 
 
 def build_parser() -> Parser:
@@ -23,10 +30,10 @@ def build_parser() -> Parser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0, or 2 after one line that says what is wrong."""
+    """Runs one command; returns the exit status: 0, or the command’s own, or 2 after one line that says what is wrong."""
     args = build_parser().parse_args(argv)
     try:
-        COMMANDS[args.command].run(args)
+        return COMMANDS[args.command].run(args) or 0
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
         if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # what torch says where there is too little
             raise
@@ -38,7 +45,6 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    return 0
 
 
 if __name__ == "__main__":

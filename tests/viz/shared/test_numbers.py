@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import zipfile
 from typing import Any
 
 import numpy as np
 import pytest
 
+from model.export import read
+from model.export.checks import Lab
+from model.export.checks import parse as parse_checks
 from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
@@ -14,7 +20,7 @@ from viz.inside import tables as inside
 from viz.links import parse
 from viz.positions import tables as positions
 from viz.shared.frame import Places, Shown
-from viz.shared.numbers import analysis_file
+from viz.shared.numbers import analysis_file, downloads, zipped
 from viz.translate import tables as translate
 from viz.what_if import tables as what_if
 from viz.why import tables as why
@@ -182,14 +188,33 @@ def test_every_stage_of_a_head_is_there(loaded_once):
 
 
 def test_the_whole_analysis_is_a_file_with_its_scores():
-    from model.export import read
-
     view = shown(text=SHORT)
     found = read(analysis_file(view, ".npz"))
     assert found == read(analysis_file(view, ".json"))
     assert found.checkpoint == "en-fr" and found.request == view.analysis.request
     for site, pattern in view.analysis.trace.patterns.items():
         assert np.array_equal(found.patterns[site], pattern) and found.scores[site].shape == pattern.shape
+
+
+def test_everything_to_be_had_of_a_view_is_made(loaded_once):
+    view = dataclasses.replace(shown(text=TEXT, kind="cross", step="11"), tables=translate.tables, python=translate.python)
+    found = {each.label: each for each in downloads(view)}
+    assert len({each.file_name for each in found.values()}) == len(found)
+    assert {each.file_name.partition(".")[0] for each in found.values()} == {"en-fr-The-dog-didn-t-cross-the-street"}
+    with zipfile.ZipFile(io.BytesIO(found["What is shown, as CSV"].make())) as archive:
+        assert archive.testzip() is None
+        tables = {table.name: table for table in translate.tables(view)}
+        assert archive.namelist() == [f"{name}.csv" for name in tables]
+        assert all(archive.read(f"{name}.csv") == table.csv() for name, table in tables.items())
+    assert run(found["As Python"].make().decode())["analysis"].translation == view.analysis.translation
+    lab = Lab(view.page_data.loaded)
+    said = parse_checks(found["As checks"].make().decode())
+    assert len(said) == 6 and all(check.measure(lab).holds for check in said)
+
+
+def test_a_view_without_numbers_says_so():
+    with pytest.raises(ValueError, match=r"^There are no numbers in what is shown here\.$"):
+        zipped(())
 
 
 def test_every_page_but_the_lessons_gives_its_numbers():
