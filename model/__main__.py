@@ -7,12 +7,13 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import convert, evaluate, export, maps, report, train, translate
+from model.commands import check, convert, evaluate, export, maps, report, train, translate
 
 COMMANDS = {
     "translate": translate,
     "maps": maps,
     "export": export,
+    "check": check,
     "evaluate": evaluate,
     "report": report,
     "train": train,
@@ -31,10 +32,10 @@ def build_parser() -> Parser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0, or 2 after one line that says what is wrong."""
+    """Runs one command; returns the exit status: 0, or the command’s own, or 2 after one line that says what is wrong."""
     args = build_parser().parse_args(argv)
     try:
-        COMMANDS[args.command].run(args)
+        return COMMANDS[args.command].run(args) or 0
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
         if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # what torch says where there is too little
             raise
@@ -46,7 +47,6 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    return 0
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from model.experiments.patching import Patching, Question
     from model.experiments.ready import Answer
     from model.experiments.target_padding import TargetPadding
+    from model.export import Exported
     from model.inference.analysis import Analysis
     from model.readings.analogies import Analogy
     from model.readings.direct_logits import DirectLogits
@@ -92,6 +93,16 @@ def analyse(request: Request, device: str) -> Analysis:
 
     known = analyse(unedited(request), device) if request.intervention else None
     return compute(checkpoint(request.checkpoint, device), request, MAX_BYTES // 2, known).without_scores()
+
+
+@kept(MAX_BYTES // 8, weigh=lambda found: found.nbytes, is_long=_is_long)
+def exported(request: Request, device: str) -> Exported:
+    """All of an analysis, with the scores that none here keeps, for a file; see `model.export`."""
+    from model.export import Exported
+    from model.inference.analyse import analyse as compute
+
+    loaded = checkpoint(request.checkpoint, device)
+    return Exported.of(loaded, compute(loaded, request, MAX_BYTES // 2))
 
 
 @kept(512)

@@ -72,6 +72,12 @@ class Exported:
             return NotImplemented
         return all(_same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays hold, those of the baseline included."""
+        maps = (self.patterns, self.scores, self.masks)
+        return sum(array.nbytes for each in maps for array in each.values()) + (self.baseline.nbytes if self.baseline else 0)
+
     @cached_property
     def _trace(self) -> Trace:
         """Its maps, as a trace has them."""

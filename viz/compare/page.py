@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from viz.compare import parts
+from viz.compare import parts, tables
 from viz.shared import frame
 
-frame.show("compare", parts.draw, head=partial(frame.title_row, widths=(400, 520, 96)))
+frame.show(
+    "compare",
+    parts.draw,
+    head=partial(frame.title_row, widths=(400, 520, 96)),
+    tables=tables.tables,
+    python=tables.python,
+)

@@ -103,7 +103,7 @@ def _rows(trace: Trace, kind: str) -> tuple[str, ...]:
     return trace.axis(site_kind(kind).queries).labels
 
 
-def _map(
+def drawn_map(
     trace: Trace, norms: Mapping[Site, np.ndarray], view: View, kind: str
 ) -> tuple[Detail, dict[str, np.ndarray], int, dict[str, float]]:
     """What is chosen of a kind of site: its map as it is to be drawn, the map in every measure, its layer from 1, how far
@@ -126,7 +126,7 @@ def _map(
 
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
     """The head that is chosen, or a mean, as it is to be drawn. Without a layer it is the mean over all of the site."""
-    drawn, readings, layer, agreed = _map(trace, norms, view, view.kind)
+    drawn, readings, layer, agreed = drawn_map(trace, norms, view, view.kind)
     return {
         "kind": view.kind,
         "layer": None if view.average else layer,
@@ -199,7 +199,7 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     """All kinds of site that there are, each at the chosen layer and head (or the last layer it has), for one picture:
     source tokens on the left, target rows on the right."""
     kinds = [kind for kind in KINDS if any(site.kind == kind for site in trace.patterns)]
-    drawn = {kind: _map(trace, norms, view, kind)[0] for kind in kinds}
+    drawn = {kind: drawn_map(trace, norms, view, kind)[0] for kind in kinds}
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from viz import cache
-from viz.heads import picture
+from viz.heads import picture, tables
 from viz.shared import frame
 
 frame.show(
@@ -14,4 +14,6 @@ frame.show(
     head=partial(frame.title_row, widths=(480, 440, 96)),
     look=picture.at_the_best,
     compute=lambda page_data: cache.value_norms(page_data.request, page_data.view.device),
+    tables=tables.tables,
+    python=tables.python,
 )

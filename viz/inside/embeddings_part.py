@@ -108,6 +108,19 @@ def total_counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
     return [sum(each) for each in zip(*(loaded.counts[s] for s in sides), strict=True)]
 
 
+def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
+    """The token whose neighbours are shown, of each side whose table is; ValueError for what is no word."""
+    from model.readings.neighbours import pieces_of
+
+    if not view.near:
+        return {"target": trace.outputs.ids[view.step - 1]}
+    shown, sentence = ("target",) if loaded.config.joint_vocab else SIDES, sentence_tokens(loaded, trace)
+    return {
+        side: pieces_of(tokenizer_of(loaded, side), view.near, sentence[side], total_counts(loaded, side))[0]
+        for side in shown
+    }
+
+
 def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int], predicted: int) -> int:
     """The token that is looked up, with what must be said of how it was found."""
     from model.readings.neighbours import name_of, pieces_of

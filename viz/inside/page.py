@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz.inside import parts
+from viz.inside import parts, tables
 from viz.shared import frame
 
-frame.show("inside", parts.draw)
+frame.show("inside", parts.draw, tables=tables.tables, python=tables.python)

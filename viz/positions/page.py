@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from viz.positions import parts
+from viz.positions import parts, tables
 from viz.shared import frame
 
-frame.show("positions", parts.draw, without=parts.without_sentence)
+frame.show(
+    "positions",
+    parts.draw,
+    without=parts.without_sentence,
+    tables=tables.tables,
+    python=tables.python,
+)

@@ -22,6 +22,7 @@ from viz.view import View
 if TYPE_CHECKING:
     from streamlit.navigation.page import Page as StreamlitPage
 
+    from model.export.tables import Table
     from model.inference.analyse import Analysis
     from model.trace import Trace
     from viz.shared.save.offers import Offer
@@ -50,6 +51,8 @@ class Shown:
     faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
     mode: theme.Mode
     places: Places
+    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: ()  # the numbers of what is shown, once they are asked for
+    python: Callable[[Shown], str] | None = None  # the lines that compute them; None where a page has none
 
     @property
     def analysis(self) -> Analysis:
@@ -82,13 +85,15 @@ def show(
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
+    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: (),
+    python: Callable[[Shown], str] | None = None,
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
     raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
     link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
-    page.
+    page. `tables` and `python` give the numbers of what is shown, and the lines that compute them, once they are asked for.
     """
     state.leave()
     view, faults = state.open_view(name)
@@ -110,7 +115,8 @@ def show(
         state.settle(view)
         return
     view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
-    shown = Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places)
+    told = (*faults, *page_data.faults)
+    shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
     draw(shown)
     save.fill(panel, view, shown.analysis, shown.offers)
     state.settle(view)

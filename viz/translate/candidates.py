@@ -28,7 +28,7 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
     """
     found, ids = analysis.trace, analysis.trace.outputs.ids
     temperature = controls.temperature if controls else 1.0
-    steps = [_choices(row, token, controls) for row, token in zip(found.log_probs, ids, strict=True)]
+    steps = [choices_of(row, token, controls) for row, token in zip(found.log_probs, ids, strict=True)]
 
     def row(token: int, step: int, made: Choices, place: int) -> list[Any]:
         logit = found.logit(step, token)
@@ -58,7 +58,7 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
     }
 
 
-def _choices(log_probs: np.ndarray, chosen: int, controls: Decoding | None) -> Choices:
+def choices_of(log_probs: np.ndarray, chosen: int, controls: Decoding | None) -> Choices:
     """What may be chosen at a step; where nothing is cut, only what is shown of it."""
     if controls:
         return choices(log_probs, controls.temperature, controls.top_k, controls.top_p)

@@ -40,7 +40,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             if site not in analysis.whole.patterns:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
-            blank |= not _seen(analysis, view.device, site, head)[0].allowed.all()
+            blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
             which = "mean over heads" if head is None else f"head {head + 1}"
             config = controls.picture(f"{view.show} of {site.of.name}, layer {layer + 1}, {which}".capitalize())
@@ -56,7 +56,7 @@ def one_map(
 ) -> tuple[go.Figure, str]:
     """One map, and the same in words; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
-    seen, former = _seen(analysis, device, site, head)
+    seen, former = seen_map(analysis, device, site, head)
     labels = {"queries": seen.queries, "keys": seen.keys}
     sizes = {"mode": mode, "height": MAP_HEIGHT, "former": former, "step_row": site.of.queries == "target"}
     if show == "mask":
@@ -66,7 +66,7 @@ def one_map(
     return figure, texts.map_alt(seen, site, head, show)
 
 
-def _seen(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[Map, np.ndarray | None]:
+def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[Map, np.ndarray | None]:
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
     padded = cache.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:

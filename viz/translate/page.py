@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.translate import parts
+from viz.translate import parts, tables
 
-frame.show("translate", parts.draw, head=parts.head, without=parts.without_sentence)
+frame.show(
+    "translate",
+    parts.draw,
+    head=parts.head,
+    without=parts.without_sentence,
+    tables=tables.tables,
+    python=tables.python,
+)

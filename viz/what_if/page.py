@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.what_if import parts
+from viz.what_if import parts, tables
 
 frame.show(
     "what-if",
     parts.draw,
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
+    tables=tables.tables,
+    python=tables.python,
 )

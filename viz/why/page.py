@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.why import parts
+from viz.why import parts, tables
 
-frame.show("why", parts.draw)
+frame.show("why", parts.draw, tables=tables.tables, python=tables.python)

@@ -1,0 +1,298 @@
+"""Findings as tests: a file of checks, one a line, and what a checkpoint measures on each.
+
+A kind of check is one entry of `KINDS`: its form, what it means and how it is measured. docs/checks.md lists them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.export import check_forms as forms
+from model.export.check_forms import Amount, FormError, Head, Token
+from model.files import shown
+from model.format import decimal
+from model.readings.head_metrics import Rows, metrics_of
+from model.trace import Site, Trace, View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.experiments.leaks import LeakReport
+    from model.inference.analysis import Analysis
+    from model.inference.request import Request
+
+MAX_BYTES = 1 << 20  # of a file
+TOLERANCE = 0.05  # of what a view's lines state
+STRONG = 0.5  # a weight or a probability from here on is stated as “at least”
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Whether a check holds, and what was found, in words with the numbers."""
+
+    holds: bool
+    found: str
+
+
+@dataclass
+class Lab:
+    """A checkpoint with what has been computed on it for the checks so far."""
+
+    checkpoint: Checkpoint
+    analyses: dict[Request, Analysis] = field(default_factory=dict)
+    reports: dict[Request, LeakReport] = field(default_factory=dict)
+
+    def analyse(self, request: Request) -> Analysis:
+        from model.inference.analyse import analyse
+
+        if request not in self.analyses:
+            self.analyses[request] = analyse(self.checkpoint, request).without_scores()
+        return self.analyses[request]
+
+    def leaks(self, request: Request) -> LeakReport:
+        from model.experiments.leaks import leak_test
+
+        if request not in self.reports:
+            self.reports[request] = leak_test(self.checkpoint, request)
+        return self.reports[request]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of check. `measure` may raise ValueError, one sentence, where this checkpoint cannot be asked: then the check
+    does not hold."""
+
+    name: str
+    form: str
+    meaning: str
+    example: str
+    measure: Callable[..., Measured]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A line of a file, from 1, and what it asks."""
+
+    number: int
+    text: str
+    kind: Kind
+    values: dict[str, Any]
+
+    def measure(self, lab: Lab) -> Measured:
+        """What a checkpoint has to say to it."""
+        try:
+            return self.kind.measure(lab, **self.values)
+        except ValueError as fault:
+            return Measured(False, str(fault))
+
+
+def _number(amount: Amount, value: float, what: str = "") -> Measured:
+    return Measured(amount.holds(value), f"{decimal(value, 4)}{what}")
+
+
+def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, asked: Request) -> Measured:
+    trace = lab.analyse(asked).whole
+    view = _view(trace, head)
+    rows = trace.outputs if head.site.of.queries == "target" and trace.outputs else trace.axis(head.site.of.queries)
+    row, column = _place(rows.labels, query), _place(view.keys, key)
+    return _number(amount, float(view.values[row, column]))
+
+
+def _view(trace: Trace, head: Head) -> View:
+    """The map of a head; ValueError where there is no such head, told as the lines count, from 1."""
+    site, number = head
+    heads = len(trace.patterns[site]) if site in trace.patterns else 0
+    if not heads or (number or 0) >= heads:
+        has = f"{heads} heads" if heads else f"{len(trace.sites(site.kind))} layers"
+        raise ValueError(f"there is no {forms.head(site, number)}; this model has {has} there")
+    return trace.view(site, number)
+
+
+def _place(labels: Sequence[str], token: Token) -> int:
+    """Where a token stands; ValueError where it does not."""
+    places = [place for place, label in enumerate(labels) if label == token.label]
+    if len(places) < token.number:
+        which = f", {token.number} times" if token.number > 1 else ""
+        raise ValueError(f"there is no {shown(token.label)}{which} among {' '.join(labels)}")
+    return places[token.number - 1]
+
+
+def _metric(lab: Lab, head: Head, metric: str, amount: Amount, asked: Request) -> Measured:
+    return _number(amount, metric_of(lab.analyse(asked), head, metric))
+
+
+def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
+    """A metric of one head on a sentence, padding left out; nan where no row has such a number."""
+    trace = analysis.whole
+    view = _view(trace, head)
+    real = [t for t, label in enumerate(trace.axis(head.site.of.queries).labels) if label != "<pad>"]
+    return float(metrics_of(Rows.of(view.values[None], view.keys, real), (metric,))[metric][0])
+
+
+def _translation(lab: Lab, asked: Request, text: str) -> Measured:
+    found = lab.analyse(asked).translation
+    return Measured(found == text, found or "(nothing)")
+
+
+def _probability(lab: Lab, step: int, text: str, amount: Amount, asked: Request) -> Measured:
+    trace = lab.analyse(asked).trace
+    if step >= len(trace.predicted):
+        raise ValueError(f"there is no step {step + 1}; there are {len(trace.predicted)}")
+    label, value = trace.predicted.labels[step], float(trace.probabilities[step])
+    return Measured(label == text and amount.holds(value), f"{decimal(value, 4)} of “{label}”")
+
+
+def _later(lab: Lab, asked: Request) -> Measured:
+    report = lab.leaks(asked)
+    if not report.later.size:
+        raise ValueError("this model has no decoder, so there is no later token")
+    if not report.leaks:
+        return Measured(True, f"nothing moves: {len(report.labels)} tokens changed, {len(report.later)} layers")
+    layer, changed, moved = min(report.leaks)
+    far = report.later[layer, changed, moved]
+    return Measured(
+        False,
+        f"{len(report.leaks)} earlier positions move; first: “{report.labels[changed]}” moves “{report.labels[moved]}” "
+        f"at decoder layer {layer + 1}, by {far:.1%} of the largest entry",
+    )
+
+
+def _padding(lab: Lab, asked: Request) -> Measured:
+    report = lab.leaks(asked)
+    if not report.pads:
+        raise ValueError("this model has no encoder, so there is no padding")
+    if not report.padding_leaks:
+        return Measured(True, f"nothing moves: {report.pads} padded positions changed")
+    stack, layer, _ = report.padding_leaks[0]
+    return Measured(False, f"{len(report.padding_leaks)} real positions move, first at {stack} layer {layer + 1}")
+
+
+KINDS: dict[str, Kind] = {
+    made.name: made
+    for made in (
+        Kind(
+            "weight",
+            "head {head} puts {amount} of {query} on {key} in {asked}",
+            "the weight of one head: in the row that writes the first token (in the encoder: its own row), on the second",
+            'head cross.3.2 puts at least 0.9 of "il" on "it" in "The fox sleeps because it is tired."',
+            _weight,
+        ),
+        Kind(
+            "metric",
+            "head {head} has {metric} {amount} in {asked}",
+            "a number of a head over a sentence, as the page Heads has it",
+            'head enc.2.1 has entropy 0.51 within 0.05 in "The fox sleeps."',
+            _metric,
+        ),
+        Kind(
+            "translation",
+            "the translation of {asked} is {text}",
+            "what is decoded, letter by letter",
+            'the translation of "I love you." is "Je t\'aime."',
+            _translation,
+        ),
+        Kind(
+            "probability",
+            "step {step} writes {text} with probability {amount} in {asked}",
+            "the token that a step chooses, and its probability",
+            'step 1 writes "Je" with probability at least 0.8 in "I love you." with strategy="beam" width=4',
+            _probability,
+        ),
+        Kind(
+            "later",
+            "no later token leaks in {asked}",
+            "each token that the decoder reads is changed in turn: nothing before it may move, at any layer",
+            'no later token leaks in "The fox sleeps."',
+            _later,
+        ),
+        Kind(
+            "padding",
+            "no padding leaks in {asked}",
+            "what stands in the padding is changed: no real token may move, in the encoder or the decoder",
+            'no padding leaks in "The fox sleeps."',
+            _padding,
+        ),
+    )
+}
+
+
+def parse(content: str, name: str = "the file") -> tuple[Check, ...]:
+    """The checks of a file; empty lines and those that begin with # say nothing.
+
+    Raises ValueError that names the line and what was expected in it, and for a file without a check.
+    """
+    found = []
+    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), 1):
+        said = line.strip()
+        if said and not said.startswith("#"):
+            try:
+                found.append(_read(number, said))
+            except FormError as fault:
+                there = shown(said[fault.at :][:60]) if said[fault.at :] else "its end"
+                raise ValueError(f"{name}, line {number}: expected {fault} at {there}") from None
+    if not found:
+        raise ValueError(f"{name} has no check in it; expected lines such as: {KINDS['later'].example}")
+    return tuple(found)
+
+
+def _read(number: int, line: str) -> Check:
+    """The check of a line; the fault of the form that reads furthest where it is none."""
+    furthest = FormError("a check", -1)
+    for kind in KINDS.values():
+        try:
+            return Check(number, line, kind, forms.read(kind.form, line))
+        except FormError as fault:
+            furthest = fault if fault.at > furthest.at else furthest
+    if furthest.at == 0 or (furthest.at < 4 and not line.startswith("head")):
+        raise FormError('one of the forms of docs/checks.md, such as “no later token leaks in "..."”', 0)
+    raise furthest
+
+
+# -- what a view states ------------------------------------------------------------------------------------------------
+
+Place = tuple[Site, int | None, int]  # a site, a head of it or None for the mean, and a row; from 0
+
+
+def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequence[Place]) -> tuple[str, ...]:
+    """The checks that a view states: its translation, the token of a step (from 0), what each head at a place looks at most
+    in a row, and that nothing leaks. Each holds on this very analysis: what does not is left out."""
+    lab = Lab(checkpoint, {analysis.request: analysis})
+    about, trace = forms.asked(analysis.request), analysis.whole
+    said = []
+    if analysis.hypothesis is not None:
+        said.append(f"the translation of {about} is {forms.text(analysis.translation)}")
+        label, value = analysis.trace.predicted.labels[step], float(analysis.trace.probabilities[step])
+        said.append(f"step {step + 1} writes {forms.text(label)} with probability {stated(value)} in {about}")
+    for site, head, row in places:
+        view, name = trace.view(site, head), forms.head(site, head)
+        labels = (
+            trace.outputs.labels if site.of.queries == "target" and trace.outputs else trace.axis(site.of.queries).labels
+        )
+        key = int(np.argmax(view.values[row]))
+        query, to = forms.token(labels[row], labels, row), forms.token(view.keys[key], view.keys, key)
+        said.append(f"head {name} puts {stated(float(view.values[row, key]))} of {query} on {to} in {about}")
+        entropy = metric_of(analysis, Head(site, head), "entropy")
+        said.append(f"head {name} has entropy {_within(entropy)} in {about}")
+    said += [f"no later token leaks in {about}", f"no padding leaks in {about}"]
+    return tuple(line for line in said if _read(1, line).measure(lab).holds)
+
+
+def stated(value: float) -> str:
+    """A weight or a probability as a line states it."""
+    if value < STRONG:
+        return _within(value)
+    return f"at least {math.floor(100 * (value - TOLERANCE)) / 100:.2f}"
+
+
+def _within(value: float) -> str:
+    return f"{value:.3f} within {TOLERANCE}"
+
+
+def table() -> str:
+    """All kinds as they stand in docs/checks.md."""
+    rows = [f"| `{kind.form}` | {kind.meaning} | `{kind.example}` |" for kind in KINDS.values()]
+    return "\n".join(["| form | what is checked | example |", "|---|---|---|", *rows])

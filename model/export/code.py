@@ -1,0 +1,88 @@
+"""The lines of Python that compute a view: what is asked, then what is read off it. Text, for a notebook or a script."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE, Intervention
+from model.export.requests import codes
+from model.inference.request import Request
+from model.trace import Site
+
+_FIRST = ("model",)  # whose names stand in the first line
+
+
+class Code:
+    """Lines that are added one by one, with the names that they use; what was typed stands in them as a literal alone."""
+
+    def __init__(self) -> None:
+        self._imports: dict[str, set[str]] = {}
+        self._lines: list[str] = []
+
+    @classmethod
+    def of(cls, request: Request, device: str = "auto") -> Code:
+        """The lines that make `checkpoint` and `analysis`."""
+        made = cls()
+        made.load(request.checkpoint, device)
+        made.analyse(request)
+        return made
+
+    def load(self, name: str, device: str = "auto", into: str = "checkpoint") -> None:
+        """Loads a checkpoint."""
+        where = "" if device == "auto" else f", {device!r}"
+        self.add(f"{into} = load({name!r}{where})", model=("load",))
+
+    def analyse(self, request: Request, checkpoint: str = "checkpoint", into: str = "analysis") -> None:
+        """Answers a request."""
+        self.add(f"{into} = analyse({checkpoint}, {self.request(request)})", model=("analyse",))
+
+    def request(self, request: Request) -> str:
+        """A request as an expression, what is at its default left out."""
+        self.uses(model=("Request",))
+        written = {"decoding": self._decoding, "intervention": self._intervention}
+        parts = [repr(request.source)]
+        for field in dataclasses.fields(Request)[1:]:
+            value = getattr(request, field.name)
+            default = Decoding() if field.name == "decoding" else field.default
+            if value != default:
+                parts.append(f"{field.name}={written.get(field.name, repr)(value)}")
+        if sum(map(len, parts)) < 80:
+            return f"Request({', '.join(parts)})"
+        return "Request(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+
+    def _decoding(self, decoding: Decoding) -> str:
+        self.uses(model=("Decoding",))
+        first, *others = dataclasses.fields(Decoding)
+        parts = [f"{f.name}={getattr(decoding, f.name)!r}" for f in others if getattr(decoding, f.name) != f.default]
+        return f"Decoding({', '.join([repr(getattr(decoding, first.name)), *parts])})"
+
+    def _intervention(self, made: Intervention) -> str:
+        self.uses(model=("Intervention",))
+        assert made != BASELINE, "it is at its default"
+        return "Intervention()" + "".join(f".with_edit({code!r})" for code in codes(made))
+
+    def site(self, site: Site) -> str:
+        """A site as an expression."""
+        self.uses(model=("Site",))
+        return f"Site({site.kind!r}, {site.layer})"
+
+    def uses(self, **names: tuple[str, ...]) -> None:
+        """Names that the lines need, by their module, with `__` for the dots of its own."""
+        for module, each in names.items():
+            self._imports.setdefault(module.replace("__", "."), set()).update(each)
+
+    def add(self, line: str, note: str = "", **names: tuple[str, ...]) -> None:
+        """A line, with what is said of it behind it, and the names that it needs."""
+        self.uses(**names)
+        self._lines.append(f"{line}  # {note}" if note else line)
+
+    @property
+    def text(self) -> str:
+        """All of it; the imports stand first."""
+        order = sorted(self._imports, key=lambda module: (module not in _FIRST and module != "numpy", module))
+        found = [
+            "import numpy as np" if module == "numpy" else f"from {module} import {', '.join(sorted(self._imports[module]))}"
+            for module in order
+        ]
+        return "\n".join([*found, "", *self._lines]) + "\n"

@@ -1,0 +1,185 @@
+"""Checks: what a view states holds on it, what is not so fails, and a faulty line is told with its number."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny
+from command_line_helpers import fails
+
+from model.__main__ import main
+from model.checkpoint import load
+from model.decoding.strategy import Decoding
+from model.export import check_forms as forms
+from model.export import checks
+from model.export.checks import KINDS, Lab, lines, parse
+from model.inference.analyse import analyse
+from model.inference.request import Request
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = "The red fox takes a red lamp."
+SHORT = Decoding(limit=6)
+ASKED = [
+    ({}, Request(TEXT, decoding=SHORT)),
+    ({}, Request('A "red" lamp#2 in \\ "x" with step=1', target="Lo “varun” is\u2028 0.5 within")),
+    ({}, Request(TEXT, decoding=Decoding("beam", limit=6, width=3), other_sentences=(tiny.OTHER,), pad=1)),
+    ({}, Request(TEXT, decoding=Decoding("sample", limit=6, seed=4, temperature=1.5, top_k=9), prefix="Lo")),
+    ({}, Request(TEXT, decoding=SHORT, mode="again", intervention=tiny.edited("off_cross.1", "window-2", "patch_enc.1_2"))),
+    ({"family": "encoder-only", "decoder_layers": 0}, Request(TEXT)),
+    ({"family": "decoder-only", "encoder_layers": 0}, Request(TEXT, decoding=Decoding(limit=14))),
+]
+
+
+def stated(checkpoint, request: Request) -> tuple[str, ...]:
+    analysis = analyse(checkpoint, request)
+    places = [(site, head, 1) for site in analysis.whole.patterns for head in (None, 1)]
+    return lines(checkpoint, analysis, 1, places)
+
+
+@pytest.mark.parametrize("number", range(len(ASKED)))
+def test_what_a_view_states_holds_on_it(tokenizer, number):
+    changes, request = ASKED[number]
+    checkpoint = tiny.checkpoint(tokenizer, **changes)
+    said = stated(checkpoint, request)
+    heads = 2 * len(analyse(checkpoint, request).whole.patterns)
+    assert sum(line.startswith("head ") for line in said) == 2 * heads
+    assert sum("leaks" in line for line in said) == ("family" not in changes) + 1
+    lab = Lab(checkpoint)
+    for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
+        assert check.measure(lab).holds, check.text
+        assert check.values["asked"] == request
+
+
+def test_another_model_is_found_out(tokenizer):
+    said = stated(tiny.checkpoint(tokenizer), ASKED[0][1])
+    lab = Lab(tiny.checkpoint(tokenizer, seed=3))
+    failed = {check.kind.name for check in parse("\n".join(said)) if not check.measure(lab).holds}
+    assert {"translation", "weight"} <= failed
+    assert "later" not in failed and "padding" not in failed
+
+
+def test_a_missing_mask_is_found_out(tokenizer):
+    line = 'no later token leaks in "The red fox takes a lamp." with limit=6'
+    (check,) = parse(line)
+    assert check.measure(Lab(tiny.checkpoint(tokenizer))).holds
+    found = check.measure(Lab(tiny.checkpoint(tokenizer, causal=False)))
+    assert not found.holds and "earlier positions move; first: “" in found.found and "at decoder layer 1" in found.found
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_example_of_a_kind_is_read_as_it(kind):
+    (check,) = parse(kind.example)
+    assert check.kind is kind
+    assert f"`{kind.example}`" in checks.table()
+
+
+def test_the_page_of_checks_lists_all_kinds():
+    assert checks.table() in (ROOT / "docs/checks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("request_", [asked for _, asked in ASKED], ids=range(len(ASKED)))
+def test_a_request_is_read_as_it_was_written(request_):
+    written = forms.asked(request_)
+    assert "\n" not in written
+    assert forms.read("{asked} is {text}", f'{written} is "x"')["asked"] == request_
+
+
+@pytest.mark.parametrize(
+    ("how", "holds"),
+    [
+        ("at least 0.5", (False, True, True)),
+        ("at most 0.5", (True, True, False)),
+        ("0.5 within 0.1", (False, True, False)),
+        ("-0.5 within 0.1", (False, False, False)),
+    ],
+)
+def test_amounts(how, holds):
+    amount = forms.read("{amount}", how)["amount"]
+    assert tuple(amount.holds(value) for value in (0.3, 0.5, 0.7)) == holds
+    assert not amount.holds(float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "the file has no check in it; expected lines such as"),
+        ("# nothing", "the file has no check in it"),
+        ("hello", "line 1: expected one of the forms of docs/checks.md"),
+        ('\n\nhead cross.3.2 puts at least x of "a" on "b" in "c"', "line 3: expected “at least 0.9”"),
+        ('head cross.3.2 puts 0.5 of "a" on "b" in "c"', "line 1: expected “at least 0.9”, “at most 0.1” or “0.5 within"),
+        ('head middle.3.2 puts at least 0.5 of "a" on "b" in "c"', "expected a head such as cross.3.2, or cross.3.mean at"),
+        ('head cross.0.2 puts at least 0.5 of "a" on "b" in "c"', "expected a head such as"),
+        ('head cross.1.2 has charm at least 0.5 in "c"', "expected one of entropy"),
+        ('head cross.1.2 puts at least 0.5 of a on "b" in "c"', "expected a text in double quotes at 'a on"),
+        ('no later token leaks in "c" today', "expected the end of the line at ' today'"),
+        ('no later token leaks in "c" with colour="red"', "expected one of target, prefix"),
+        ('no later token leaks in "c" with pad=1 pad=2', "each once at 'pad=2'"),
+        ('no later token leaks in "c" with pad=99', "expected a request that can be made (The padding is 99 tokens"),
+        ('no later token leaks in "c" with edits=["off_middle"]', "expected a request that can be made (“off_middle” is"),
+        ('no later token leaks in "c" with pad="x"', "expected a request that can be made"),
+        ('no later token leaks in ""', "expected a request that can be made (The sentence is empty"),
+        ('step 0 writes "a" with probability at least 1 in "c"', "expected a step, from 1 at '0 writes"),
+        ('the translation of "a" was "b"', "expected “is”"),
+    ],
+)
+def test_a_faulty_line_is_told_with_its_number(line, message):
+    with pytest.raises(ValueError) as told:
+        parse(line)
+    assert message in str(told.value) and "\n" not in str(told.value)
+
+
+def test_what_this_checkpoint_cannot_be_asked_does_not_hold(tiny_checkpoint):
+    lab = Lab(tiny_checkpoint)
+    for line, found in {
+        'head cross.9.2 puts at least 0 of "." on "." in "The fox." with limit=4': "no cross.9.2; this model has 2 layers",
+        'head cross.1.9 has entropy at least 0 in "The fox." with limit=4': "no cross.1.9; this model has 2 heads",
+        'head enc.1.1 puts at least 0 of "owl" on "." in "The fox." with limit=4': "there is no 'owl' among ",
+        'head enc.1.1 puts at least 0 of "." on "."#2 in "The fox." with limit=4': "there is no '.', 2 times among ",
+        'step 99 writes "a" with probability at least 0 in "The fox." with limit=4': "there is no step 99; there are 4",
+        'no later token leaks in "The fox." with edits=["mean_cross.1.1"]': "means",
+    }.items():
+        (check,) = parse(line)
+        measured = check.measure(lab)
+        assert not measured.holds and found in measured.found, measured.found
+
+
+# -- on the command line -----------------------------------------------------------------------------------------------
+
+
+def test_the_command_tells_which_hold(saved, tmp_path, capsys):
+    path = tmp_path / "x.checks"
+    said = [*stated(load(str(saved)), Request(TEXT, decoding=SHORT)), f'the translation of "{TEXT}" is "Non."']
+    path.write_text("\n".join(said[:-1]), encoding="utf-8")
+    command = ["check", str(path), "--checkpoint", str(saved)]
+    assert main(command) == 0
+    assert capsys.readouterr().out.endswith(f"{len(said) - 1} of {len(said) - 1} hold on saved\n")
+    path.write_text("\n".join(said), encoding="utf-8")
+    assert main(command) == 1
+    out = capsys.readouterr().out
+    assert f"FAILS  line {len(said)}: the translation of" in out and f"{len(said) - 1} of {len(said)} hold" in out
+    assert main([*command, "--json"]) == 1
+    values = json.loads(capsys.readouterr().out)
+    assert [row["holds"] for row in values["checks"]] == [True] * (len(said) - 1) + [False]
+    assert [row["check"] for row in values["checks"]] == said
+
+
+def test_a_faulty_file_is_told_in_one_line(saved, tmp_path, capsys):
+    path = tmp_path / "x.checks"
+    command = ["check", str(path), "--checkpoint", str(saved)]
+    assert "there is no file" in fails(capsys, *command)
+    path.write_text("hello")
+    assert "x.checks, line 1: expected one of the forms" in fails(capsys, *command)
+    path.write_bytes(b"\xff")
+    assert "is no UTF-8" in fails(capsys, *command)
+    assert "cannot be read" in fails(capsys, "check", str(tmp_path), "--checkpoint", str(saved))
+
+
+def test_the_shipped_checks_hold_on_the_checkpoint_that_they_were_made_on_and_not_on_another():
+    found = parse((ROOT / "checkpoints/checks.txt").read_text(encoding="utf-8"))
+    holds = {name: [check.measure(lab).holds for check in found] for name in ("en-fr", "en-fr-learned")
+             for lab in [Lab(load(name))]}  # fmt: skip
+    assert all(holds["en-fr"])
+    assert not all(holds["en-fr-learned"])
+    assert {check.kind.name for check in found} == set(KINDS)

@@ -1,0 +1,221 @@
+"""The tables of every page hold what is shown, and the lines of Python that go with them compute the same numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model.export import read
+from model.export.checks import Lab
+from model.export.checks import parse as parse_checks
+from viz import cache, pages
+from viz.compare import tables as compare
+from viz.heads import tables as heads
+from viz.inside import tables as inside
+from viz.links import parse
+from viz.positions import tables as positions
+from viz.shared.frame import Places, Shown
+from viz.shared.numbers import analysis_file, downloads, zipped
+from viz.translate import tables as translate
+from viz.what_if import tables as what_if
+from viz.why import tables as why
+
+HOMES = {
+    "translate": translate,
+    "heads": heads,
+    "inside": inside,
+    "positions": positions,
+    "what-if": what_if,
+    "why": why,
+    "compare": compare,
+}
+TEXT = "The dog didn't cross the street because it was too tired."
+SHORT = "The red fox sleeps."
+EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
+
+
+def shown(**link: str) -> Shown:
+    """What a page would draw of a link, on the shipped checkpoint."""
+    view, faults = parse({"text": SHORT, "device": "cpu", **link})
+    assert faults == ()
+    data = cache.page_data(view)
+    assert data.faults == ()
+    return Shown(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+
+
+def numbers(table: Any, *columns: str) -> np.ndarray:
+    """The numbers of some columns, row by row; without names, of all but the first, for a grid; nan where it is blank."""
+    at = [table.columns.index(name) for name in columns] or range(1, len(table.columns))
+    return np.array([[np.nan if row[n] is None else row[n] for n in at] for row in table.rows], dtype=np.float64)
+
+
+def same(found: np.ndarray, expected: Any) -> bool:
+    """Equal, number by number, wherever the table has any."""
+    expected = np.asarray(expected, dtype=np.float64).reshape(found.shape)
+    there = ~np.isnan(found)
+    assert there.any()
+    return np.array_equal(found[there], expected[there])
+
+
+def run(code: str) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    exec(compile(code, "view.py", "exec"), made)
+    return made
+
+
+# Page, link, and for each table (by the beginning of its name) its columns and the same in the names that the lines make.
+MAPS = {
+    f"attention-{code}": ((), f"maps[{kind!r}].values")
+    for kind, code in (("encoder", "enc"), ("decoder", "dec"), ("cross", "cross"))
+}
+STEPS = {"steps": (("probability",), "probabilities")}
+CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [np.nan] * (len(before) - len(after)))], 1)")}
+CANDIDATES = {"candidates": (("id", "log_probability"), "[[i, analysis.trace.log_probs[step, int(i)]] for i in table_ids]")}
+HEAD = {
+    "heads": (
+        ("entropy", "largest"),
+        "[[numbers[s][m][h] for m in ('entropy', 'largest')] for k in trace.kinds for s in trace.sites(k) "
+        "for h in range(len(trace.patterns[s]))]",
+    )
+}
+EFFECTS = {"heads-off": (("change_of_log_probability",), "[each.change for each in costs]")}
+BOTH = {"before-": ((), "map_before.values"), "after-": ((), "map_after.values")}
+POSITIONS = {"{}-encodings": ((), "encodings"), "{}-by-distance": (("mean",), "by_distance")}
+SIDES = {"first-": ((), "first.values"), "second-": ((), "second.values")}
+VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] = [
+    ("translate", {"text": TEXT, "step": "8"}, MAPS | STEPS | CANDIDATES),
+    ("translate", {"head": "mean", "decode": "beam", "width": "3", "step": "2"}, MAPS | STEPS | CANDIDATES),
+    ("translate", {"decode": "sample", "seed": "7", "temperature": "1.2"}, MAPS | STEPS | CANDIDATES),
+    ("translate", {"target": "Le renard « dort »."}, MAPS | STEPS | CANDIDATES),
+    ("translate", {"edits": EDITS}, MAPS | STEPS | CHANGE),
+    ("translate", {"edits": "window-3", "causal": "off", "mode": "again"}, MAPS | STEPS | CHANGE),
+    (
+        "translate",
+        {"text": "Nine owls sleep well in the barn. Ten.", "sentence": "2", "pad": "2"},
+        MAPS | STEPS | CANDIDATES,
+    ),
+    ("heads", {"kind": "cross"}, {"weights-": ((), "values")} | HEAD),
+    ("heads", {"measure": "rollout", "words": "merged", "head": "mean"}, {"rollout-": ((), "values")} | HEAD),
+    ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, {"contribution-": ((), "values")} | HEAD),
+    ("inside", {"kind": "cross", "step": "2"}, {}),
+    ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
+    ("inside", {"part": "map"}, {"blocks": (("parameters",), "[*parameters.values()]")}),
+    (
+        "inside",
+        {"part": "scale"},
+        {
+            "scaling": (
+                ("variance",),
+                "[n.variance[h] for h in range(len(divided.variance)) for n in (divided, undivided)]",
+            )
+        },
+    ),
+    (
+        "inside",
+        {"part": "lens", "edits": EDITS},
+        {"logit-lens": (("probability", "rank"), "np.stack([probability, rank], -1)")},
+    ),
+    ("inside", {"part": "tokens"}, {"tokens": (("id",), "ids")}),
+    ("inside", {"part": "embeddings", "near": "fox"}, {"neighbours": (("cosine",), "cosines")}),
+    ("positions", {}, {k.format("sinusoidal"): v for k, v in POSITIONS.items()}),
+    ("positions", {"scheme": "rotary", "pe_k": "3"}, {k.format("rotary"): v for k, v in POSITIONS.items()}),
+    ("positions", {"scheme": "learned", "kind": "decoder"}, {k.format("learned"): v for k, v in POSITIONS.items()}),
+    ("what-if", {"edits": EDITS, "mode": "again", "kind": "cross"}, CHANGE | EFFECTS | BOTH),
+    (
+        "why",
+        {"step": "2"},
+        {
+            "sum-": (("nats",), "[v for _, v in parts] + [found.remainder, found.difference]"),
+            "by-token": (("nats",), "[v for values in by_token.values() for v in values]"),
+        },
+    ),
+    (
+        "why",
+        {"why": "readings", "step": "2"},
+        {"readings": (("importance",), "[v for name in shares for v in importance[name]]")},
+    ),
+    ("compare", {"text": TEXT, "kind": "cross"}, SIDES | {"difference-": ((), "difference.values")}),
+    ("compare", {"differs": "checkpoint", "other_checkpoint": "en-fr-learned"}, SIDES),
+    ("compare", {"differs": "step"}, {"first-": ((), "first"), "second-": ((), "second")}),
+    (
+        "compare",
+        {"differs": "sentence", "other_text": "The old fox sleeps.", "compare": "patching"},
+        {"patches": (("difference_of_logits",), "[patched.before, patched.other, *pieces.values()]")},
+    ),
+]
+
+
+@pytest.fixture
+def loaded_once(monkeypatch):
+    """The lines load what the pages have loaded: what they compute with it is their own."""
+    monkeypatch.setattr("model.inference.analyse.load", cache.checkpoint)
+
+
+@pytest.mark.parametrize("number", range(len(VIEWS)))
+def test_the_lines_of_a_view_compute_its_numbers(number, loaded_once):
+    page, link, expected = VIEWS[number]
+    view = shown(**link)
+    tables = HOMES[page].tables(view)
+    names = [table.name for table in tables]
+    assert tables and len(set(names)) == len(names)
+    for table in tables:
+        assert table.rows and table.csv()
+    made = run(HOMES[page].python(view)) | {"np": np}
+    for name, (columns, expression) in expected.items():
+        found = [table for table in tables if table.name.startswith(name)]
+        assert found, (name, names)
+        if name == "candidates":
+            made["table_ids"] = numbers(found[0], "id")[:, 0]
+        assert same(numbers(found[0], *columns), eval(expression, made)), name
+
+
+def test_every_stage_of_a_head_is_there(loaded_once):
+    view = shown(part="stages", kind="encoder", token="3")
+    made = run(inside.python(view))
+    tables = {table.name: table for table in inside.tables(view)}
+    found = 0
+    for number, (stage, each) in enumerate(made["stages"].items(), 1):
+        for values in each.values():
+            own = [numbers(table) for name, table in tables.items() if name.startswith(f"{number:02}-{stage}-")]
+            assert any(np.array_equal(table[: len(values)], values) for table in own)
+            found += 1
+    assert found == len(tables)
+
+
+def test_the_whole_analysis_is_a_file_with_its_scores():
+    view = shown(text=SHORT)
+    found = read(analysis_file(view, ".npz"))
+    assert found == read(analysis_file(view, ".json"))
+    assert found.checkpoint == "en-fr" and found.request == view.analysis.request
+    for site, pattern in view.analysis.trace.patterns.items():
+        assert np.array_equal(found.patterns[site], pattern) and found.scores[site].shape == pattern.shape
+
+
+def test_everything_to_be_had_of_a_view_is_made(loaded_once):
+    view = dataclasses.replace(shown(text=TEXT, kind="cross", step="11"), tables=translate.tables, python=translate.python)
+    found = {each.label: each for each in downloads(view)}
+    assert len({each.file_name for each in found.values()}) == len(found)
+    assert {each.file_name.partition(".")[0] for each in found.values()} == {"en-fr-The-dog-didn-t-cross-the-street"}
+    with zipfile.ZipFile(io.BytesIO(found["What is shown, as CSV"].make())) as archive:
+        assert archive.testzip() is None
+        tables = {table.name: table for table in translate.tables(view)}
+        assert archive.namelist() == [f"{name}.csv" for name in tables]
+        assert all(archive.read(f"{name}.csv") == table.csv() for name, table in tables.items())
+    assert run(found["As Python"].make().decode())["analysis"].translation == view.analysis.translation
+    lab = Lab(view.page_data.loaded)
+    said = parse_checks(found["As checks"].make().decode())
+    assert len(said) == 6 and all(check.measure(lab).holds for check in said)
+
+
+def test_a_view_without_numbers_says_so():
+    with pytest.raises(ValueError, match=r"^There are no numbers in what is shown here\.$"):
+        zipped(())
+
+
+def test_every_page_but_the_lessons_gives_its_numbers():
+    assert {page.name for page in pages.PAGES} == {*HOMES, "lessons"}

@@ -1,0 +1,110 @@
+"""The numbers of the page Heads, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.export.code import Code
+from model.export.tables import Cell, Table, map_table, site_code
+from model.readings.head_metrics import METRICS, head_metrics, telling
+from model.readings.head_pairs import Pair, linking
+from model.trace import Site, Trace
+from model.trace import View as Map
+from viz import cache
+from viz.heads.all_heads import drawn_map
+
+if TYPE_CHECKING:
+    from viz.shared.frame import Shown
+    from viz.view import View
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
+    view, trace = shown.view, shown.analysis.whole
+    kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
+    norms = cache.value_norms(shown.analysis.request, view.device)
+    drawn = drawn_map(trace, norms, view, kind)[0]
+    own = map_table(
+        f"{view.measure}-{_name(trace, view, kind)}", Map(drawn.values, drawn.allowed, drawn.queries, drawn.keys)
+    )
+    return own, _numbers(trace, view)
+
+
+def _site(trace: Trace, view: View, kind: str) -> Site:
+    """The one that is shown: a kind with fewer layers shows its last."""
+    return trace.sites(kind)[min(view.layer, len(trace.sites(kind))) - 1]
+
+
+def _head(view: View) -> int | None:
+    return None if view.head is None else view.head - 1
+
+
+def _name(trace: Trace, view: View, kind: str) -> str:
+    return f"{kind}-mean-of-all" if view.average else site_code(_site(trace, view, kind), _head(view))
+
+
+def _numbers(trace: Trace, view: View) -> Table:
+    """Every metric of every head, blank where it says nothing; the weight on the link that is looked for."""
+    rows: list[tuple[Cell, ...]] = []
+    pair = None if view.find is None else Pair(view.find[0], view.find[1] - 1, view.find[2] - 1)
+    for kind in trace.kinds:
+        sites = trace.sites(kind)
+        real = [t for t, label in enumerate(trace.axis(sites[0].of.queries).labels) if label != "<pad>"]
+        allowed, keys = np.any([trace.masks[site] for site in sites], axis=0), trace.keys(sites[0])
+        told = telling(allowed, keys, sites[0].of.is_self, real)
+        found = [head_metrics(trace.patterns[site], keys, real) for site in sites]  # [H] of each metric
+        weights = _linking(trace, pair, view.merge) if pair and pair.kind == kind else None
+        for layer, values in enumerate(found):
+            heads = len(trace.patterns[sites[layer]])
+            for head in range(heads):
+                numbers = (float(values[name][head]) if name in told else None for name in METRICS)
+                link = () if pair is None else (None if weights is None else float(weights[layer * heads + head]),)
+                rows.append((kind, layer + 1, head + 1, *numbers, *link))
+    columns = ("attention", "layer", "head", *METRICS, *(("link",) if pair else ()))
+    return Table("heads", columns, tuple(rows))
+
+
+def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
+    try:
+        return linking(trace, pair, merge)
+    except ValueError:  # a token that this sentence has not
+        return None
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    view, trace = shown.view, shown.analysis.whole
+    kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
+    code = Code.of(shown.analysis.request, view.device)
+    code.add("trace = analysis.whole")
+    code.add("norms = value_norms(checkpoint, analysis)", model__readings__contributions=("value_norms",))
+    site = _site(trace, view, kind)
+    if view.average:
+        code.add(f"values = averaged(trace, norms, {kind!r}, {view.measure!r})", model__readings__head_maps=("averaged",))
+        code.add(
+            f"allowed = np.any([trace.masks[site] for site in trace.sites({kind!r})], axis=0)",
+            numpy=("np",),
+        )
+    else:
+        code.add(
+            f"values = measured(trace, norms, {code.site(site)}, {_head(view)}, {view.measure!r})",
+            f"layer {site.layer + 1}, {'mean over heads' if view.head is None else f'head {view.head}'}",
+            model__readings__head_maps=("measured",),
+        )
+        code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
+    if view.merge:
+        code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
+        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__head_metrics=("merged",))
+    code.add("# of every head of a layer, by the name of the metric: [H]")
+    code.uses(model__readings__head_metrics=("head_metrics",))
+    code.add("numbers = {")
+    code.add("    site: head_metrics(")
+    code.add("        trace.patterns[site],")
+    code.add("        trace.keys(site),")
+    code.add("        [t for t, label in enumerate(trace.axis(site.of.queries).labels) if label != '<pad>'],")
+    code.add("    )")
+    code.add("    for site in trace.patterns")
+    code.add("}")
+    return code.text

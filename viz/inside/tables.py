@@ -1,0 +1,231 @@
+"""The numbers of the page Inside, part by part, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from model.export.code import Code
+from model.export.tables import Cell, Table, grid_table, site_code
+from model.readings.blueprint import blueprint
+from model.trace import Site, site_kind
+from viz import cache
+from viz.inside.embeddings_part import looked_up, tokenizer_of
+from viz.inside.lens_part import layer_names
+from viz.inside.scale_part import NUMBERS
+from viz.inside.writers_part import looked_at
+from viz.inside.writers_texts import labels, name
+
+if TYPE_CHECKING:
+    from viz.shared.frame import Shown
+
+
+def _place(shown: Shown) -> tuple[Site, int, int]:
+    """Site, head and query of the view, from 0, as near to what it asks for as there is."""
+    view, trace = shown.view, shown.analysis.whole
+    sites = trace.sites(view.kind)
+    site = sites[min(view.layer, len(sites)) - 1]
+    asked = view.token if site_kind(view.kind).queries == "source" else view.step
+    return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
+
+
+def _ask(shown: Shown) -> Code:
+    return Code.of(shown.analysis.request, shown.view.device)
+
+
+# -- one head ----------------------------------------------------------------------------------------------------------
+
+
+def _stages(shown: Shown) -> tuple[Table, ...]:
+    """All stages; the first columns name the stage and its row, for each of them has numbers of its own width."""
+    site, head, query = _place(shown)
+    found = cache.unfold(shown.analysis.request, shown.view.device, site, head, query)
+    made = []
+    for number, stage in enumerate(found.stages, 1):
+        for each in stage.tables:
+            columns = ("row", *(str(n) for n in range(1, each.values.shape[1] + 1)))
+            rows = tuple((row, *values) for row, values in zip(each.rows, each.values, strict=True))
+            rows += () if each.foot is None else ((each.foot_name, *each.foot),)
+            made.append(Table(f"{number:02}-{stage.name}-{_plain(each.name)}", columns, rows))
+    return tuple(made)
+
+
+def _plain(text: str) -> str:
+    """A name as it may stand in that of a file."""
+    return "".join(char if char.isalnum() else "-" for char in text).strip("-")
+
+
+def _stages_code(shown: Shown) -> Code:
+    site, head, query = _place(shown)
+    code = _ask(shown)
+    code.add(
+        f"unfolded = unfold(checkpoint, analysis, {code.site(site)}, {head}, {query})",
+        f"layer {site.layer + 1}, head {head + 1}, “{shown.analysis.whole.queries(site)[query]}”".replace("\n", " "),
+        model__readings__unfold=("unfold",),
+    )
+    code.add("stages = {stage.name: {table.name: table.values for table in stage.tables} for stage in unfolded.stages}")
+    return code
+
+
+# -- why there ---------------------------------------------------------------------------------------------------------
+
+
+def _asked(shown: Shown) -> tuple[Site, int, int, int]:
+    site, head, query = _place(shown)
+    trace, key = shown.analysis.whole, shown.view.key
+    return site, head, query, key - 1 if 0 < key <= len(trace.keys(site)) else looked_at(trace, site, head, query)
+
+
+def _writers(shown: Shown) -> tuple[Table, ...]:
+    found = cache.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
+    asks, answers = labels(found, shown.analysis.whole)
+    rows, columns = ([name(w, label) for w in each] for each, label in ((found.asks, asks), (found.answers, answers)))
+    return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
+
+
+def _writers_code(shown: Shown) -> Code:
+    site, *at = _asked(shown)
+    code = _ask(shown)
+    code.add(
+        f"found = score_writers(checkpoint, analysis, {code.site(site)}, {', '.join(map(str, at))})",
+        "head, query and key, from 0",
+        model__readings__score_writers=("score_writers",),
+    )
+    code.add("values = found.values", "found.asks by found.answers; they add up to found.score")
+    return code
+
+
+# -- the map -----------------------------------------------------------------------------------------------------------
+
+
+def _map(shown: Shown) -> tuple[Table, ...]:
+    trace = shown.analysis.trace
+    blocks = blueprint(shown.page_data.loaded, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))
+    rows = tuple(
+        (block.key, block.kind, block.name, None if block.layer is None else block.layer + 1, block.parameters)
+        for block in blocks
+    )
+    return (Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows),)
+
+
+def _map_code(shown: Shown) -> Code:
+    code = _ask(shown)
+    code.add("trace = analysis.trace")
+    code.add(
+        "blocks = blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))",
+        model__readings__blueprint=("blueprint",),
+    )
+    code.add("parameters = {block.key: block.parameters for block in blocks}")
+    return code
+
+
+# -- why sqrt(d_k) -----------------------------------------------------------------------------------------------------
+
+
+def _scale(shown: Shown) -> tuple[Table, ...]:
+    site, _, _ = _place(shown)
+    found = cache.scaling(shown.analysis.request, shown.view.device, site)
+    rows: list[tuple[Cell, ...]] = [
+        (head + 1, how, *(float(getattr(numbers, field)[head]) for field in NUMBERS))
+        for head in range(len(found.widths))
+        for how, numbers in (("divided", found.divided), ("not divided", found.undivided))
+    ]
+    return (Table(f"scaling-{site.of.code}-{site.layer + 1}", ("head", "scores", *NUMBERS), tuple(rows)),)
+
+
+def _scale_code(shown: Shown) -> Code:
+    site, _, _ = _place(shown)
+    code = _ask(shown)
+    code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__scaling=("of_site",))
+    code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient: [H]")
+    return code
+
+
+# -- the logit lens ----------------------------------------------------------------------------------------------------
+
+
+def _lens(shown: Shown) -> tuple[Table, ...]:
+    found = cache.lens(shown.analysis.request, shown.view.device)
+    tokenizer, outputs = shown.page_data.loaded.target_tokenizer, shown.analysis.trace.predicted.labels
+    rows: list[tuple[Cell, ...]] = []
+    for layer, after in enumerate(layer_names(len(found.log_probs))):
+        for step, label in enumerate(outputs):
+            said = tokenizer.piece(int(found.top[layer, step]))
+            numbers = (found.probability[layer, step], int(found.rank[layer, step]))
+            rows.append((after, step + 1, label, said, *numbers))
+    return (Table("logit-lens", ("after", "step", "token", "likeliest", "probability", "rank"), tuple(rows)),)
+
+
+def _lens_code(shown: Shown) -> Code:
+    code = _ask(shown)
+    code.add("found = lens(checkpoint, analysis)", model__readings__logit_lens=("lens",))
+    code.add("probability, rank, top = found.probability, found.rank, found.top", "[layers + 1, steps]")
+    return code
+
+
+# -- tokens and embeddings ---------------------------------------------------------------------------------------------
+
+
+def _tokens(shown: Shown) -> tuple[Table, ...]:
+    trace = shown.analysis.trace
+    sides = {"source": trace.source, "target": trace.outputs}
+    rows: list[tuple[Cell, ...]] = []
+    for side, axis in sides.items():
+        if axis is not None:
+            each = enumerate(zip(axis.labels, axis.ids, axis.words, strict=True), 1)
+            rows += [(side, place, label, token, word) for place, (label, token, word) in each]
+    return (Table("tokens", ("side", "position", "token", "id", "word"), tuple(rows)),)
+
+
+def _tokens_code(shown: Shown) -> Code:
+    code = _ask(shown)
+    sides = {"source": shown.analysis.trace.source, "target": shown.analysis.trace.outputs}
+    there = [f"analysis.trace.{'source' if side == 'source' else 'outputs'}" for side, axis in sides.items() if axis]
+    code.add(f"ids = [token for axis in ({', '.join(there)},) for token in axis.ids]")
+    return code
+
+
+def _embeddings(shown: Shown) -> tuple[Table, ...]:
+    loaded, device, rows = shown.page_data.loaded, shown.view.device, []
+    for side, token in looked_up(shown.view, loaded, shown.analysis.trace).items():
+        tokenizer = tokenizer_of(loaded, side)
+        for language, near in cache.neighbours(shown.view.checkpoint, device, token, side).items():
+            rows += [
+                (tokenizer.piece(token), language, place, tokenizer.piece(each.id), each.id, each.cosine, each.count)
+                for place, each in enumerate(near, 1)
+            ]
+    return (Table("neighbours", ("token", "language", "place", "neighbour", "id", "cosine", "seen"), tuple(rows)),)
+
+
+def _embeddings_code(shown: Shown) -> Code:
+    code = Code()
+    code.load(shown.view.checkpoint, shown.view.device)
+    found = looked_up(shown.view, shown.page_data.loaded, shown.analysis.trace)
+    code.add(
+        f"found = [nearest(checkpoint, token, side) for side, token in {list(found.items())!r}]",
+        "by language",
+        model__readings__neighbours=("nearest",),
+    )
+    code.add("cosines = [each.cosine for lists in found for near in lists.values() for each in near]")
+    return code
+
+
+PARTS: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown], Code]]] = {
+    "stages": (_stages, _stages_code),
+    "writers": (_writers, _writers_code),
+    "map": (_map, _map_code),
+    "scale": (_scale, _scale_code),
+    "lens": (_lens, _lens_code),
+    "tokens": (_tokens, _tokens_code),
+    "embeddings": (_embeddings, _embeddings_code),
+}
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """Those of the part that is shown."""
+    return PARTS[shown.view.part][0](shown)
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    return PARTS[shown.view.part][1](shown).text

@@ -1,0 +1,90 @@
+"""The numbers of the page Positions, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from model.config import SCHEMES
+from model.export.code import Code
+from model.export.tables import Cell, Table, grid_table, numbered
+from viz import cache
+from viz.positions.controls import own_scheme, own_width, side_of
+from viz.positions.drawn import Scheme, token_maps
+from viz.view import unedited
+
+if TYPE_CHECKING:
+    from viz.shared.frame import Shown
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """The encodings, how alike they are by distance, and how alike the tokens of the sentence are."""
+    scheme = _scheme(shown)
+    found = [] if scheme is None else _of_scheme(scheme)
+    side = side_of(shown.view)
+    if shown.analysis.trace.axis(side) is None:
+        return tuple(found)
+    tokens = cache.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
+    labels = numbered(tokens.labels)
+    return (
+        *found,
+        *(grid_table(f"{side}-{name}", title, labels, labels, values) for name, title, values, _ in token_maps(tokens)),
+    )
+
+
+def _scheme(shown: Shown) -> Scheme | None:
+    """What is measured of the positions that are shown; None where there is no learned table."""
+    from model.readings.sentence_positions import learned_checkpoint
+
+    view, name = shown.view, shown.view.scheme or own_scheme(shown.view)
+    if not SCHEMES[name].trained:
+        return Scheme(name, view.pe_count, view.pe_shift, view.pe_width or _width(shown, name), view.pe_base)
+    learned = learned_checkpoint(view.checkpoint)
+    where = {"checkpoint": learned, "device": view.device, "side": side_of(view)}
+    return None if learned is None else Scheme(name, view.pe_count, view.pe_shift, **where)
+
+
+def _width(shown: Shown, name: str) -> int:
+    return own_width(dataclasses.replace(shown.view, scheme=name))
+
+
+def _of_scheme(scheme: Scheme) -> list[Table]:
+    found = scheme.numbers()
+    columns = [str(n) for n in range(found.values.shape[1])]
+    table = grid_table(f"{scheme.name}-encodings", "position", map(str, range(len(found.values))), columns, found.values)
+    rows: list[tuple[Cell, ...]] = [
+        (distance, float(mean), float(least), float(most))
+        for distance, (mean, least, most) in enumerate(zip(found.mean, found.least, found.most, strict=True))
+    ]
+    return [table, Table(f"{scheme.name}-by-distance", ("distance", "mean", "least", "most"), tuple(rows))]
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    code, scheme, view = Code.of(unedited(shown.analysis.request), shown.view.device), _scheme(shown), shown.view
+    if scheme is not None and scheme.checkpoint:
+        which = "checkpoint"
+        if scheme.checkpoint != view.checkpoint:
+            which = "learned"
+            code.load(scheme.checkpoint, view.device, which)
+        code.add(f"table = learned_table({which}, {scheme.side!r})", model__readings__sentence_positions=("learned_table",))
+        longest = f"{which}.seen and {which}.seen.lengths[{scheme.side!r}].longest"
+        code.add(
+            f"found = learned_numbers(table, {scheme.count}, {scheme.shift}, {longest})",
+            model__readings__position_numbers=("learned_numbers",),
+        )
+    elif scheme is not None:
+        of = f"{scheme.name!r}, {scheme.count}, {scheme.width}, {scheme.base!r}, {scheme.shift}"
+        code.add(
+            f"found = scheme_numbers({of})",
+            "how many, how wide, base, shift",
+            model__readings__position_numbers=("scheme_numbers",),
+        )
+    if scheme is not None:
+        code.add("encodings, by_distance = found.values, found.mean")
+    code.add(
+        f"tokens = sentence_positions(checkpoint, analysis, {side_of(view)!r})",
+        "alone, positions and both: cosines",
+        model__readings__sentence_positions=("sentence_positions",),
+    )
+    return code.text

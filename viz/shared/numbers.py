@@ -1,0 +1,113 @@
+"""The numbers of a view as files: its tables, the whole analysis, the lines of Python and those of checks."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from model.export.tables import Table
+from model.trace import Site
+from viz import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from model.inference.analysis import Analysis
+    from viz.shared.frame import Shown
+
+
+MAX_WORDS, MAX_NAME = 6, 80  # of the sentence in a file's name, and its characters
+
+
+class Download(NamedTuple):
+    """Something to be had: what its button says, the file's name and kind, what makes its bytes (which may raise ValueError,
+    one sentence), the group that it stands in, and whether its text goes to the clipboard instead."""
+
+    label: str
+    file_name: str
+    mime: str
+    make: Callable[[], bytes]
+    group: str
+    copied: bool = False
+
+
+def downloads(shown: Shown) -> tuple[Download, ...]:
+    """All that a view offers; nothing is computed before it is asked for."""
+    words = "-".join(shown.analysis.request.source.split()[:MAX_WORDS])
+    base = _file_name(f"{shown.view.checkpoint}-{words}")
+    found = [
+        Download("What is shown, as CSV", f"{base}.zip", "application/zip", lambda: zipped(shown.tables(shown)), "Numbers"),
+        Download("Whole analysis, npz", f"{base}.npz", "application/zip", lambda: analysis_file(shown, ".npz"), "Numbers"),
+        Download(
+            "Whole analysis, JSON", f"{base}.json", "application/json", lambda: analysis_file(shown, ".json"), "Numbers"
+        ),
+    ]
+    python = shown.python
+    if python is not None:
+        found += [
+            Download("As Python", f"{base}.py", "text/x-python", lambda: python(shown).encode(), "Python", True),
+            Download("As checks", f"{base}.checks", "text/plain", lambda: _lines(check_lines(shown)), "Python", True),
+        ]
+    return tuple(found)
+
+
+def _lines(found: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in found).encode()
+
+
+def _file_name(text: str) -> str:
+    """A text as the name of a file: letters and digits, with a dash for all between."""
+    plain = "".join(char if char.isalnum() else "-" for char in text)
+    return "-".join(filter(None, plain.split("-")))[:MAX_NAME].strip("-") or "view"
+
+
+def zipped(tables: Sequence[Table]) -> bytes:
+    """Tables as CSV files in one archive, the same bytes for the same numbers; ValueError where there is none."""
+    if not tables:
+        raise ValueError("There are no numbers in what is shown here.")
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for table in tables:
+            entry = zipfile.ZipInfo(f"{_file_name(table.name)}.csv")  # its time is that of no day: 1980
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, table.csv())
+    return raw.getvalue()
+
+
+def analysis_file(shown: Shown, end: str) -> bytes:
+    """The whole analysis as a file that ends in `.npz` or `.json`; ValueError where it is too large for it."""
+    from model.export import files
+
+    return files.FORMATS[end](cache.exported(shown.analysis.request, shown.view.device))
+
+
+def check_lines(shown: Shown, kinds: Sequence[str] = ()) -> tuple[str, ...]:
+    """The lines of a checks file that the view states, of the layer and head of each kind of attention (without names: of
+    the view's own); each holds on the view."""
+    from model.export.checks import lines
+
+    view, analysis = shown.view, shown.analysis
+    head = None if view.head is None else view.head - 1
+    places = []
+    for kind in kinds or (view.kind,):
+        site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
+        if site in analysis.whole.patterns:
+            row = view.token if site.of.queries == "source" else view.step
+            places.append((site, head, min(row, len(analysis.whole.queries(site))) - 1))
+    return lines(shown.page_data.loaded, analysis, view.step - 1, places)
+
+
+def change_table(analysis: Analysis) -> Table:
+    """The probability of each of the baseline's tokens before the edits and after them; blank from where the translations
+    part. Without edits both are the same."""
+    base = analysis.baseline or analysis
+    after = np.exp(analysis.baseline_token_log_probs)
+    rows = [
+        (step + 1, label, before, after[step] if step < len(after) else None)
+        for step, (label, before) in enumerate(zip(base.trace.predicted.labels, base.trace.probabilities, strict=True))
+    ]
+    return Table("change", ("step", "token", "before", "after"), tuple(rows))

@@ -1,0 +1,105 @@
+"""The numbers of the page Translate, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.export.code import Code
+from model.export.tables import Cell, Table, map_table, site_code
+from model.trace import Site
+from viz import cache
+from viz.shared.numbers import change_table
+from viz.translate.candidates import SHOWN, choices_of
+from viz.translate.maps import seen_map
+
+if TYPE_CHECKING:
+    from model.trace import View as Map
+    from viz.shared.frame import Shown
+
+STEP = ("step", "reads", "writes", "probability", "log_probability")
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """The maps of the layer, what every step wrote, the candidates of this one, and what the edits changed."""
+    analysis = shown.analysis
+    head = _head(shown)
+    found = [
+        map_table(f"{'mask' if shown.view.show == 'mask' else 'attention'}-{site_code(site, head)}", seen, values)
+        for site, seen in _maps(shown).items()
+        for values in [seen.allowed.astype(int) if shown.view.show == "mask" else None]
+    ]
+    found.append(_steps(shown))
+    if analysis.trace.outputs is not None:
+        found.append(_candidates(shown))
+    if analysis.baseline is not None and analysis.trace.outputs is not None:
+        found.append(change_table(analysis))
+    return tuple(found)
+
+
+def _head(shown: Shown) -> int | None:
+    return None if shown.view.head is None else shown.view.head - 1
+
+
+def _maps(shown: Shown) -> dict[Site, Map]:
+    """Those of the layer, as they are drawn."""
+    analysis, layer = shown.analysis, shown.view.layer - 1
+    there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.whole.patterns]
+    return {site: seen_map(analysis, shown.view.device, site, _head(shown))[0] for site in there}
+
+
+def _steps(shown: Shown) -> Table:
+    """What every step wrote; of a model without a decoder, what stands at every token."""
+    trace = shown.analysis.trace
+    reads = trace.predicted if trace.inputs is None else trace.inputs
+    rows = zip(reads.labels, trace.predicted.labels, trace.probabilities, trace.token_log_probs, strict=True)
+    return Table("steps", STEP, tuple((t, *row) for t, row in enumerate(rows, 1)))
+
+
+def _candidates(shown: Shown) -> Table:
+    """The candidates of the step; where tokens are drawn, the probability that each has there, and whether it was kept."""
+    trace, step, controls = shown.analysis.trace, shown.view.step - 1, shown.view.controls
+    tokenizer, logs = shown.page_data.loaded.target_tokenizer, trace.log_probs[step]
+    made = choices_of(logs, trace.predicted.ids[step], controls)
+    rows: list[tuple[Cell, ...]] = []
+    for place, token in enumerate(made.ids[:SHOWN].tolist()):
+        row = (place + 1, tokenizer.piece(token), token, trace.logit(step, token), logs[token], np.exp(logs[token]))
+        drawn = (float(made.probability[place]), bool(made.kept[place])) if controls else ()
+        rows.append((*row, *drawn))
+    columns = ("place", "candidate", "id", "logit", "log_probability", "probability")
+    columns += ("drawn_with", "kept") if controls else ()
+    return Table(f"candidates-step-{step + 1}", columns, tuple(rows))
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    analysis, view = shown.analysis, shown.view
+    code = Code.of(analysis.request, view.device)
+    code.add("trace = analysis.whole")
+    padded = cache.target_padding(analysis.request, view.device)
+    if padded is not None:  # the decoder's maps are shown with the padding of the batch
+        code.add(
+            "padded = target_padding(checkpoint, analysis).trace", model__experiments__target_padding=("target_padding",)
+        )
+    code.add("maps = {")
+    for site in _maps(shown):
+        of = "padded" if padded is not None and site.of.queries == "target" else "trace"
+        code.add(f"    {site.kind!r}: {of}.view({code.site(site)}, {_head(shown)}),", _place(site, _head(shown)))
+    code.add("}")
+    code.add("probabilities = analysis.trace.probabilities", "of each step’s token")
+    code.add(f"step = {view.step - 1}", "from 0")
+    code.add(
+        f"best = candidates(analysis.trace.log_probs[[step]], {SHOWN})[0]",
+        "ids and probabilities",
+        model__inference__predictions=("candidates",),
+    )
+    if analysis.baseline is not None:
+        code.add("before = analysis.baseline.trace.probabilities")
+        code.add("after = np.exp(analysis.baseline_token_log_probs)", "of the same tokens, under the edits", numpy=("np",))
+    code.add("print(analysis.translation)")
+    return code.text
+
+
+def _place(site: Site, head: int | None) -> str:
+    return f"layer {site.layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"

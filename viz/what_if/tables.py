@@ -1,0 +1,68 @@
+"""The numbers of the page What if, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from model.export.code import Code
+from model.export.tables import Table, map_table, site_code
+from model.trace import Site
+from viz import cache
+from viz.shared.numbers import change_table
+from viz.view import unedited
+
+if TYPE_CHECKING:
+    from viz.shared.frame import Shown
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """What the edits changed at each step, what each head costs when it is off, the maps of the head before and after."""
+    found = [] if shown.analysis.trace.outputs is None else [change_table(shown.analysis)]
+    return (*found, _costs(shown), *_maps(shown))
+
+
+def _costs(shown: Shown) -> Table:
+    """Without the edits: every head switched off alone."""
+    effects = cache.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
+    rows = tuple((each.site.kind, each.site.layer + 1, each.head + 1, each.change) for each in effects)
+    return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability"), rows)
+
+
+def _place(shown: Shown) -> tuple[Site, int | None] | None:
+    """The site and the head that is shown, None where the checkpoint has no such layer here."""
+    view = shown.view
+    site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
+    return (site, None if view.head is None else view.head - 1) if site in shown.analysis.whole.patterns else None
+
+
+def _maps(shown: Shown) -> list[Table]:
+    place = _place(shown)
+    if place is None:
+        return []
+    base = shown.analysis.baseline or shown.analysis
+    before, after = (each.whole.view(*place) for each in (base, shown.analysis))
+    name = site_code(*place)
+    found = [map_table(f"before-{name}", before), map_table(f"after-{name}", after)]
+    if (before.queries, before.keys) == (after.queries, after.keys):
+        found.append(map_table(f"difference-{name}", after - before))
+    return found
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    analysis, view = shown.analysis, shown.view
+    code = Code.of(analysis.request, view.device)
+    edited = analysis.baseline is not None
+    code.add(f"baseline = analysis{'.baseline' if edited else ''}")
+    if analysis.trace.outputs is not None:
+        code.add("before = baseline.trace.probabilities")
+        code.add("after = np.exp(analysis.baseline_token_log_probs)", "up to where the translations part", numpy=("np",))
+    if place := _place(shown):
+        site, head = place
+        code.add(f"site, head = {code.site(site)}, {head}", "both from 0; None: the mean")
+        code.add("map_before, map_after = (each.whole.view(site, head) for each in (baseline, analysis))")
+    plain = unedited(analysis.request)
+    alone = code.request(plain)
+    code.add(f"costs = head_effects(checkpoint, {alone})", "every head off alone", model=("head_effects",))
+    code.add("print(baseline.translation, analysis.translation, sep='\\n')")
+    return code.text

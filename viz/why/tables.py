@@ -1,0 +1,98 @@
+"""The numbers of the page Why, and the lines of Python that compute them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from model.export.code import Code
+from model.export.tables import Cell, Table
+from model.readings.word_readings import READINGS
+from viz import cache
+from viz.why import rivals
+from viz.why import sum as sums
+
+if TYPE_CHECKING:
+    from model.readings.direct_logits import DirectLogits
+    from viz.shared.frame import Shown
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
+    if shown.analysis.trace.outputs is None:
+        return ()
+    if shown.view.why == "readings":
+        return (_readings(shown),)
+    found = _sum(shown)
+    return _parts(shown, found), _tokens(shown, found)
+
+
+def _asked(shown: Shown) -> tuple[int, int, int]:
+    """Step from 0, token and rival."""
+    step = shown.view.step - 1
+    return step, shown.analysis.trace.outputs.ids[step], rivals.chosen(shown.view, shown.analysis.trace)
+
+
+def _sum(shown: Shown) -> DirectLogits:
+    return cache.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
+
+
+def _parts(shown: Shown, found: DirectLogits) -> Table:
+    """All of them, and the difference that they add up to."""
+    read = shown.analysis.trace.axis("target").labels[found.step]
+    rows: list[tuple[Cell, ...]] = [(sums.name(writer, read), value) for writer, value in found.ranked]
+    rows += [("what the parts miss", found.remainder), ("difference of the logits", found.difference)]
+    return Table(f"sum-step-{found.step + 1}", ("part", "nats"), tuple(rows))
+
+
+def _tokens(shown: Shown, found: DirectLogits) -> Table:
+    trace = shown.analysis.trace
+    sides = {"cross": trace.source, "decoder": trace.inputs}
+    rows = [
+        (kind, place, label, float(value))
+        for kind, values in found.by_kind.items()
+        if sides.get(kind) is not None
+        for place, (label, value) in enumerate(zip(sides[kind].labels, values, strict=False), 1)
+    ]
+    return Table(f"by-token-step-{found.step + 1}", ("attention", "position", "token", "nats"), tuple(rows))
+
+
+def _tested(shown: Shown) -> tuple[int, int, str]:
+    """Step, rival and scope, as the part of the readings asks."""
+    step, _, rival = _asked(shown)
+    return (step, rival, "step") if shown.view.tested == "step" else (0, 0, "whole")
+
+
+def _readings(shown: Shown) -> Table:
+    found = cache.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
+    shares = found.shares if found.is_told else dict.fromkeys(READINGS)
+    rows = [
+        (READINGS[name].label, shares[name], place, word, float(value))
+        for name in shares
+        for place, (word, value) in enumerate(zip(found.words.labels, found.importance[name], strict=True), 1)
+    ]
+    return Table("readings", ("reading", "area", "position", "word", "importance"), tuple(rows))
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    code = Code.of(shown.analysis.request, shown.view.device)
+    if shown.analysis.trace.outputs is None:
+        return code.text
+    step, token, rival = _asked(shown)
+    if shown.view.why == "readings":
+        step, rival, scope = _tested(shown)
+        code.add(
+            f"found = tested(checkpoint, analysis, {step}, {rival}, {scope!r})",
+            "step from 0, id of the rival",
+            model__experiments__faithfulness=("tested",),
+        )
+        code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
+        return code.text
+    code.add(
+        f"found = direct_logits(checkpoint, analysis, {step}, {token}, {rival})",
+        "step from 0, ids of the token and of its rival",
+        model__readings__direct_logits=("direct_logits",),
+    )
+    code.add("parts = found.ranked", "who wrote it and how much, in nats; they add up to found.difference")
+    code.add("by_token = found.by_kind")
+    return code.text
