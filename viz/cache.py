@@ -145,12 +145,12 @@ def random_scaling(keys: int, width: int) -> Scaling:
     return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
 
 
-@kept(MAX_BYTES // 4, weigh=lambda lens: lens.nbytes)
+@kept(MAX_BYTES // 2, weigh=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
-    """What each decoder layer would say; see `model.readings.logit_lens`."""
+    """What each decoder layer would say, RequestError where that is too large; see `model.readings.logit_lens`."""
     from model.readings.logit_lens import lens as compute
 
-    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), MAX_BYTES)
 
 
 @kept(512)

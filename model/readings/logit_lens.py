@@ -18,6 +18,8 @@ from model.checkpoint import Checkpoint
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.inference.predictions import Candidate, Move, kl_divergence, moves
+from model.inference.request import RequestError
+from model.inference.size import FLOAT, MEGABYTE
 from model.network.context import Pass, forced
 from model.trace import Probe
 
@@ -74,12 +76,19 @@ class Lens:
 
 
 @torch.inference_mode()
-def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
+def lens(checkpoint: Checkpoint, analysis: Analysis, most: int | None = None) -> Lens:
     """Reads every decoder layer at every step, under the intervention of the analysis.
 
     Where each step was decoded over its own prefix, each is read over it too, so that the last row is always what chose.
+    Raises RequestError where that would take more than `most` bytes.
     """
-    ids = analysis.trace.outputs.ids
+    ids, config = analysis.trace.outputs.ids, checkpoint.config
+    found = FLOAT * (config.decoder_layers + 1) * len(ids) * config.target_vocab
+    if most is not None and found > most:
+        raise RequestError(
+            f"What {config.decoder_layers} layers say of {config.target_vocab:,} tokens at {len(ids)} steps would take "
+            f"{found / MEGABYTE:,.0f} MB; expected at most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
+        )
     if analysis.last is not None:
         each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)

@@ -30,7 +30,11 @@ CLICKED = "lens map"
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
-    lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    try:
+        lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
     tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
     layers = layer_names(len(lens.log_probs))
     texts.note(
