@@ -5,4 +5,4 @@ from __future__ import annotations
 from viz.shared import frame
 from viz.translate import parts
 
-frame.show("translate", parts.draw, head=parts.head, without=parts.without_sentence)
+frame.show("translate", parts.draw, head=parts.head, look=parts.look, without=parts.without_sentence)

@@ -24,7 +24,9 @@ def draw(shown: Shown) -> None:
         shown.notes()
         trace, step = analysis.trace, view.step - 1
         if trace.outputs is None:
-            shared_texts.fault("This checkpoint has no decoder: it chooses no token over another.")
+            shared_texts.fault(
+                "This checkpoint has no decoder: it chooses no token over another. What if shows what each head does to its tokens."
+            )
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
         others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
