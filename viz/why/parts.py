@@ -25,7 +25,8 @@ def draw(shown: Shown) -> None:
         trace, step = analysis.trace, view.step - 1
         if trace.outputs is None:
             shared_texts.fault(
-                "This checkpoint has no decoder: it chooses no token over another. What if shows what each head does to its tokens."
+                "This checkpoint has no decoder: it chooses no token over another. "
+                "What if shows what each head does to its tokens."
             )
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
