@@ -7,12 +7,14 @@ read-only arrays; they are kept up to a number of bytes, and two visitors who as
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.inference.request import Request
+from model.task import TASKS, TRANSLATES, Task, task_of
 from viz import uploads
 from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
@@ -225,9 +227,9 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
 @kept(1024)
 def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
     """What each edit of positions would do to a request without edits; see `model.readings.sentence_positions`."""
-    from model.readings.sentence_positions import try_variants, variants
+    from model.readings.sentence_positions import sides_of, try_variants, variants
 
-    edits = variants(shift)
+    edits = variants(shift, sides_of(analyse(request, device).trace))
     found = try_variants(checkpoint(request.checkpoint, device), request, analyse(request, device), edits)
     return tuple(zip(edits, found, strict=True))
 
@@ -347,6 +349,21 @@ def languages(name: str, device: str) -> tuple[str, str]:
     return loaded.languages if loaded else ("Sentence", "Translation")
 
 
+def task(name: str, device: str) -> Task:
+    """What a checkpoint does with a text, without waiting for one that is not loaded yet: then its config.json says it, and
+    where that cannot be read it is taken for a translator."""
+    if loaded := _at_hand(name, device):
+        return task_of(loaded.config.kinds)
+    from model.folders import CONFIG, survey
+
+    place = {**survey().places, **uploads.mine()}.get(name)
+    try:
+        family = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get("family") if place else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        family = None
+    return TASKS.get(family, TRANSLATES)
+
+
 def usual_length(name: str, device: str) -> int | None:
     """How many tokens nearly all training sentences had at most; None where that is not known, or not without waiting."""
     loaded = _at_hand(name, device)
@@ -361,11 +378,11 @@ def _at_hand(name: str, device: str) -> Checkpoint | None:
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
     from model.inference.donors import donor_of
-    from model.inference.targets import padding, sources
+    from model.inference.targets import padding, source_ids, sources
 
     loaded = checkpoint(request.checkpoint, device)
     texts = (request.source, *request.other_sentences)
-    length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + padding(loaded, request)
+    length = max(len(source_ids(loaded, text)) for text in texts) + padding(loaded, request)
     edit, donor = request.intervention, None
     if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
         donor = donor_of(loaded, edit, rows[0])
@@ -392,10 +409,10 @@ def page_data(view: View) -> PageData:
     refresh(view.checkpoint)
     loaded = checkpoint(view.checkpoint, view.device)
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
+    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
     request, aside = fitted(view.request(), view.device)
     analysis = analyse(request, view.device)
-    if request.path and analysis.tree.find(request.path) is None:
+    if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")
         view = dataclasses.replace(view, path=())
     return PageData(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+
+from model.task import TRANSLATES, Task
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,7 +29,7 @@ class Page:
 
 
 PAGES = (  # in the order of the navigation; a visitor arrives at the first
-    Page("translate", "Translate", "What does it say, and why this word?"),
+    Page("translate", TRANSLATES.title, TRANSLATES.question),
     Page("heads", "Heads", "What does every head do on this sentence?", of_a_kind=True),
     Page("inside", "Inside", "How is one number made?", of_a_kind=True),
     Page("positions", "Positions", "How does it know the order?", of_a_head=False, of_a_step=False),
@@ -35,6 +38,12 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
     Page("compare", "Compare", "What is different, and where does it travel?", of_a_kind=True),
     Page("lessons", "Lessons", "Where do I begin?", of_a_head=False, of_a_step=False),
 )
+
+
+def of(task: Task) -> tuple[Page, ...]:
+    """The pages as they are called for a task: the first after what the checkpoint does."""
+    first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
+    return (first, *PAGES[1:])
 
 
 def find(name: str) -> Page:

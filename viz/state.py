@@ -51,6 +51,14 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     return session["view"], session["faults"]
 
 
+def arriving() -> str:
+    """The checkpoint of this run, before its view is opened: the link's where the link is new, else the session's."""
+    session, incoming = st.session_state, st.query_params.to_dict()
+    if "view" in session and (session.get("touched") or not incoming or incoming == session.get("link")):
+        return session["view"].checkpoint
+    return incoming.get(fields(View)["checkpoint"].parameter, View.checkpoint)
+
+
 def current() -> View:
     """The view as it is now, without reading the link."""
     return st.session_state.get("view", View())

@@ -24,7 +24,7 @@ from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
 from model.inference.donors import donor_of, edits_of, unpaired
 from model.inference.request import Request
-from model.inference.targets import decode, padding, shown, sources, target_of
+from model.inference.targets import begun, decode, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
@@ -105,6 +105,7 @@ class _Analyses:
         words = checkpoint.seen.words if checkpoint.seen else {}
         self.known: dict[str, Any] = {
             "checkpoint": checkpoint.name,
+            "begun": len(begun(checkpoint, request)),
             "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
             "seen": checkpoint.seen,
             "worth": read_signs(checkpoint.metrics),

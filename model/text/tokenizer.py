@@ -70,6 +70,8 @@ def _untrained() -> Backend:
 class Tokenizer:
     """A trained vocabulary. Immutable, and safe to share between threads."""
 
+    mask: int | None = None  # the token of a blank; this kind of vocabulary has none
+
     def __init__(self, backend: Backend) -> None:
         found = tuple(backend.id_to_token(i) for i in (PAD, START, END))
         if found != CONTROL_TOKENS:

@@ -6,6 +6,7 @@ import dataclasses
 
 import streamlit as st
 
+from model.config import ModelConfig
 from model.trace import Site, site_kind
 from viz import cache, state
 from viz.shared import controls, texts
@@ -18,7 +19,7 @@ def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     config = page_data.loaded.config
     layers, by_token = config.layers[view.kind], site_kind(view.kind).queries == "source"
     site, head, query = place(page_data, view)
-    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config.heads)
+    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config)
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
@@ -41,14 +42,14 @@ def asking(site: Site, number: int) -> dict[str, int]:
     return {"token" if site.of.queries == "source" else "step": number}
 
 
-def _picks(view: View, layers: int, heads: int) -> None:
+def _picks(view: View, layers: int, config: ModelConfig) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view)
+        controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
         texts.label("head", "head")
         st.segmented_control(
             "Head",
-            range(1, heads + 1),
+            range(1, config.heads + 1),
             required=True,
             label_visibility="collapsed",
             **state.bind("one head", "head", view.head or 1),

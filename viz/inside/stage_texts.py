@@ -198,7 +198,7 @@ def _residual(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
     assert stage.tables[0].foot is not None
     after = figures(float(np.linalg.norm(stage.tables[0].foot)))
     text = f"The result is added to what came in: a length of {before} before, {added} added, {after} after."
-    if stage.name == "residual" and u.site.kind == "decoder":
+    if stage.name == "residual" and u.site.kind == "decoder" and "cross" in config.kinds:
         text += " Cross-attention comes next."
     elif stage.name == "ff_residual" and config.norm_first and u.site.layer + 1 < config.layers[u.site.kind]:
         text += " This row goes up to the next layer."

@@ -98,7 +98,7 @@ def show(
     state.leave()
     view, faults = state.open_view(name)
     panel = save.place()
-    places = head(view, pages.find(name))
+    places = head(view, next(page for page in pages.of(cache.task(view.checkpoint, view.device)) if page.name == name))
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)
@@ -162,7 +162,8 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
 def navigation(home: Path) -> StreamlitPage:
     """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
     out of sight, which leads to the first."""
-    found = [copy(page) for page in _pages(home, tuple(pages.PAGES))]  # a run marks the page that it may call
+    task = cache.task(state.arriving(), state.current().device)
+    found = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks the page that it may call
     if (name := state.lost()) and "/" not in name:
         back = partial(state.lead_back, name)
         found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))

@@ -23,7 +23,10 @@ def draw(shown: Shown) -> None:
         shown.notes()
         trace, step = analysis.trace, view.step - 1
         if trace.outputs is None:
-            shared_texts.fault("This checkpoint has no decoder: it chooses no token over another.")
+            shared_texts.fault(
+                "This checkpoint has no decoder: it chooses no token over another. "
+                "What if shows what each head does to its tokens."
+            )
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
         others = rivals.offered(trace, step)
