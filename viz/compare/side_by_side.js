@@ -2,6 +2,7 @@
 // Nothing here makes markup from text: textContent only.
 
 import { button, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { pictured } from "../shared/save/pen.js";
 import { onPageKeys } from "../shared/page_keys.js";
 import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
@@ -19,7 +20,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");
-  const places = element("div", "maps");
+  const places = pictured(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
   root.replaceChildren(translations(), where(), head(), places);
   build();
   show();
@@ -38,7 +39,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- both translations ---------------------------------------------------------------------------------------------
 
   function translations() {
-    const part = element("section", "chips"), label = element("div", "names");
+    const part = pictured(element("section", "chips"), "Both translations"), label = element("div", "names");
     for (const name of data.single ? ["Translation"] : names) label.append(Object.assign(element("span", "", name), { title: name }));
     for (const group of gathered(data.tokens)) {
       const kind = `column${group.every((each) => each.same) ? "" : " apart"}`, alone = group.length > 1;

@@ -2,6 +2,7 @@
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
 import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../shared/mount.js";
+import { leftOut, pictured } from "../shared/save/pen.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
 import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
@@ -36,6 +37,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   const all = { data, state, colour, sans, show, choose, repaint };
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   const forget = () => setTriggerValue("find", "none");
+  root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
   root.replaceChildren(...(offline ? [] : [findBar(data, { state, pick, forget, choose, show })]), boxes, panel);
   show(null);
   refocus(root, focused);
@@ -92,13 +94,13 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function below() {
-    const line = element("div", "below");
+    const line = leftOut(element("div", "below"));
     if (!offline) line.append(mass(), switches());
     return line;
   }
 
   function way(focus, text, act) {
-    const node = button("mean", text, act);
+    const node = leftOut(button("mean", text, act));
     node.dataset.focus = focus;
     return node;
   }
@@ -125,14 +127,15 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function lines(map, grid) {
-    const box = element("section", ""), { title, scroll, said } = tokenLines(map, grid);
+    const { title, scroll, said } = tokenLines(map, grid), box = pictured(element("section", ""), "Lines from token to token");
+    leftOut(said);
     box.append(title, scroll, said);
     if (!map.rough && !offline) box.append(mass());
     return box;
   }
 
   function mass() {
-    const line = element("label", ""), range = element("input");
+    const line = leftOut(element("label", "")), range = element("input");
     Object.assign(range, { type: "range", min: 50, max: 100, step: 5, value: chosen.mass });
     range.dataset.focus = "mass";
     range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
@@ -142,12 +145,12 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function whole(map, grid) {
-    const box = element("section", "whole");
+    const box = pictured(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
       const { title, scroll, said } = fullMap(map, grid, colour, sans(), screen), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
-      box.replaceChildren(top, scroll, said);
+      box.replaceChildren(top, scroll, leftOut(said));
     };
     box.addEventListener("fullscreenchange", () => {
       fill(box.getRootNode().fullscreenElement === box ? { width: innerWidth - 48, height: innerHeight - 112 } : null);
@@ -158,7 +161,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   }
 
   function switches() {
-    const box = element("div", "switches");
+    const box = leftOut(element("div", "switches"));
     for (const [field, text] of [["hide", "Hide <s>, </s> and punctuation in the lines"], ["merge", "Merge pieces into words"]]) {
       const line = element("label", ""), input = element("input");
       Object.assign(input, { type: "checkbox", checked: chosen[field] });

@@ -1,7 +1,7 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
 import { element, nth, onKeys } from "../shared/mount.js";
-import { pen } from "../shared/save/pen.js";
+import { pen, pictured } from "../shared/save/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
 const LEFT = 22, TOP = 16, GAP = 2, NAMED = 37, LINE = 13; // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it
@@ -50,6 +50,7 @@ export function sized(width, heads, { named, notes }) {
 export function thumbnailGrid(grid, { places, named, notes, told }, { data, state, colour, sans, show, choose, repaint }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
+  pictured(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || `${grid.places.length} heads`));
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;

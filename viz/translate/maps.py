@@ -43,8 +43,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 continue
             blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
-            which = "mean over heads" if head is None else f"head {head + 1}"
-            config = controls.picture(f"{view.show} of {site.of.name}, layer {layer + 1}, {which}".capitalize())
+            config = controls.picture(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = cache.target_padding(analysis.request, view.device)

@@ -3,7 +3,7 @@
 
 import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
-import { pen } from "../shared/save/pen.js";
+import { leftOut, pen, pictured } from "../shared/save/pen.js";
 import { readable } from "./switchboard_parts.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
@@ -19,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function matrix() {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
-    const box = element("section", "matrix"), n = keys.length, m = queries.length;
+    const box = pictured(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
     const names = { queries: queries.map((text) => cut(text, 16)), keys: keys.map((text) => cut(text, 12)) }, sans = getComputedStyle(root).fontFamily;
     const measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
@@ -33,7 +33,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
     canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move${offline ? "" : ", space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row"}.`);
-    const said = element("p", "said");
+    const said = leftOut(element("p", "said"));
     said.setAttribute("aria-live", "polite");
     state.row = Math.min(state.row, m - 1);
     state.column = Math.min(state.column, n - 1);
@@ -133,7 +133,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   // -- the heads ---------------------------------------------------------------------------------------------------
 
   function grids() {
-    const box = element("section", "heads");
+    const box = pictured(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
     box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "By how many nats the log-probability changes when it alone is off."));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));

@@ -1,6 +1,7 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
 import { button, element, focusOf, mounted, refocus, term, unmounted } from "../shared/mount.js";
+import { pictured } from "../shared/save/pen.js";
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
@@ -24,7 +25,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function bars() {
-    const part = element("section", "bars"), list = element("div", "list");
+    const part = pictured(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
     const told = element("p", "note");
     told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: parts to the right speak for the token, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
@@ -51,7 +52,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function side() {
-    const part = element("section", "side"), sentences = data.tokens.map((each) => sentence(each));
+    const part = pictured(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each));
     part.append(...sentences, element("h2", "", "Every head"), grids());
     return part;
   }

@@ -4,7 +4,7 @@ import { across } from "../chart_labels_parts.js";
 import { measured, paint, put, putText, reach, round } from "./sheet.js";
 
 const FONT_CSS = /^(?:(italic|oblique)\s+)?(?:(\d+|bold|normal)\s+)?([\d.]+)px\s+(.+)$/;
-const LEAST_FONT = 6; // px: labels of smaller cells overlap less than they could be read
+const LEAST_FONT = 4; // px: labels of smaller cells overlap less than they could be read
 
 const START = { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, font: "10px sans-serif", textAlign: "start", textBaseline: "alphabetic", globalAlpha: 1, lineCap: "butt", dash: [] };
 
@@ -58,13 +58,13 @@ export function replay(sheet, canvas, matrix) {
   }
 }
 
-function fontOf(css) {
+function penFont(css) {
   const [, style = "normal", weight = 400, size = 10, family = "sans-serif"] = FONT_CSS.exec(css) || [];
   return { style, weight: weight === "normal" ? 400 : weight, size: Number(size), css: family };
 }
 
 function write(sheet, text, x, y, most, now, at) {
-  const font = fontOf(now.font), { width, ascent, descent } = measured(text, font), shrunk = most && width > most ? most / width : 1;
+  const font = penFont(now.font), { width, ascent, descent } = measured(text, font), shrunk = most && width > most ? most / width : 1;
   const down = { middle: (ascent - descent) / 2, top: ascent, hanging: 0.8 * ascent, bottom: -descent }[now.textBaseline] ?? 0;
   const place = at.transformPoint({ x, y: y + down }), turn = (Math.atan2(at.b, at.a) * 180) / Math.PI;
   const anchor = { center: "middle", right: "end", end: "end" }[now.textAlign] ?? "start";

@@ -32,7 +32,8 @@ function namesOf(gd, name) {
 export function chart(sheet, gd) {
   const full = gd._fullLayout;
   if (!full) return;
-  const names = { x: full.xaxis && namesOf(gd, "xaxis"), y: full.yaxis && namesOf(gd, "yaxis") }, [svg] = gd.querySelectorAll(".main-svg");
+  const named = (name) => full[name] && (sheet.alone || full[name].showticklabels) && namesOf(gd, name); // a small map has no room for them in its place
+  const names = { x: named("xaxis"), y: named("yaxis") }, [svg] = gd.querySelectorAll(".main-svg");
   const skip = (node) => node.matches(APART) || (names.x && node.matches(".xtick")) || (names.y && node.matches(".ytick"));
   const rect = svg.getBoundingClientRect(), place = { x: (x) => X(sheet, rect.left + x), y: (y) => Y(sheet, rect.top + y) };
   const maps = mapsOf(gd);
@@ -86,11 +87,12 @@ function edged(at, count) {
 // -- labels and scale ----------------------------------------------------------------------------------------------
 
 function axisNames(sheet, gd, names, place) {
-  const { xaxis, yaxis, font } = gd._fullLayout, css = xaxis.tickfont?.family || font.family;
-  const size = (axis, pitch) => (sheet.scale > 1 ? Math.max(LEAST, Math.min(FONT, 0.9 * pitch)) : Math.max(LEAST, Math.min(axis.tickfont.size, 0.94 * pitch)));
+  const { xaxis, yaxis, font } = gd._fullLayout, css = font.family;
+  const fontOf = (axis) => axis.tickfont ?? font; // an axis without labels on the page has none of its own
+  const size = (axis, pitch) => Math.max(LEAST, Math.min(sheet.alone ? FONT : fontOf(axis).size, (sheet.alone ? 0.9 : 0.94) * pitch));
   const pitchOf = (axis) => Math.abs(axis.l2p(1) - axis.l2p(0)) * sheet.scale;
   if (names.x) {
-    const high = size(xaxis, pitchOf(xaxis)), above = xaxis.side === "top", look = { size: high, css, ...paint(sheet, "fill", xaxis.tickfont.color) };
+    const high = size(xaxis, pitchOf(xaxis)), above = xaxis.side === "top", look = { size: high, css, ...paint(sheet, "fill", fontOf(xaxis).color) };
     const longest = Math.max(...names.x.map((text) => measured(text, look).width)), { angle } = across(pitchOf(xaxis), longest, high);
     const line = place.y(above ? yaxis._offset : yaxis._offset + yaxis._length) + (above ? -5 : angle ? 6 : 1.1 * high);
     names.x.forEach((text, i) => {
@@ -99,7 +101,7 @@ function axisNames(sheet, gd, names, place) {
     });
   }
   if (names.y) {
-    const high = size(yaxis, pitchOf(yaxis)), look = { size: high, css, ...paint(sheet, "fill", yaxis.tickfont.color) }, right = yaxis.side === "right";
+    const high = size(yaxis, pitchOf(yaxis)), look = { size: high, css, ...paint(sheet, "fill", fontOf(yaxis).color) }, right = yaxis.side === "right";
     const x = place.x(right ? xaxis._offset + xaxis._length : xaxis._offset) + (right ? 6 : -6);
     names.y.forEach((text, i) => putText(sheet, x, place.y(yaxis._offset + yaxis.l2p(i)) + 0.34 * high, text, { ...look, anchor: right ? "start" : "end" }));
   }

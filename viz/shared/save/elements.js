@@ -7,13 +7,13 @@ import { inline } from "./inline.js";
 import { X, Y, clipped, faded, measured, paint, put, putRect, putText } from "./sheet.js";
 
 const LEFT_OUT = /^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|LINK|OPTION)$/;
-const NOT_SEEN = '.unseen, [data-testid="stSkeleton"], [data-testid="stMainMenu"], .st-key-save, .modebar-container, [hidden], [data-picture-skip]';
+const NOT_SEEN = '.unseen, [data-testid="stSkeleton"], [data-testid="stMainMenu"], .st-key-save, .modebar-container, [hidden], [data-picture-skip=always]';
 
 const decorationOf = (style, above) => (style.textDecorationLine !== "none" ? { line: style.textDecorationLine, how: style.textDecorationStyle, colour: style.textDecorationColor, offset: parseFloat(style.textUnderlineOffset) || 0 } : style.display.startsWith("inline-") ? null : above);
 
 // An element with all that it holds; `decoration` is what the elements around it draw under their text.
 export function drawElement(sheet, node, decoration = null) {
-  if (LEFT_OUT.test(node.tagName) || node.matches(NOT_SEEN)) return;
+  if (LEFT_OUT.test(node.tagName) || node.matches(NOT_SEEN) || (!sheet.whole && node.matches("[data-picture-skip]"))) return;
   const style = getComputedStyle(node);
   if (style.display === "none" || Number(style.opacity) === 0 || /Material/.test(style.fontFamily)) return;
   const rect = node.getBoundingClientRect();

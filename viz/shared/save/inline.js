@@ -62,6 +62,7 @@ function svgShape(sheet, node, style) {
   const fill = style.fill.startsWith("url(") ? { fill: svgGradient(sheet, node, style.fill) ?? "none" } : paint(sheet, "fill", style.fill, { opacity: Number(style.fillOpacity), ground: node.tagName === "rect" });
   const stroke = strokeOf(sheet, style);
   if (fill.fill === "none" && !stroke.stroke) return;
+  if (stroke.stroke) stroke["stroke-width"] /= sheet.scale; // a line is no thicker where a map is larger
   if (style.vectorEffect === "non-scaling-stroke" && stroke.stroke) {
     stroke["stroke-width"] /= Math.hypot(matrix[0], matrix[1]) || 1;
   }

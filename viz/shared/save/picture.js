@@ -4,11 +4,12 @@ import { drawing } from "../mount.js";
 import { grown } from "./charts.js";
 import { hex, parsed, recolouring } from "./colours.js";
 import { drawElement } from "./elements.js";
-import { measured, newSheet, paint, putText, round } from "./sheet.js";
+import { measured, newSheet, paint, putRect, putText, round } from "./sheet.js";
 
+export const MAIN = '[data-testid="stMainBlockContainer"]';
 const AIR = 16; // px around a picture
 const LEAST_WIDTH = 360; // px: a caption needs so much
-const CAPTION = 12, LINE = 17; // px
+const CAPTION = 12, LINE = 17, RAMP = 120; // px
 const SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
 const LEAST_CELL = 12; // px: smaller cells of a map on a canvas are drawn larger, for their labels
 
@@ -25,18 +26,18 @@ function laidOut(root, draw) {
   const scrolled = [];
   try {
     const all = [root, ...deep(root)].filter((node) => node instanceof HTMLElement);
-    for (const node of all) if (node.tagName === "CANVAS") enlarged(node, set);
+    for (const node of all) if (node.tagName === "CANVAS") enlarged(node, root, set);
     const scrollers = all.filter((node) => /auto|scroll/.test(getComputedStyle(node).overflow) && node.clientWidth);
     for (const node of scrollers) {
       scrolled.push([node, node.scrollLeft, node.scrollTop]);
       if (node.scrollHeight > node.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(node).overflowY)) { set(node, "max-height", "none"); set(node, "height", "auto"); }
       if (node.scrollHeight > node.clientHeight + 1) set(node, "min-height", `${node.scrollHeight}px`);
     }
-    for (let turn = 0; turn < 3; turn++) {
-      const lacks = lacking(scrollers);
-      if (lacks < 1) break;
-      const width = `${Math.ceil(root.getBoundingClientRect().width + lacks)}px`;
-      for (const name of ["width", "min-width", "max-width"]) set(root, name, width);
+    const wide = root.getBoundingClientRect().width, widen = (width) => { for (const name of ["width", "min-width", "max-width"]) set(root, name, `${Math.ceil(width)}px`); };
+    for (let turn = 0, before = Infinity, lacks = lacking(scrollers); turn < 3 && lacks >= 1; turn++) {
+      widen(root.getBoundingClientRect().width + lacks);
+      [before, lacks] = [lacks, lacking(scrollers)];
+      if (lacks > 0.7 * before) { widen(wide); break; } // what is as wide as a share of the whole never fits
     }
     for (const node of scrollers) if (node.scrollWidth > node.clientWidth + 1) set(node, "min-width", `${node.scrollWidth}px`);
     for (const node of scrollers) set(node, "overflow", "visible");
@@ -60,11 +61,14 @@ function lacking(scrollers) {
   return Math.max(0, ...rows.map((row) => row.more));
 }
 
-// A map on a canvas whose cells are too small for their labels gets larger ones.
-function enlarged(canvas, set) {
+// A canvas keeps its size; one whose cells are too small for their labels gets larger ones where it is a picture of its own.
+function enlarged(canvas, root, set) {
   const found = canvas.labDrawn?.find(({ name }) => name === "labels")?.args;
-  if (!found) return;
-  const [layout, { whole, family, font }] = found, shown = canvas.getBoundingClientRect(), k = Math.max(1, LEAST_CELL / layout.size);
+  const shown = canvas.getBoundingClientRect(), own = canvas.closest("[data-picture]") === root; // among others there is no room
+  if (!shown.width) return;
+  for (const side of ["width", "height"]) set(canvas, side, `${shown[side]}px`);
+  if (!found || !own) return;
+  const [layout, { whole, family, font }] = found, k = Math.max(1, LEAST_CELL / layout.size);
   const longest = (texts) => Math.max(0, ...texts.map((text) => measured(text, { size: font, weight: 650, css: family }).width));
   if (k > 1) { set(canvas, "width", `${shown.width * k}px`); set(canvas, "height", `${shown.height * k}px`); set(canvas, "max-width", "none"); }
   const above = Math.ceil(longest(whole.keys) * (layout.angle === -90 || k > 1 ? 1 : Math.sin(Math.PI / 3)) + font - layout.top * k), beside = Math.ceil(longest(whole.queries) + 6 - layout.left * k);
@@ -82,19 +86,38 @@ export function picture(root, { look, themes, seen, caption }) {
   const sheet = laidOut(root, () => {
     const { left, top } = root.getBoundingClientRect(), made = newSheet({ origin: { x: left, y: top }, recolour, page: look === "transparent" ? page : null });
     if (isChart) Object.assign(made, { scale: grown(root), alone: true });
+    made.whole = root.matches(MAIN);
     drawElement(made, root);
     return made;
   });
   const [left, top, right, bottom] = (sheet.box || [0, 0, 1, 1]).map(Math.round), width = Math.max(LEAST_WIDTH, right - left);
   const before = sheet.into;
   sheet.into = drawing("g", { class: "caption" });
-  const end = caption ? captioned(sheet, caption, left, bottom + AIR, width, themes[mode]) : bottom;
+  const under = root.labScales?.length ? scaled(sheet, root.labScales, left, bottom + AIR) : bottom;
+  const end = caption ? captioned(sheet, caption, left, under + AIR, width, themes[mode]) : under;
   const box = [left - AIR, top - AIR, width + 2 * AIR, Math.ceil(end - top) + 2 * AIR].map(round), svg = drawing("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: box.join(" "), width: box[2], height: box[3] });
   const title = drawing("title", {}, caption?.title);
   if (look !== "transparent") svg.append(drawing("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: page }));
   if (caption) svg.prepend(title);
   svg.append(sheet.defs, before, sheet.into);
   return { svg, width: box[2], height: box[3], families: sheet.families };
+}
+
+// The colours that stand for numbers, with the least and the largest of these; returns where they end.
+function scaled(sheet, scales, x, y) {
+  const look = { size: CAPTION, css: SANS, tabular: true, ...paint(sheet, "fill", getComputedStyle(document.querySelector(MAIN)).color) };
+  let at = x;
+  for (const { name = "", low, high, colours } of scales) {
+    const before = [name, low].filter((each) => each !== "").join("  "), wide = measured(before, look).width, id = `legend${sheet.defs.childElementCount + 1}`;
+    const ramp = drawing("linearGradient", { id, gradientUnits: "userSpaceOnUse", x1: at + wide + 6, x2: at + wide + 6 + RAMP, y1: y, y2: y });
+    colours.forEach((colour, n) => ramp.append(drawing("stop", { offset: round(n / (colours.length - 1)), ...paint(sheet, "stop-color", colour, { data: true }) })));
+    sheet.defs.append(ramp);
+    putText(sheet, at, y + 10, before, look);
+    putRect(sheet, at + wide + 6, y, RAMP, 12, { fill: `url(#${id})`, ...paint(sheet, "stroke", getComputedStyle(document.querySelector(MAIN)).color, { opacity: 0.3 }), "stroke-width": 0.75 });
+    putText(sheet, at + wide + 12 + RAMP, y + 10, String(high), look);
+    at += wide + RAMP + measured(String(high), look).width + 36;
+  }
+  return y + 12;
 }
 
 // The lines of a caption, broken where they are too long; returns where they end.

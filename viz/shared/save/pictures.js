@@ -1,7 +1,8 @@
 // What of a page can be saved as a picture: what calls itself one, every chart, and the whole view; the first is what is meant.
 
+import { MAIN } from "./picture.js";
+
 const LOWEST = 60; // px: a lower component is no picture
-const MAIN = '[data-testid="stMainBlockContainer"]';
 
 const shown = (node) => node.checkVisibility?.({ visibilityProperty: true }) !== false && node.getBoundingClientRect().height > 8;
 

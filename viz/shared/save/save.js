@@ -2,7 +2,7 @@
 
 import { button, element, mounted } from "../mount.js";
 import { remember, remembered } from "../remember.js";
-import { download, fileName, makesPdf, pdfOf, pngOf, svgText } from "./files.js";
+import { download, fileName, makesPdf, pdfOf, pngOf, slug, svgText } from "./files.js";
 import { picture } from "./picture.js";
 import { pictures } from "./pictures.js";
 
@@ -69,7 +69,7 @@ async function save(root, state, kind) {
   try {
     await document.fonts.ready;
     const made = picture(chosen.node, { look, themes: data.themes, seen: data.mode, caption: on ? { title: chosen.name, lines: data.caption } : null, title: chosen.name });
-    const name = fileName([...data.names.slice(0, 1), chosen.name, ...data.names.slice(1)], kind);
+    const [checkpoint, ...more] = data.names, own = slug(chosen.name), name = fileName([checkpoint, own, ...more.filter((part) => !own.split("-").includes(slug(part)))], kind);
     const blob = kind === "svg" ? new Blob([await svgText(made)], { type: "image/svg+xml" }) : await (kind === "png" ? pngOf : pdfOf)(made);
     download(blob, name);
     tell(root, `Saved as ${name}`);

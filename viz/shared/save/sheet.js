@@ -89,6 +89,7 @@ export function faded(sheet, opacity, draw) {
 // The fonts of the pictures: those that the files carry, by what a text asks for.
 export function family(sheet, css) {
   const mono = /mono|code|menlo|courier/i.test(css.split(",")[0]);
+  if (!mono && /(^|[^-])serif\s*$/.test(css) && !/sans/i.test(css)) return css; // of a formula: the reader's own
   const name = mono ? "Source Code Pro" : "Source Sans";
   sheet.families.add(name);
   return mono ? '"Source Code Pro", Menlo, monospace' : '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
