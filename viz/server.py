@@ -176,6 +176,7 @@ def main() -> int:
 
     from viz import theme, uploads
     from viz.first_paint import with_stylesheet
+    from viz.shared.save.route import with_pdf
 
     allowed = os.environ.get("ALLOWED_HOSTS", "")
     more_files()
@@ -185,7 +186,7 @@ def main() -> int:
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = True
     config = uvicorn.Config(
-        with_health(only_known(same_origin(app), own_names(args.host, allowed)), readiness),
+        with_health(only_known(with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="viz.loop:new",
