@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from model.readings.contributions import value_norms
 from model.readings.head_metrics import order_label, orders
 from model.text.aligned import read as read_aligned
+from model.trace import Site
 from viz import theme
 from viz.cache import PageData
 from viz.heads import all_heads
@@ -15,11 +21,24 @@ from viz.offline.parts import Choice, Part, Pick, Taken
 from viz.view import View
 
 
-def parts(page_data: PageData, norms: Any, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+@dataclass(frozen=True)
+class Found:
+    """What all views of the page share."""
+
+    norms: Mapping[Site, np.ndarray]
+    thumbnails: Callable[[theme.Mode], dict[str, Any]]
+
+
+def _found(page_data: PageData) -> Found:
+    aligned = read_aligned(page_data.loaded.metrics)
+    shown = cache(lambda mode: all_heads.thumbnails(page_data.analysis.whole, mode, aligned))
+    return Found(value_norms(page_data.loaded, page_data.analysis), shown)
+
+
+def parts(page_data: PageData, found: Found, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The thumbnails and one head large. Heads that link two tokens are not looked for."""
-    trace = page_data.analysis.whole
-    shown = all_heads.thumbnails(trace, mode, read_aligned(page_data.loaded.metrics))
-    data = all_heads.payload(trace, norms, dataclasses.replace(view, find=None), mode)
+    trace, shown = page_data.analysis.whole, found.thumbnails(mode)
+    data = all_heads.payload(trace, found.norms, dataclasses.replace(view, find=None), mode)
     return all_heads.STORE.part(shown), all_heads.COMPONENT.part(data, {"grids": shown["id"]})
 
 
@@ -60,17 +79,13 @@ def _look(page_data: PageData) -> View:
     return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
 
 
-def _norms(page_data: PageData) -> Any:
-    return value_norms(page_data.loaded, page_data.analysis)
-
-
 def _picks(page_data: PageData) -> tuple[Pick, ...]:
     return (Pick("order", "Order by", tuple((by, order_label(by)) for by in orders()), "thumbnails", listed=True),)
 
 
 TAKEN = Taken(
     parts,
-    compute=_norms,
+    compute=_found,
     look=_look,
     base=_base,
     choices=_choices,

@@ -168,6 +168,11 @@ def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
 
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
     """What the edits did, in one large line; `unedited` where there are none."""
+    write(verdict_line(analysis, unedited))
+
+
+def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
+    """The same as markup."""
     base = analysis.baseline
     if base is None:
         said = unedited
@@ -188,7 +193,7 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
             said += f", {gone - new} of them to nothing" if new else ": to nothing"
         if any(each.is_tie for each in turns(analysis)):
             said += ", by tipping a near-tie"
-    write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
+    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p>'
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
