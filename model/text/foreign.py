@@ -118,12 +118,12 @@ class ForeignTokenizer(Tokenizer):
         )
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
-        """The bytes that each token of a text stands for; none for a control token, and none for a space that leads."""
+        """The bytes that each token of a text stands for; none for a control token, and none for spaces that lead."""
         found, first = [], self._spelling.leads
         for token in ids:
             raw = self._raw(token)
-            found.append(raw.removeprefix(b" ") if first else raw)
-            first = first and not raw
+            found.append(raw.lstrip(b" ") if first else raw)
+            first = first and not found[-1]
         return found
 
     def _bytes_of_token(self, token: int) -> bytes:
