@@ -37,7 +37,9 @@ PIECES = (
     "ff",
     "token",
     "position",
-)  # what of the sum is chosen: one of a layer's heads, its feed-forward network...
+    "source",
+    "target",
+)  # what of the sum is chosen: one of a layer's heads, its feed-forward network..., what came by way of a token (`key`)
 TESTED = ("step", "whole")  # what readings are tested on: the token of a step, or the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side

@@ -163,8 +163,11 @@ def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, 
         raise RequestError("The word is empty: type one.")
     before, word = tokenizer.decode(path), word.strip()
     space = " " if before and not before.endswith(("'", "’")) else ""
-    whole, own = tokenizer.encode(before + space + word), tokenizer.encode(before)
-    added = whole[len(own) :] if whole[: len(own)] == own else tokenizer.encode(space + word)
+    whole = tokenizer.encode(before + space + word)
+    owns = [
+        own for own in (list(path), tokenizer.encode(before)) if whole[: len(own)] == own
+    ]  # alone, `qu'` is cut otherwise
+    added = whole[len(owns[0]) :] if owns else tokenizer.encode(space + word)
     if len(path) + len(added) >= MAX_TOKENS:
         raise RequestError(f"There is no room for {len(added)} more tokens; expected fewer than {MAX_TOKENS} in all.")
     return (*path, *added)

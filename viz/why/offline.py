@@ -9,7 +9,7 @@ from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
 from viz.view import View
-from viz.why import pieces, rivals, texts
+from viz.why import pieces, rivals, texts, ways
 from viz.why import sum as sums
 
 
@@ -23,15 +23,17 @@ def _found(page_data: PageData) -> DirectLogits:
 
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The sum; its parts are not tested."""
-    return (sums.COMPONENT.part(sums.payload(found, page_data.analysis.trace, pieces.chosen(view, found), mode)),)
+    trace = page_data.analysis.trace
+    data = sums.payload(found, trace, pieces.chosen(view, found), ways.chosen(view, found, trace), mode)
+    return (sums.COMPONENT.part(data),)
 
 
 def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     """The difference in words, as on the page."""
-    row, piece = page_data.analysis.trace.log_probs[found.step], page_data.loaded.target_tokenizer.piece
-    log_probs = float(row[found.token]), float(row[found.rival])
-    answer = texts.answer(found, (piece(found.token), piece(found.rival)), log_probs)
-    return answer, f"<p>{html.escape(texts.meant(found, log_probs))}</p>"
+    trace, piece = page_data.analysis.trace, page_data.loaded.target_tokenizer.piece
+    row = trace.log_probs[found.step]
+    log_probs, pair = (float(row[found.token]), float(row[found.rival])), (piece(found.token), piece(found.rival))
+    return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"
 
 
 TAKEN = Taken(parts, compute=_found, told=_told)
