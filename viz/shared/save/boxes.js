@@ -1,6 +1,7 @@
 // What the page's elements look like beside their text: grounds, borders, outlines, rounded corners; drawn on a sheet.
 
 import { drawing } from "../mount.js";
+import { parsed } from "./colours.js";
 import { X, Y, paint, put, putRect, putText, reach } from "./sheet.js";
 
 const SIDES = ["Top", "Right", "Bottom", "Left"];
@@ -31,6 +32,13 @@ function outlined(sheet, box, radii, inset, attributes) {
   }
 }
 
+// Of which scale a cell's colour is, as its neighbours tell.
+function kindAmong(sheet, node) {
+  const group = node.closest("table, section, .cells, .grid") ?? node.parentElement;
+  if (!sheet.kinds.has(group)) sheet.kinds.set(group, [...group.querySelectorAll("[style]")].some(({ style }) => sheet.recolour.isLoss(parsed(style.backgroundColor))) ? "signed" : true);
+  return sheet.kinds.get(group);
+}
+
 // A linear gradient as CSS writes it, in the box that it fills; null for one that is not plain.
 function cssGradient(sheet, css, { x, y, width, height }) {
   const inner = /^linear-gradient\((.*)\)$/.exec(css)?.[1];
@@ -41,8 +49,9 @@ function cssGradient(sheet, css, { x, y, width, height }) {
   const turn = ((way ?? 180) * Math.PI) / 180, dx = Math.sin(turn), dy = -Math.cos(turn), long = (Math.abs(width * dx) + Math.abs(height * dy)) / 2;
   const [cx, cy] = [x + width / 2, y + height / 2], id = `ramp${sheet.defs.childElementCount + 1}`;
   const node = drawing("linearGradient", { id, gradientUnits: "userSpaceOnUse", x1: cx - dx * long, y1: cy - dy * long, x2: cx + dx * long, y2: cy + dy * long });
+  const signed = parts.some((part) => sheet.recolour.isLoss(parsed(part.replace(/\s+[\d.]+%$/, ""))));
   parts.forEach((part, n) => {
-    const [, colour, at] = /^(.*?)(?:\s+([\d.]+)%)?$/.exec(part), stop = paint(sheet, "stop-color", colour, { data: true });
+    const [, colour, at] = /^(.*?)(?:\s+([\d.]+)%)?$/.exec(part), stop = paint(sheet, "stop-color", colour, { data: signed ? "signed" : true });
     node.append(drawing("stop", { offset: at === undefined ? n / Math.max(1, parts.length - 1) : Number(at) / 100, ...(stop["stop-color"] === "none" ? { "stop-color": "#fff", "stop-opacity": 0 } : stop) }));
   });
   sheet.defs.append(node);
@@ -54,7 +63,7 @@ export function drawBox(sheet, node, style, rect) {
   const { scale } = sheet, box = { x: X(sheet, rect.left), y: Y(sheet, rect.top), width: rect.width * scale, height: rect.height * scale };
   if (!box.width || !box.height) { if (box.width || box.height) borderLines(sheet, box, bordersOf(style)); return; }
   const radii = ["TopLeft", "TopRight", "BottomRight", "BottomLeft"].map((corner) => { const value = style[`border${corner}Radius`]; return value.endsWith("%") ? (parseFloat(value) / 100) * box.width : parseFloat(value) || 0; });
-  const own = node.style?.background || node.style?.backgroundColor || "", data = Boolean(own) && !own.includes("var(");
+  const own = node.style?.background || node.style?.backgroundColor || "", data = Boolean(own) && !own.includes("var(") && kindAmong(sheet, node);
   const ground = paint(sheet, "fill", style.backgroundColor, { data, ground: true }), borders = bordersOf(style);
   if (ground.fill !== "none") outlined(sheet, box, radii, 0, ground);
   if (style.backgroundImage.startsWith("linear-gradient") && style.backgroundSize === "auto" && !sheet.page) {

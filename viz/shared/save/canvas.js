@@ -1,6 +1,7 @@
 // Pictures on a canvas, drawn on a sheet from what its pen remembers; single pixels become rectangles.
 
 import { across } from "../chart_labels_parts.js";
+import { parsed } from "./colours.js";
 import { measured, paint, put, putText, reach, round } from "./sheet.js";
 
 const FONT_CSS = /^(?:(italic|oblique)\s+)?(?:(\d+|bold|normal)\s+)?([\d.]+)px\s+(.+)$/;
@@ -12,6 +13,7 @@ const START = { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, font: "10p
 export function replay(sheet, canvas, matrix) {
   const calls = canvas.labDrawn;
   if (!calls) { pixels(sheet, canvas, [0, 0, canvas.width, canvas.height], matrix); return; }
+  const data = calls.some(({ name, value }) => name === "fillStyle" && sheet.recolour.isLoss(parsed(value))) ? "signed" : true;
   let now = { ...START, matrix: new DOMMatrix() };
   const kept = [], path = [], home = new DOMMatrix(matrix);
   const place = () => home.multiply(now.matrix);
@@ -24,7 +26,7 @@ export function replay(sheet, canvas, matrix) {
     reach(sheet, left - line, top - line, left + w + line, top + h + line);
     put(sheet, "rect", { x: left, y: top, width: w, height: h, ...paints });
   };
-  const filled = () => paint(sheet, "fill", now.fillStyle, { data: true, opacity: now.globalAlpha, ground: true });
+  const filled = () => paint(sheet, "fill", now.fillStyle, { data, opacity: now.globalAlpha, ground: true });
   const stroked = () => ({ fill: "none", ...paint(sheet, "stroke", now.strokeStyle, { opacity: now.globalAlpha }), "stroke-width": now.lineWidth, "stroke-dasharray": now.dash.length ? now.dash.join(" ") : null });
   const point = (x, y) => { const at = place().transformPoint({ x, y }); reach(sheet, at.x, at.y, at.x, at.y); return `${round(at.x)} ${round(at.y)}`; };
   const drawPath = (paints) => { if (path.length) put(sheet, "path", { d: path.join(""), ...paints }); };
@@ -47,7 +49,7 @@ export function replay(sheet, canvas, matrix) {
     rect: ([x, y, w, h]) => path.push(`M${point(x, y)}L${point(x + w, y)}L${point(x + w, y + h)}L${point(x, y + h)}Z`),
     arc: ([x, y, r, from, to]) => { const turn = Math.min(2 * Math.PI - 1e-4, Math.abs(to - from)), end = from + turn, [p, q] = [point(x + r * Math.cos(from), y + r * Math.sin(from)), point(x + r * Math.cos(end), y + r * Math.sin(end))], size = round(r * Math.hypot(place().a, place().b)); path.push(`${path.length ? "L" : "M"}${p}A${size} ${size} 0 ${turn > Math.PI ? 1 : 0} 1 ${q}`); },
     stroke: () => { const paints = stroked(); paints["stroke-width"] *= Math.hypot(place().a, place().b); drawPath(paints); },
-    fill: () => drawPath(paint(sheet, "fill", now.fillStyle, { data: true, opacity: now.globalAlpha })),
+    fill: () => drawPath(paint(sheet, "fill", now.fillStyle, { data, opacity: now.globalAlpha })),
     fillText: ([text, x, y, most]) => write(sheet, String(text), x, y, most, now, place()),
     drawImage: (args) => copied(sheet, args, place()),
     labels: (args) => mapLabels(sheet, args[0], args[1], place()),

@@ -2,6 +2,7 @@
 
 import { drawing } from "../mount.js";
 import { across } from "../chart_labels_parts.js";
+import { parsed } from "./colours.js";
 import { inline } from "./inline.js";
 import { X, Y, measured, paint, put, putRect, putText, reach, round } from "./sheet.js";
 
@@ -60,13 +61,15 @@ function colourOf({ colorscale, zmin, zmax }, value) {
   return mixed(asRgb(low[1]), asRgb(high[1]), high[0] === low[0] ? 0 : (share - low[0]) / (high[0] - low[0]));
 }
 
+const kindOf = (sheet, { colorscale }) => (colorscale.some(([, css]) => sheet.recolour.isLoss(parsed(css))) ? "signed" : true);
+
 function cellsOf(sheet, gd, { cells, trace }, place) {
   const { xaxis, yaxis } = gd._fullLayout, { z } = cells, found = new Map();
   const edges = (axis, at, side) => Array.from(at, (value) => place[side](axis._offset + axis.l2p(axis.type === "linear" || typeof value === "number" ? value : axis.d2l(value))));
   const [xs, ys] = [edges(xaxis, edged(cells.x, z[0].length), "x"), edges(yaxis, edged(cells.y, z.length), "y")];
-  const gap = [((trace.xgap || 0) / 2) * sheet.scale, ((trace.ygap || 0) / 2) * sheet.scale], many = z.length * z[0].length > 6000;
+  const data = kindOf(sheet, trace), gap = [((trace.xgap || 0) / 2) * sheet.scale, ((trace.ygap || 0) / 2) * sheet.scale], many = z.length * z[0].length > 6000;
   for (let i = 0; i < z.length; i++) for (let j = 0; j < z[i].length; j++) {
-    const css = colourOf(trace, z[i][j]), fill = css && paint(sheet, "fill", css, { data: true, ground: true });
+    const css = colourOf(trace, z[i][j]), fill = css && paint(sheet, "fill", css, { data, ground: true });
     if (!fill || fill.fill === "none") continue;
     const [left, right] = [Math.min(xs[j], xs[j + 1]) + gap[0], Math.max(xs[j], xs[j + 1]) - gap[0]], [top, bottom] = [Math.min(ys[i], ys[i + 1]) + gap[1], Math.max(ys[i], ys[i + 1]) - gap[1]];
     if (!found.has(fill.fill)) found.set(fill.fill, []);
@@ -117,7 +120,7 @@ function scaleOf(sheet, gd, trace, place) {
   const right = Math.max(place.x(xaxis._offset + xaxis._length), sheet.box[2]) + 18, bottom = place.y(yaxis._offset + yaxis._length);
   const high = Math.min(160, bottom - place.y(yaxis._offset)), top = bottom - high;
   for (const [name, value] of Object.entries({ x1: right, x2: right, y1: bottom, y2: top })) ramp.setAttribute(name, round(value));
-  for (let n = 0; n <= STEPS; n++) ramp.append(drawing("stop", { offset: round(n / STEPS), ...paint(sheet, "stop-color", colourOf(trace, zmin + ((zmax - zmin) * n) / STEPS), { data: true }) }));
+  for (let n = 0; n <= STEPS; n++) ramp.append(drawing("stop", { offset: round(n / STEPS), ...paint(sheet, "stop-color", colourOf(trace, zmin + ((zmax - zmin) * n) / STEPS), { data: kindOf(sheet, trace) }) }));
   sheet.defs.append(ramp);
   putRect(sheet, right, top, 12, high, { fill: `url(#${id})`, ...paint(sheet, "stroke", yaxis.tickfont?.color || font.color, { opacity: 0.5 }), "stroke-width": 0.75 });
   for (const [share, value] of [[0, zmin], [0.5, (zmin + zmax) / 2], [1, zmax]]) {

@@ -15,7 +15,7 @@ const decorationOf = (style, above) => (style.textDecorationLine !== "none" ? { 
 export function drawElement(sheet, node, decoration = null) {
   if (LEFT_OUT.test(node.tagName) || node.matches(NOT_SEEN) || (!sheet.whole && node.matches("[data-picture-skip]"))) return;
   const style = getComputedStyle(node);
-  if (style.display === "none" || Number(style.opacity) === 0 || /Material/.test(style.fontFamily)) return;
+  if (style.display === "none" || style.position === "fixed" || Number(style.opacity) === 0 || /Material/.test(style.fontFamily)) return;
   const rect = node.getBoundingClientRect();
   if (style.display !== "contents" && (style.clipPath !== "none" || style.clip !== "auto") && rect.width <= 2) return;
   faded(sheet, Number(style.opacity), () => drawn(sheet, node, style, rect, decorationOf(style, decoration)));

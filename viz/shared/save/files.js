@@ -16,9 +16,9 @@ export function fileName(parts, ending) {
   return `${whole.length > LONGEST ? cut.slice(0, Math.max(cut.lastIndexOf("-"), LONGEST - 16)) : cut}.${ending}`;
 }
 
-// The text of an SVG that carries its fonts.
-export async function svgText({ svg, families }) {
-  const rules = await fontRules(families);
+// The text of an SVG, which carries its fonts; or does not, for who has them.
+export async function svgText({ svg, families }, carried = true) {
+  const rules = carried ? await fontRules(families) : "";
   svg.querySelector("style")?.remove();
   if (rules) svg.prepend(drawing("style", {}, rules));
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}`;
@@ -48,7 +48,7 @@ export async function makesPdf() {
 }
 
 export async function pdfOf(made) {
-  const answer = await fetch(PDF, { method: "POST", headers: { "Content-Type": "image/svg+xml" }, body: await svgText(made) });
+  const answer = await fetch(PDF, { method: "POST", headers: { "Content-Type": "image/svg+xml" }, body: await svgText(made, false) });
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300) || "The server could not make a PDF of it.");
   return answer.blob();
 }

@@ -39,7 +39,6 @@ function laidOut(root, draw) {
       [before, lacks] = [lacks, lacking(scrollers)];
       if (lacks > 0.7 * before) { widen(wide); break; } // what is as wide as a share of the whole never fits
     }
-    for (const node of scrollers) if (node.scrollWidth > node.clientWidth + 1) set(node, "min-width", `${node.scrollWidth}px`);
     for (const node of scrollers) set(node, "overflow", "visible");
     return draw();
   } finally {
@@ -110,7 +109,7 @@ function scaled(sheet, scales, x, y) {
   for (const { name = "", low, high, colours } of scales) {
     const before = [name, low].filter((each) => each !== "").join("  "), wide = measured(before, look).width, id = `legend${sheet.defs.childElementCount + 1}`;
     const ramp = drawing("linearGradient", { id, gradientUnits: "userSpaceOnUse", x1: at + wide + 6, x2: at + wide + 6 + RAMP, y1: y, y2: y });
-    colours.forEach((colour, n) => ramp.append(drawing("stop", { offset: round(n / (colours.length - 1)), ...paint(sheet, "stop-color", colour, { data: true }) })));
+    colours.forEach((colour, n) => ramp.append(drawing("stop", { offset: round(n / (colours.length - 1)), ...paint(sheet, "stop-color", colour, { data: colours.some((each) => sheet.recolour.isLoss(parsed(each))) ? "signed" : true }) })));
     sheet.defs.append(ramp);
     putText(sheet, at, y + 10, before, look);
     putRect(sheet, at + wide + 6, y, RAMP, 12, { fill: `url(#${id})`, ...paint(sheet, "stroke", getComputedStyle(document.querySelector(MAIN)).color, { opacity: 0.3 }), "stroke-width": 0.75 });
@@ -123,7 +122,7 @@ function scaled(sheet, scales, x, y) {
 // The lines of a caption, broken where they are too long; returns where they end.
 function captioned(sheet, { title, lines }, x, y, width, theme) {
   const shades = [theme.palette[2], theme.palette[3]], same = sheet.recolour;
-  sheet.recolour = (colour) => colour;
+  sheet.recolour = (colour) => colour; // it is in those of the look
   let at = y;
   for (const [n, text] of [title, ...lines].entries()) {
     const look = { size: CAPTION, weight: n ? 400 : 650, css: SANS, ...paint(sheet, "fill", shades[n ? 1 : 0]) };

@@ -11,7 +11,7 @@ export const clean = (text) => [...text].filter((char) => char >= " " || char ==
 // A sheet whose point (0, 0) is the page's `origin`. `recolour` changes a colour; `page` is the colour that is left out where the
 // background is transparent, else null.
 export function newSheet({ origin, recolour, page }) {
-  const sheet = { body: drawing("g", {}), defs: drawing("defs", {}), box: null, recolour, page, scale: 1, origin, clips: new Map(), families: new Set(), into: null, within: null };
+  const sheet = { body: drawing("g", {}), defs: drawing("defs", {}), box: null, recolour, page, scale: 1, origin, clips: new Map(), kinds: new Map(), families: new Set(), into: null, within: null };
   sheet.into = sheet.body;
   return sheet;
 }
