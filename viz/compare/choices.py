@@ -10,7 +10,7 @@ from model import format
 from viz import state
 from viz.compare import pair
 from viz.shared import controls, texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.values import MAX_WORD
 
 BEAM = 4  # wide enough for several hypotheses

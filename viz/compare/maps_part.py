@@ -12,7 +12,7 @@ from viz.compare import distance, side_by_side
 from viz.compare import texts as compare_texts
 from viz.compare.pair import Pair
 from viz.shared import texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 
 
 def draw(shown: Shown, pair: Pair) -> None:

@@ -10,7 +10,7 @@ from viz import state
 from viz.compare import choices, maps_part, patching
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, pair
 from viz.shared import controls, texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 
 # A part of the page: how it is called, and what draws it.
 PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {

@@ -18,7 +18,7 @@ from viz import cache, state
 from viz.compare import patch_grids, patch_texts
 from viz.compare.pair import Pair
 from viz.shared import texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import unedited, with_intervention
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from viz.view import unedited
 if TYPE_CHECKING:
     from model.experiments.patching import Patching
     from model.inference.request import Request
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:

@@ -16,7 +16,7 @@ from viz.heads import all_heads
 from viz.keep import cached_figure
 from viz.shared import texts
 from viz.shared.found_head import found_head
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import View
 
 

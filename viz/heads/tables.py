@@ -16,7 +16,7 @@ from viz import cache
 from viz.heads.all_heads import drawn_map
 
 if TYPE_CHECKING:
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
     from viz.view import View
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz import cache, state, theme
 from viz.inside import embeddings_part, lens_part, map_part, scale_part, stages_part, tokens_part, writers_part
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import View
 
 # A part of the page: how it is called, and what draws it.

@@ -17,7 +17,7 @@ from viz.inside.writers_part import looked_at
 from viz.inside.writers_texts import labels, name
 
 if TYPE_CHECKING:
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def _place(shown: Shown) -> tuple[Site, int, int]:

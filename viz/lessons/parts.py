@@ -9,7 +9,7 @@ from viz.lessons.lesson_list import lesson_list
 from viz.lessons.lesson_strip import begin
 from viz.lessons.lessons import LESSONS
 from viz.shared import texts
-from viz.shared.frame import Places, Shown
+from viz.shared.shown import Places, Shown
 from viz.view import View
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 def names() -> tuple[str, ...]:
     """The pages that can be taken along, in the order of the navigation."""
-    return tuple(page.name for page in pages.PAGES if find_spec(_module(page)))
+    return tuple(page.name for page in pages.PAGES if (pages.ROOT / page.file).with_name("offline.py").exists())
 
 
 def file_of(name: str, page_data: PageData, with_fonts: bool = True) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from viz import state
 from viz.positions import controls
-from viz.shared.frame import Places, Shown
+from viz.shared.shown import Places, Shown
 from viz.view import View
 
 

@@ -14,7 +14,7 @@ from viz.positions.drawn import Scheme, token_maps
 from viz.view import unedited
 
 if TYPE_CHECKING:
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import cache as cache_of_process
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from viz import cache, pages, state, theme
+from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts, waiting
-from viz.shared.save import save
+from viz.shared.save import files, save
+from viz.shared.shown import Places, Shown
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -25,48 +24,11 @@ if TYPE_CHECKING:
     from model.export.tables import Table
     from model.inference.analyse import Analysis
     from model.trace import Trace
-    from viz.shared.save.offers import Offer
 
 WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
 UNFORESEEN = (
     "Something went wrong that the lab did not foresee ({}). What you typed is kept: try another checkpoint or sentence."
 )
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a page says what is wrong, and where its body begins."""
-
-    notes: DeltaGenerator
-    body: DeltaGenerator
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a page draws, once it is known."""
-
-    view: View  # fitted to its checkpoint, at a step that there is
-    page_data: cache.PageData
-    found: Any  # what the page computes beside it, or None
-    faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
-    mode: theme.Mode
-    places: Places
-    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: ()  # the numbers of what is shown, once they are asked for
-    python: Callable[[Shown], str] | None = None  # the lines that compute them; None where a page has none
-
-    @property
-    def analysis(self) -> Analysis:
-        return self.page_data.analysis
-
-    @property
-    def offers(self) -> tuple[Offer, ...]:
-        """What the server makes of this view as files."""
-        return ()
-
-    def notes(self) -> None:
-        """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
-        texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
-        edit_list.other_edits(self.view, self.analysis)
 
 
 def title_row(view: View, page: pages.Page, widths: tuple[int, int, int] = WIDTHS) -> Places:
@@ -118,7 +80,7 @@ def show(
     told = (*faults, *page_data.faults)
     shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
     draw(shown)
-    save.fill(panel, view, shown.analysis, shown.offers)
+    save.fill(panel, view, shown.analysis, files.offers(shown, name))
     state.settle(view)
 
 

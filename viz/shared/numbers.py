@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,49 +14,11 @@ from model.trace import Site
 from viz import cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from model.inference.analysis import Analysis
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
-MAX_WORDS, MAX_NAME = 6, 80  # of the sentence in a file's name, and its characters
-
-
-class Download(NamedTuple):
-    """Something to be had: what its button says, the file's name and kind, what makes its bytes (which may raise ValueError,
-    one sentence), the group that it stands in, and whether its text goes to the clipboard instead."""
-
-    label: str
-    file_name: str
-    mime: str
-    make: Callable[[], bytes]
-    group: str
-    copied: bool = False
-
-
-def downloads(shown: Shown) -> tuple[Download, ...]:
-    """All that a view offers; nothing is computed before it is asked for."""
-    words = "-".join(shown.analysis.request.source.split()[:MAX_WORDS])
-    base = _file_name(f"{shown.view.checkpoint}-{words}")
-    found = [
-        Download("What is shown, as CSV", f"{base}.zip", "application/zip", lambda: zipped(shown.tables(shown)), "Numbers"),
-        Download("Whole analysis, npz", f"{base}.npz", "application/zip", lambda: analysis_file(shown, ".npz"), "Numbers"),
-        Download(
-            "Whole analysis, JSON", f"{base}.json", "application/json", lambda: analysis_file(shown, ".json"), "Numbers"
-        ),
-    ]
-    python = shown.python
-    if python is not None:
-        found += [
-            Download("As Python", f"{base}.py", "text/x-python", lambda: python(shown).encode(), "Python", True),
-            Download("As checks", f"{base}.checks", "text/plain", lambda: _lines(check_lines(shown)), "Python", True),
-        ]
-    return tuple(found)
-
-
-def _lines(found: Sequence[str]) -> bytes:
-    return "".join(f"{line}\n" for line in found).encode()
+MAX_NAME = 80  # characters of a file's name
 
 
 def _file_name(text: str) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
-from viz.shared.frame import Places, Shown
+from viz.shared.shown import Places, Shown
 from viz.translate import controls as decoding_controls
 from viz.translate import fill_in, intro, maps, masks, steps
 from viz.translate import texts as translate_texts

@@ -16,7 +16,7 @@ from viz.translate.maps import seen_map
 
 if TYPE_CHECKING:
     from model.trace import View as Map
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 STEP = ("step", "reads", "writes", "probability", "log_probability")
 

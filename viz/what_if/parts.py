@@ -14,7 +14,7 @@ from viz import cache, state, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts, wanted
 from viz.shared.change_figure import change_chart
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import View, unedited
 from viz.what_if import controls as what_if_controls
 from viz.what_if import editor, maps, questions, switchboard

@@ -12,7 +12,7 @@ from viz.shared.numbers import change_table
 from viz.view import unedited
 
 if TYPE_CHECKING:
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:

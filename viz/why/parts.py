@@ -7,7 +7,7 @@ import streamlit as st
 from viz import cache, state
 from viz.shared import controls
 from viz.shared import texts as shared_texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import WHY
 from viz.why import pieces, readings_part, rival_box, rivals, texts, ways
 from viz.why import sum as sums

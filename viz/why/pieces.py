@@ -21,7 +21,7 @@ from viz.why import texts
 if TYPE_CHECKING:
     from model.inference.request import Request
     from model.readings.direct_logits import DirectLogits
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
     from viz.why.ways import Way
 
 HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"

@@ -12,7 +12,7 @@ from viz import cache, state, theme
 from viz.keep import cached_figure
 from viz.shared import controls
 from viz.shared import texts as shared_texts
-from viz.shared.frame import Shown
+from viz.shared.shown import Shown
 from viz.view import TESTED
 from viz.why import ranking, trust_texts
 from viz.why.curves_figure import curves_chart

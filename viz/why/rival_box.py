@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from model.text.tokenizer import Tokenizer
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def choose(shown: Shown, likely: Sequence[int], rival: int) -> None:

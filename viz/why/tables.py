@@ -13,7 +13,7 @@ from viz.why import sum as sums
 
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits
-    from viz.shared.frame import Shown
+    from viz.shared.shown import Shown
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:

@@ -19,8 +19,9 @@ from viz.heads import tables as heads
 from viz.inside import tables as inside
 from viz.links import parse
 from viz.positions import tables as positions
-from viz.shared.frame import Places, Shown
-from viz.shared.numbers import analysis_file, downloads, zipped
+from viz.shared.numbers import analysis_file, zipped
+from viz.shared.save.files import offers
+from viz.shared.shown import Places, Shown
 from viz.translate import tables as translate
 from viz.what_if import tables as what_if
 from viz.why import tables as why
@@ -153,7 +154,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
 @pytest.fixture
 def loaded_once(monkeypatch):
     """The lines load what the pages have loaded: what they compute with it is their own."""
-    monkeypatch.setattr("model.inference.analyse.load", cache.checkpoint)
+    monkeypatch.setattr("model.load", cache.checkpoint, raising=False)
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)))
@@ -198,18 +199,19 @@ def test_the_whole_analysis_is_a_file_with_its_scores():
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     view = dataclasses.replace(shown(text=TEXT, kind="cross", step="11"), tables=translate.tables, python=translate.python)
-    found = {each.label: each for each in downloads(view)}
-    assert len({each.file_name for each in found.values()}) == len(found)
-    assert {each.file_name.partition(".")[0] for each in found.values()} == {"en-fr-The-dog-didn-t-cross-the-street"}
-    with zipfile.ZipFile(io.BytesIO(found["What is shown, as CSV"].make())) as archive:
+    found = [offer.make() for offer in offers(view, "translate")]
+    name = "attention-en-fr-l3-h2-step11-the-dog-didnt-cross-the-street"
+    made = {file.name.removeprefix(name): file.content for file in found}
+    assert set(made) == {".zip", ".npz", ".json", ".html", ".py", ".checks"}
+    with zipfile.ZipFile(io.BytesIO(made[".zip"])) as archive:
         assert archive.testzip() is None
         tables = {table.name: table for table in translate.tables(view)}
         assert archive.namelist() == [f"{name}.csv" for name in tables]
         assert all(archive.read(f"{name}.csv") == table.csv() for name, table in tables.items())
-    assert run(found["As Python"].make().decode())["analysis"].translation == view.analysis.translation
+    assert run(made[".py"].decode())["analysis"].translation == view.analysis.translation
     lab = Lab(view.page_data.loaded)
-    said = parse_checks(found["As checks"].make().decode())
-    assert len(said) == 6 and all(check.measure(lab).holds for check in said)
+    said = parse_checks(made[".checks"].decode())
+    assert len(said) == 10 and all(check.measure(lab).holds for check in said)
 
 
 def test_a_view_without_numbers_says_so():

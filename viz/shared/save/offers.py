@@ -6,21 +6,27 @@ import logging
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 NUMBERS, PAGE, PYTHON = "Numbers", "Page", "Python"  # the groups in which they are offered
 FAULT = "This could not be made ({}). Nothing was saved; what you typed is kept."
 
 
+class File(NamedTuple):
+    """A file as the browser saves it."""
+
+    name: str
+    mime: str
+    content: bytes
+
+
 @dataclass(frozen=True)
 class Offer:
-    """A file to be had: what its button says, the file's name and kind, and what makes its bytes, which may raise ValueError
-    with one sentence. `copied`: its text goes to the clipboard instead of a file."""
+    """A file to be had: what its button says, and what makes it, which may raise ValueError with one sentence. `copied`: its
+    text goes to the clipboard instead of a file."""
 
     label: str
-    file_name: str
-    mime: str
-    make: Callable[[], bytes]
+    make: Callable[[], File]
     group: str = NUMBERS
     copied: bool = False
 
@@ -33,11 +39,11 @@ def listed(offers: Sequence[Offer]) -> list[dict[str, str]]:
 def made(offer: Offer, number: str) -> dict[str, Any]:
     """An offer's file for the browser, or one sentence that says why there is none; `number` tells it from all others."""
     try:
-        content = offer.make()
+        file = offer.make()
     except (ValueError, OSError) as fault:
         return {"number": number, "fault": str(fault)}
     except Exception as fault:
         logging.getLogger(__name__).exception("A file could not be made: %s", offer.label)
         return {"number": number, "fault": FAULT.format(type(fault).__name__)}
-    encoded = b64encode(content).decode()
-    return {"number": number, "name": offer.file_name, "mime": offer.mime, "bytes": encoded, "copied": offer.copied}
+    encoded = b64encode(file.content).decode()
+    return {"number": number, "name": file.name, "mime": file.mime, "bytes": encoded, "copied": offer.copied}

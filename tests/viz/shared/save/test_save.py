@@ -10,7 +10,7 @@ from viz_helpers import HEADS, Lab
 
 from viz import pages, theme
 from viz.shared.save import save
-from viz.shared.save.offers import FAULT, Offer, made
+from viz.shared.save.offers import FAULT, File, Offer, made
 
 
 def panel(lab: Lab) -> dict:
@@ -49,7 +49,7 @@ def test_every_page_says_what_its_pictures_are_of():
 
 
 def test_an_offer_is_made_when_it_is_asked_for():
-    got = made(Offer("CSV", "a.csv", "text/csv", lambda: b"a,b\n"), "7")
+    got = made(Offer("CSV", lambda: File("a.csv", "text/csv", b"a,b\n")), "7")
     assert b64decode(got.pop("bytes")) == b"a,b\n"
     assert got == {"number": "7", "name": "a.csv", "mime": "text/csv", "copied": False}
 
@@ -59,4 +59,4 @@ def test_an_offer_that_fails_says_why_in_one_sentence(fault, said):
     def fail() -> bytes:
         raise fault
 
-    assert made(Offer("CSV", "a.csv", "text/csv", fail), "8") == {"number": "8", "fault": said}
+    assert made(Offer("CSV", fail), "8") == {"number": "8", "fault": said}

@@ -1,0 +1,111 @@
+"""What the server makes of a view: every offer of every page is a whole file of the kind that it says."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import zipfile
+from base64 import b64decode
+
+import numpy as np
+import pytest
+from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
+
+from model.export import checks, read
+from viz import cache
+from viz.shared.save import save
+from viz.shared.save.files import LONGEST, stem_of
+
+LINK = {"text": "I am tired.", "kind": "cross", "layer": "2", "head": "4", "step": "3"}
+PAGES = {
+    TRANSLATE: LINK | {"edits": "off_cross.3"},
+    HEADS: LINK,
+    INSIDE: LINK,
+    POSITIONS: LINK,
+    WHAT_IF: LINK | {"edits": "off_cross.3.1"},
+    WHY: LINK,
+    COMPARE: LINK,
+}
+
+
+def panel(lab: Lab) -> dict:
+    return lab._mounted(".save")
+
+
+def asked(lab: Lab, number: int) -> dict:
+    """A file that is asked for on the page, as the browser gets it."""
+    lab.at.session_state[save.ASKED] = (number, "7")
+    made = panel(lab.run())["made"]
+    assert made["number"] == "7" and "fault" not in made, made
+    return made | {"bytes": b64decode(made["bytes"])}
+
+
+def whole(made: dict) -> None:
+    """The file can be read as what its name says."""
+    name, content = made["name"], made["bytes"]
+    end = name.rpartition(".")[2]
+    assert name.startswith("attention-en-fr-") and name.isascii() and len(name) <= LONGEST + 7
+    if end == "csv":
+        header, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+        assert rows and {len(row) for row in rows} == {len(header)}
+    elif end == "zip":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert len(archive.namelist()) > 1 and archive.testzip() is None
+            for inner in archive.namelist():
+                whole({"name": f"attention-en-fr-{inner}"[:LONGEST], "bytes": archive.read(inner)})
+    elif end in ("npz", "json"):
+        assert read(content).request.source == LINK["text"]
+    elif end == "html":
+        assert content.startswith(b"<!DOCTYPE html>") and b"</html>" in content[-20:]
+    elif end == "py":
+        ast.parse(content)
+    else:
+        assert end == "checks" and checks.parse(content.decode())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_offer_of_a_page_is_a_whole_file(page):
+    lab = Lab(page, **PAGES[page])
+    offers = panel(lab)["offers"]
+    assert len(offers) >= 5
+    for number in range(len(offers)):
+        whole(asked(lab, number))
+    assert panel(lab.run())["made"] is None  # made once
+
+
+def test_the_analysis_that_is_taken_along_is_that_of_the_page():
+    lab = Lab(HEADS, **LINK)
+    labels = [offer["label"] for offer in panel(lab)["offers"]]
+    got = {name: read(asked(lab, labels.index(f"Whole analysis, {name}"))["bytes"]) for name in ("npz", "JSON")}
+    assert got["npz"] == got["JSON"]
+    view = cache.page_data(save_view(lab)).analysis.trace
+    for site in view.patterns:
+        assert np.array_equal(got["npz"].patterns[site], view.patterns[site])
+
+
+def save_view(lab: Lab):
+    from viz.links import parse
+
+    return parse(lab.link)[0]
+
+
+def test_the_checks_of_a_view_hold_on_its_own_checkpoint():
+    lab = Lab(HEADS, **LINK)
+    number = len(panel(lab)["offers"]) - 1
+    lines = checks.parse(asked(lab, number)["bytes"].decode())
+    checkpoint = checks.Lab(cache.checkpoint("en-fr", "auto"), {})
+    assert len(lines) > 3 and all(line.measure(checkpoint).holds for line in lines)
+
+
+def test_a_files_name_is_short_plain_and_has_no_slash():
+    assert stem_of(("en-fr", "cross", "L’été ../../<b> 💥")) == "attention-en-fr-cross-lete-b"
+    assert len(stem_of(("x" * 500,))) == LONGEST
+    assert stem_of(("汉",)) == "attention"
+
+
+def test_json_of_a_file_is_one_object():
+    lab = Lab(TRANSLATE, **LINK)
+    labels = [offer["label"] for offer in panel(lab)["offers"]]
+    assert isinstance(json.loads(asked(lab, labels.index("Whole analysis, JSON"))["bytes"]), dict)

@@ -1,0 +1,72 @@
+"""What the server makes of a view: its numbers, the whole analysis, the page as one file, Python, and checks."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from viz import pages
+from viz.offline import take
+from viz.shared.numbers import analysis_file, check_lines, zipped
+from viz.shared.save.caption import caption
+from viz.shared.save.offers import PAGE, PYTHON, File, Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from viz.shared.shown import Shown
+
+LONGEST = 80  # letters of a file's name without its end
+CSV, ZIP, JSON, HTML, TEXT = "text/csv", "application/zip", "application/json", "text/html", "text/plain"
+
+
+def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
+    """All that can be had of a view on the page of a name."""
+    page = pages.find(name)
+    stem = stem_of(caption(shown.view, page, shown.analysis).names)
+
+    def analysis(end: str, mime: str) -> Callable[[], File]:
+        return lambda: File(stem + end, mime, analysis_file(shown, end))
+
+    found = [
+        Offer("What is shown, as CSV", lambda: _csv(shown, stem)),
+        Offer("Whole analysis, npz", analysis(".npz", ZIP)),
+        Offer("Whole analysis, JSON", analysis(".json", JSON)),
+    ]
+    if name in take.names():
+        found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
+    if shown.python:
+        found.append(Offer("Copy the lines that compute it", lambda: _text(f"{stem}.py", shown.python(shown)), PYTHON, True))
+    found.append(Offer("Copy it as checks for other checkpoints", lambda: _checks(shown, page, stem), PYTHON, True))
+    return tuple(found)
+
+
+def stem_of(names: tuple[str, ...]) -> str:
+    """The name of a file of some parts, without its end: small letters of ASCII and digits, with - between."""
+    plain = unicodedata.normalize("NFKD", "-".join(("attention", *names)))
+    kept = re.sub(r"[\u0300-\u036f'’]", "", plain).lower()
+    return re.sub(r"[^a-z0-9]+", "-", kept).strip("-")[:LONGEST].strip("-")
+
+
+def _csv(shown: Shown, stem: str) -> File:
+    """One table as it is, several in a zip."""
+    tables = shown.tables(shown)
+    if len(tables) == 1:
+        return File(f"{stem}.csv", CSV, tables[0].csv())
+    return File(f"{stem}.zip", ZIP, zipped(tables))
+
+
+def _html(shown: Shown, name: str, stem: str) -> File:
+    page_data = dataclasses.replace(shown.page_data, view=shown.view)
+    return File(f"{stem}.html", HTML, take.file_of(name, page_data))
+
+
+def _text(name: str, text: str) -> File:
+    return File(name, TEXT, text.encode())
+
+
+def _checks(shown: Shown, page: pages.Page, stem: str) -> File:
+    kinds = () if page.of_a_kind else shown.analysis.whole.kinds
+    return _text(f"{stem}.checks", "".join(f"{line}\n" for line in check_lines(shown, kinds)))
