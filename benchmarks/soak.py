@@ -44,7 +44,7 @@ def looked_at(process: int, seconds: float, runs: int) -> Look:
     return Look(round(seconds, 1), int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), files, runs)
 
 
-async def soak(port: int, process: int, sessions: int, seconds: float) -> tuple[list[Look], list[str]]:
+async def soak(port: int, process: int, sessions: int, seconds: float, think: float = THINK) -> tuple[list[Look], list[str]]:
     source, looks, faults, runs = sentences(3), [], [], 0
     start = time.monotonic()
     end = start + seconds
@@ -61,7 +61,7 @@ async def soak(port: int, process: int, sessions: int, seconds: float) -> tuple[
                         runs += 1
                         if random.random() < 0.1:
                             query = query_of(next(source))
-                        await asyncio.sleep(min(random.expovariate(1 / THINK), max(0.0, end - time.monotonic())))
+                        await asyncio.sleep(min(random.expovariate(1 / think), max(0.0, end - time.monotonic())))
                         if time.monotonic() >= end:
                             return
             except Exception as fault:

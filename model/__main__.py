@@ -7,15 +7,17 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import check, evaluate, maps, report, train, translate
+from model.commands import check, convert, evaluate, export, maps, report, train, translate
 
 COMMANDS = {
     "translate": translate,
     "maps": maps,
+    "export": export,
     "check": check,
     "evaluate": evaluate,
     "report": report,
     "train": train,
+    "convert": convert,
 }
 
 

@@ -2,7 +2,7 @@
 
 config.json         schema version, languages, ModelConfig; perhaps `peer`, the name of the checkpoint to compare it with
 tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json where there are two)
-model.safetensors   float16 weights, loaded as float32
+model.safetensors   float16 weights, loaded as float32; float32 where they were brought in and float16 would round them
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
 seen.json           lengths of the training sentences, occurrences of their words (model/text/seen.py); may be absent
@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import save_file
 
 from model import checkpoint_files as files
-from model import folders
+from model import folders, foreign
 from model.checkpoint_files import SCHEMA, CheckpointError
 from model.config import END, ModelConfig
 from model.files import shown
@@ -73,11 +73,7 @@ class Checkpoint:
 
 def names(home: Path | None = None) -> tuple[str, ...]:
     """Checkpoints that lie in a folder, in alphabetical order; without one, in CHECKPOINTS= and among the shipped."""
-    return folders.offered(_homes(home))
-
-
-def _homes(home: Path | None) -> tuple[Path, ...]:
-    return (home,) if home else folders.homes()
+    return folders.offered([home]) if home else tuple(folders.survey().places)
 
 
 def find(name: str, home: Path | None = None) -> Path:
@@ -85,16 +81,21 @@ def find(name: str, home: Path | None = None) -> Path:
 
     Raises CheckpointError, with the names that there are.
     """
-    known = names(home)
+    survey = None if home else folders.survey()
+    known = survey.places if survey else {each: home / each for each in names(home)}
     if name in known:
-        return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
+        return known[name]
     if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
         return Path(name)
+    if os.sep in name and (said := foreign.told(Path(name))):
+        raise CheckpointError(said)
     misnamed = os.sep not in name and not folders.is_name(name)
-    if misnamed and any(_is_folder(str(each / name)) for each in _homes(home)) and set(name) - {"."}:
+    homes = (home,) if home else folders.homes()
+    if misnamed and any(_is_folder(str(each / name)) for each in homes) and set(name) - {"."}:
         raise CheckpointError(f"A checkpoint cannot be called {shown(name)}: a name has {folders.NAME}. Rename the folder.")
     expected = f"one of {', '.join(known) or '(none found)'}, or the path of a folder"
-    raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.")
+    faults = "".join(f" {fault}" for fault in survey.unusable[:3]) if survey else ""
+    raise CheckpointError(f"There is no checkpoint {name[:200]!r}; expected {expected}.{faults}")
 
 
 def _is_folder(path: str) -> bool:
@@ -104,8 +105,9 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def save(checkpoint: Checkpoint, folder: Path) -> None:
-    """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
+def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
+    """Writes all files, the weights as float16, or with `exact` as float32 where float16 would round them. All are written
+    beside the old ones before the first of these goes.
 
     What is not known of a model leaves no file: counts, what was seen, and what was measured of other weights.
 
@@ -113,7 +115,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     state = checkpoint.model.state_dict()
-    weights = {key: state[key].detach().cpu().half().contiguous() for key in _stored_keys(checkpoint.model)}
+    weights = {key: _stored(state[key], exact) for key in _stored_keys(checkpoint.model)}
     config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
     config |= {"peer": checkpoint.peer} if checkpoint.peer else {}
     counts = {side: list(numbers) for side, numbers in checkpoint.counts.items()}
@@ -126,7 +128,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         writers["counts.json"] = lambda path: _dump(path, counts, indent=None)
     if seen := checkpoint.seen:
         writers["seen.json"] = lambda path: _dump(path, seen.to_dict(), indent=None)
-    if checkpoint.config.joint_vocab:
+    if checkpoint.config.joint_vocab and checkpoint.source_tokenizer is checkpoint.target_tokenizer:
         writers["tokenizer.json"] = checkpoint.source_tokenizer.save
     else:
         writers["tokenizer.source.json"] = checkpoint.source_tokenizer.save
@@ -142,7 +144,8 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
     for path, temporary in staged.items():
         os.replace(temporary, path)
     optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json"}
-    for name in optional - set(writers):  # those of other weights
+    optional |= {"tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"}
+    for name in optional - set(writers):  # those of other weights, and of another vocabulary
         (folder / name).unlink(missing_ok=True)
 
 
@@ -166,7 +169,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     """
     folder = find(name, home)
     config, languages, peer = files.read_config(folder / "config.json")
-    if config.joint_vocab:
+    if config.joint_vocab and not (folder / "tokenizer.source.json").exists():
         source = target = files.read_tokenizer(folder / "tokenizer.json", config.source_vocab)
     else:
         source = files.read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
@@ -185,8 +188,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     _check_numbers(model, folder / "model.safetensors")
     model.to(device)
     means = {site: mean.to(device) for site, mean in means.items()}
-    whole = folder.resolve()  # a run keeps its checkpoint in a folder of that name: then the run's own name tells more
-    label = name if name in names(home) else whole.parent.name if whole.name == "checkpoint" else whole.name
+    label = name if name in names(home) else folders.own_name(folder.resolve())
     label = "".join(char if char.isprintable() else "?" for char in label[: folders.LONGEST])
     return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen, trust)
 
@@ -217,6 +219,13 @@ def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
     temporary = folder / "means.safetensors.new"
     save_file({f"{site.kind}.{site.layer}": mean.cpu().float().contiguous() for site, mean in means.items()}, temporary)
     os.replace(temporary, folder / "means.safetensors")
+
+
+def _stored(weight: torch.Tensor, exact: bool) -> torch.Tensor:
+    """A parameter as it is stored."""
+    plain = weight.detach().cpu().float().contiguous()
+    half = plain.half()
+    return plain if exact and not half.float().equal(plain) else half
 
 
 def _stored_keys(model: Transformer) -> list[str]:

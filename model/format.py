@@ -23,6 +23,13 @@ def nats(value: float) -> str:
     return signed(value) if abs(value) >= 0.005 else "0.00"
 
 
+def probability(value: float) -> str:
+    """Three decimals; what would round to 0 or 1, and is neither, says so: `< 0.001`, `> 0.999`."""
+    if 0 < value < 0.0005:
+        return "< 0.001"
+    return "> 0.999" if 0.9995 <= value < 1 else f"{value:.3f}"
+
+
 def figures(value: float) -> str:
     """Three significant figures, whole numbers from 1,000 on."""
     return _minus(f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}")

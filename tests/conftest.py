@@ -9,6 +9,7 @@ import tiny
 import torch
 
 from model import checkpoint as checkpoints
+from model import folders
 from model.__main__ import main
 from model.checkpoint import Checkpoint
 from model.text.tokenizer import Tokenizer
@@ -46,9 +47,8 @@ def saved(tiny_checkpoint: Checkpoint, tmp_path: Path) -> Path:
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, saved: Path) -> Path:
     """A folder of checkpoints with a made-up one in it, which a test may damage."""
-    for function in (checkpoints.names, checkpoints.find, checkpoints.load):
-        *others, _ = function.__defaults__
-        monkeypatch.setattr(function, "__defaults__", (*others, saved.parent))
+    monkeypatch.setattr(folders, "SHIPPED", saved.parent)
+    monkeypatch.delenv("CHECKPOINTS", raising=False)
     return saved
 
 

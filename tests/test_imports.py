@@ -21,8 +21,10 @@ ROWS = (
     ("app", "viz.server"),
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
     ("viz.shared",),
+    ("viz.offline",),
     ("viz.state", "viz.cache", "viz.first_paint"),
-    ("viz.links", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
+    ("viz.uploads",),
+    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.turns",),
     ("viz.view",),
     ("viz.fields",),
@@ -30,15 +32,16 @@ ROWS = (
     ("model.__main__",),
     ("model.commands",),
     ("model.export",),
-    ("model.experiments",),
+    ("model.experiments", "model.convert"),
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
     ("model.decoding", "model.checkpoint"),
-    ("model.checkpoint_files", "model.network"),
+    ("model.checkpoint_files", "model.network", "model.archive"),
     ("model.edits", "model.text"),
+    ("model.task",),
     ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
-    ("model.arrays",),
-    ("model.limits",),
+    ("model.arrays", "model.foreign"),
+    ("model.limits", "model.activations"),
     ("model.files",),
     ("model", "viz"),  # the packages themselves: names alone
 )
@@ -46,8 +49,12 @@ WITHOUT_TORCH = (
     "model.arguments",
     "model.files",
     "model.limits",
+    "model.foreign",
+    "model.activations",
     "model.folders",
+    "model.archive",
     "model.config",
+    "model.task",
     "model.format",
     "model.trace",
     "model.edits.kinds",
@@ -74,6 +81,7 @@ WITHOUT_TORCH = (
 # What a module, or every module of a package, must not import.
 FORBIDDEN = {
     "model": {"streamlit", "plotly", "viz", "app", "transformers"},
+    "viz.offline": {"streamlit", "plotly", "torch"},
     **{name: {"torch"} for name in WITHOUT_TORCH},
 }
 FORBIDDEN_FIGURES = {"streamlit", "torch"}  # in modules named *figure or *figures

@@ -7,13 +7,15 @@ read-only arrays; they are kept up to a number of bytes, and two visitors who as
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.folders import homes
 from model.inference.request import Request
+from model.task import TASKS, TRANSLATES, Task, task_of
+from viz import uploads
 from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
 
@@ -45,10 +47,23 @@ MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 
 
-@kept(MAX_CHECKPOINTS)
 def checkpoint(name: str, device: str) -> Checkpoint:
-    """A loaded checkpoint; CheckpointError or ValueError as `model.load`."""
-    from model.checkpoint import CheckpointError
+    """A loaded checkpoint; CheckpointError or ValueError as `model.load`. What another session has brought is not there."""
+    _check_owner(name)
+    return _loaded(name, device)
+
+
+def _check_owner(name: str) -> None:
+    """CheckpointError for what was brought, and not by this session: also where it is kept already."""
+    if uploads.is_uploaded(name) and name not in checkpoint_names():
+        from model.checkpoint_files import CheckpointError
+
+        raise CheckpointError(uploads.unknown(name))
+
+
+@kept(MAX_CHECKPOINTS)
+def _loaded(name: str, device: str) -> Checkpoint:
+    from model.checkpoint import CheckpointError, find
 
     if name not in (known := checkpoint_names()):  # asked here, where it is used: what a browser sends may be anything
         raise CheckpointError(f"There is no checkpoint {name[:60]!r}; expected one of {', '.join(known) or '(none found)'}.")
@@ -57,13 +72,11 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     from model.inference.analyse import load
 
     torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
+    place = uploads.mine().get(name) or find(name)
     try:
-        return load(name, device)
+        return dataclasses.replace(load(str(place), device), name=name)
     except ValueError as fault:  # a visitor need not know where the lab lies
-        told = str(fault)
-        for home in homes():
-            told = told.replace(f"{home.parent}/", "")
-        raise type(fault)(told) from fault
+        raise type(fault)(str(fault).replace(f"{place}/", f"{uploads.shown(name)}/")) from fault
     except Exception as fault:
         raise CheckpointError(f"The checkpoint {name!r} cannot be read ({type(fault).__name__}).") from fault
 
@@ -134,12 +147,12 @@ def random_scaling(keys: int, width: int) -> Scaling:
     return drawn(keys, widths=tuple(sorted({*WIDTHS, width})))
 
 
-@kept(MAX_BYTES // 4, weigh=lambda lens: lens.nbytes)
+@kept(MAX_BYTES // 2, weigh=lambda lens: lens.nbytes)
 def lens(request: Request, device: str) -> Lens:
-    """What each decoder layer would say; see `model.readings.logit_lens`."""
+    """What each decoder layer would say, RequestError where that is too large; see `model.readings.logit_lens`."""
     from model.readings.logit_lens import lens as compute
 
-    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), MAX_BYTES)
 
 
 @kept(512)
@@ -214,9 +227,9 @@ def sentence_positions(request: Request, device: str, side: str) -> SentencePosi
 @kept(1024)
 def position_variants(request: Request, device: str, shift: int) -> tuple[tuple[Positions, Variant | ValueError], ...]:
     """What each edit of positions would do to a request without edits; see `model.readings.sentence_positions`."""
-    from model.readings.sentence_positions import try_variants, variants
+    from model.readings.sentence_positions import sides_of, try_variants, variants
 
-    edits = variants(shift)
+    edits = variants(shift, sides_of(analyse(request, device).trace))
     found = try_variants(checkpoint(request.checkpoint, device), request, analyse(request, device), edits)
     return tuple(zip(edits, found, strict=True))
 
@@ -295,11 +308,13 @@ _stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}
 
 def refresh(name: str) -> None:
     """Forgets all that was computed where the files of a checkpoint have changed since they were last looked at."""
-    if name not in checkpoint_names():
+    from model.folders import survey
+
+    place = survey().places.get(name)
+    if place is None:
         return
     try:
-        found = sorted(file for home in homes() for file in (home / name).glob("*"))
-        stamp = tuple((f.name, s.st_mtime_ns, s.st_size) for f in found if (s := f.stat()))
+        stamp = tuple((str(f), s.st_mtime_ns, s.st_size) for f in sorted(place.glob("*")) if (s := f.stat()))
     except OSError:  # a file went away while it was looked at: the next look will see
         return
     if _stamps.setdefault(name, stamp) != stamp:
@@ -308,10 +323,17 @@ def refresh(name: str) -> None:
 
 
 def checkpoint_names() -> tuple[str, ...]:
-    """Checkpoints that can be chosen."""
-    from model.checkpoint import names
+    """Checkpoints that can be chosen; those that this run's session has brought come last."""
+    from model.folders import survey
 
-    return names()
+    return (*survey().places, *uploads.mine())
+
+
+def unusable() -> tuple[str, ...]:
+    """What of CHECKPOINTS holds no checkpoint, a sentence each."""
+    from model.folders import survey
+
+    return tuple(each.told() for each in survey().unusable)
 
 
 def devices() -> tuple[str, ...]:
@@ -327,6 +349,21 @@ def languages(name: str, device: str) -> tuple[str, str]:
     return loaded.languages if loaded else ("Sentence", "Translation")
 
 
+def task(name: str, device: str) -> Task:
+    """What a checkpoint does with a text, without waiting for one that is not loaded yet: then its config.json says it, and
+    where that cannot be read it is taken for a translator."""
+    if loaded := _at_hand(name, device):
+        return task_of(loaded.config.kinds)
+    from model.folders import CONFIG, survey
+
+    place = {**survey().places, **uploads.mine()}.get(name)
+    try:
+        family = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get("family") if place else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        family = None
+    return TASKS.get(family, TRANSLATES)
+
+
 def usual_length(name: str, device: str) -> int | None:
     """How many tokens nearly all training sentences had at most; None where that is not known, or not without waiting."""
     loaded = _at_hand(name, device)
@@ -335,17 +372,17 @@ def usual_length(name: str, device: str) -> int | None:
 
 def _at_hand(name: str, device: str) -> Checkpoint | None:
     """A checkpoint that is loaded already."""
-    return checkpoint.known(name, device)
+    return None if uploads.is_uploaded(name) and name not in uploads.mine() else _loaded.known(name, device)
 
 
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
     from model.inference.donors import donor_of
-    from model.inference.targets import padding, sources
+    from model.inference.targets import padding, source_ids, sources
 
     loaded = checkpoint(request.checkpoint, device)
     texts = (request.source, *request.other_sentences)
-    length = max(len(loaded.source_tokenizer.encode(text.strip())) for text in texts) + 1 + padding(loaded, request)
+    length = max(len(source_ids(loaded, text)) for text in texts) + padding(loaded, request)
     edit, donor = request.intervention, None
     if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
         donor = donor_of(loaded, edit, rows[0])
@@ -368,13 +405,14 @@ class PageData:
 
 def page_data(view: View) -> PageData:
     """Loads, fits and analyses; ValueError, one sentence, where it cannot be done."""
+    _check_owner(view.checkpoint)
     refresh(view.checkpoint)
     loaded = checkpoint(view.checkpoint, view.device)
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
+    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
     request, aside = fitted(view.request(), view.device)
     analysis = analyse(request, view.device)
-    if request.path and analysis.tree.find(request.path) is None:
+    if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")
         view = dataclasses.replace(view, path=())
     return PageData(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))

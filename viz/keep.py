@@ -20,6 +20,7 @@ MAX_DRAWN = KEEP_MB * 1024 * 1024 // 4  # bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept
+_forget_of: list[Callable[[str], None]] = []  # the same of what a checkpoint's name stands in the key of
 
 
 def written(values: Any) -> str:
@@ -58,6 +59,7 @@ def kept(
         room = LRUCache(size, getsizeof=weigh)
         made = cached(room, key=_key(function, beside), condition=threading.Condition())(function)
         _forget.append(made.cache_clear)
+        _forget_of.append(functools.partial(_without, room, made.cache_condition))
 
         @functools.wraps(made)
         def asked(*args: Any, **named: Any) -> Any:
@@ -132,7 +134,24 @@ def _forget_figures() -> None:
         _figures.clear()
 
 
+def _without(room: LRUCache, changing: threading.Condition, checkpoint: str) -> None:
+    """Takes out what was asked of a checkpoint: by its name, or by a request that names it."""
+    with changing:
+        for key in list(room):
+            if any(checkpoint in (part, getattr(part, "checkpoint", None)) for part in key):
+                room.pop(key, None)
+
+
+_forget_of.append(functools.partial(_without, _figures, _drawing))
+
+
 def forget() -> None:
     """Empties all that is kept."""
     for empty in _forget:
         empty()
+
+
+def forget_of(checkpoint: str) -> None:
+    """Empties all that is kept of a checkpoint that is gone."""
+    for empty in _forget_of:
+        empty(checkpoint)

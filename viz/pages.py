@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+
+from model.task import TRANSLATES, Task
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -15,6 +18,9 @@ class Page:
     name: str
     title: str
     question: str
+    of_a_kind: bool = False  # what it shows belongs to one kind of attention
+    of_a_head: bool = True  # to one layer and head
+    of_a_step: bool = True
 
     @property
     def file(self) -> str:
@@ -23,15 +29,21 @@ class Page:
 
 
 PAGES = (  # in the order of the navigation; a visitor arrives at the first
-    Page("translate", "Translate", "What does it say, and why this word?"),
-    Page("heads", "Heads", "What does every head do on this sentence?"),
-    Page("inside", "Inside", "How is one number made?"),
-    Page("positions", "Positions", "How does it know the order?"),
-    Page("what-if", "What if", "What happens when I break it?"),
-    Page("why", "Why", "Why this word, and not that one?"),
-    Page("compare", "Compare", "What is different, and where does it travel?"),
-    Page("lessons", "Lessons", "Where do I begin?"),
+    Page("translate", TRANSLATES.title, TRANSLATES.question),
+    Page("heads", "Heads", "What does every head do on this sentence?", of_a_kind=True),
+    Page("inside", "Inside", "How is one number made?", of_a_kind=True),
+    Page("positions", "Positions", "How does it know the order?", of_a_head=False, of_a_step=False),
+    Page("what-if", "What if", "What happens when I break it?", of_a_kind=True),
+    Page("why", "Why", "Why this word, and not that one?", of_a_head=False),
+    Page("compare", "Compare", "What is different, and where does it travel?", of_a_kind=True),
+    Page("lessons", "Lessons", "Where do I begin?", of_a_head=False, of_a_step=False),
 )
+
+
+def of(task: Task) -> tuple[Page, ...]:
+    """The pages as they are called for a task: the first after what the checkpoint does."""
+    first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
+    return (first, *PAGES[1:])
 
 
 def find(name: str) -> Page:

@@ -4,6 +4,10 @@ Against `streamlit run app.py`: no Nagle stall, no compression of websocket fram
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
 loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
+CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
+UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
+alone: HOST is its own address, and ALLOWED_HOSTS names nothing.
+UPLOAD_MB bounds the megabytes of such a zip (300).
 KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
@@ -15,6 +19,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
@@ -24,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.arguments import Parser
+from model.folders import named, survey
 from viz.health import Readiness, with_health
 from viz.hosts import only_known, own_names, same_origin
 
@@ -35,6 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
 LEAST_KEPT = 128  # MB: twice what the longest sentence takes
+MAX_TOLD = 20  # folders that hold no checkpoint
 MAX_CONNECTIONS = 2000  # of one process, waiting ones included; beyond them a visitor is told to come back (503)
 
 
@@ -111,6 +118,25 @@ def more_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+def say_what_is_unusable() -> None:
+    """A line for each folder of CHECKPOINTS without a checkpoint. Where they lie is fixed, wherever this runs on."""
+    if own := named():
+        os.environ["CHECKPOINTS"] = os.pathsep.join(map(str, own))
+        print(*survey().unusable[:MAX_TOLD], sep="\n", end="\n" if survey().unusable else "", file=sys.stderr)
+
+
+def set_uploads(host: str) -> None:
+    """Whether visitors may bring checkpoints, and of what size. ValueError for variables that say something else."""
+    from streamlit import config
+
+    from viz import uploads
+
+    env = os.environ
+    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, env.get("ALLOWED_HOSTS", ""))
+    config.set_option("server.maxUploadSize", uploads.most_mb() if on else 1)
+    uploads.clear_left_over()
+
+
 def in_a_line(record: logging.LogRecord) -> bool:
     """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
     if record.getMessage().startswith("Error deserializing"):
@@ -132,12 +158,14 @@ def main() -> int:
     if fault := fault_of(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
+    say_what_is_unusable()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
         check_kept(os.environ.get("KEEP_MB", ""))
+        set_uploads(args.host)
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -146,8 +174,9 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
-    from viz import theme
+    from viz import theme, uploads
     from viz.first_paint import with_stylesheet
+    from viz.shared.save.route import with_pdf
 
     allowed = os.environ.get("ALLOWED_HOSTS", "")
     more_files()
@@ -157,7 +186,7 @@ def main() -> int:
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = True
     config = uvicorn.Config(
-        with_health(only_known(same_origin(app), own_names(args.host, allowed)), readiness),
+        with_health(only_known(with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="viz.loop:new",
@@ -172,8 +201,12 @@ def main() -> int:
     server = uvicorn.Server(config)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
     print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    if uploads.is_on():
+        print(f"Checkpoints can be brought as a zip of up to {uploads.most_mb()} MB (UPLOADS=0: not).", flush=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a stop is asked with when it is not Ctrl+C
     with contextlib.suppress(KeyboardInterrupt):
         server.run()
+    uploads.clear()
     sys.stdout.flush()
     os._exit(0)  # threads may still compute; nothing is to be saved, and the end of the interpreter trips over them
 

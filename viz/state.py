@@ -23,7 +23,6 @@ from viz.fields import fields, named
 from viz.links import link, parse
 from viz.view import View, can_hold, with_intervention
 
-FORMAT = "format"
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 HISTORY = {"undo": UNDO, "redo": REDO}
 
@@ -50,6 +49,14 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session["complaints"] = {}
         session["link"] = incoming
     return session["view"], session["faults"]
+
+
+def arriving() -> str:
+    """The checkpoint of this run, before its view is opened: the link's where the link is new, else the session's."""
+    session, incoming = st.session_state, st.query_params.to_dict()
+    if "view" in session and (session.get("touched") or not incoming or incoming == session.get("link")):
+        return session["view"].checkpoint
+    return incoming.get(fields(View)["checkpoint"].parameter, View.checkpoint)
 
 
 def current() -> View:
@@ -261,11 +268,6 @@ def set_theme(mode: str) -> None:
     """Keeps the theme that the browser shows; called from a callback. The link has no part in it."""
     st.session_state["theme"] = mode
     st.session_state["touched"] = True
-
-
-def picture_format() -> str:
-    """What the camera of a picture saves: PNG or SVG. No part of the view."""
-    return "SVG" if st.session_state.get(FORMAT) == "SVG" else "PNG"
 
 
 def component_value(key: str, name: str) -> Any:

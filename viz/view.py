@@ -17,7 +17,7 @@ from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import orders
 from model.readings.word_readings import READINGS
 from model.text.sentences import split
-from model.trace import KINDS
+from model.trace import KINDS, site_kind
 from viz import values
 from viz.fields import declared, fields
 
@@ -37,7 +37,9 @@ PIECES = (
     "ff",
     "token",
     "position",
-)  # what of the sum is chosen: one of a layer's heads, its feed-forward network...
+    "source",
+    "target",
+)  # what of the sum is chosen: one of a layer's heads, its feed-forward network..., what came by way of a token (`key`)
 TESTED = ("step", "whole")  # what readings are tested on: the token of a step, or the whole target
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
@@ -267,9 +269,28 @@ class View(_Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
                 f"{width} would take minutes. Take branches back, narrow the beam, or read the given target."
             )
 
-    def fit(self, layers: int, heads: int, vocabulary: int) -> tuple[View, tuple[str, ...]]:
-        """The view with a layer, a head and tokens that the checkpoint has, and a sentence for each that it has not."""
+    def fit(self, layers: int, heads: int, vocabulary: int, kinds: tuple[str, ...] = KINDS) -> tuple[View, tuple[str, ...]]:
+        """The view with a kind of attention, a layer, a head and tokens that the checkpoint has, and a sentence for each
+        that it has not."""
         view, faults = self, []
+        if self.kind not in kinds:
+            if self.kind != View.kind:  # the default is nobody's mistake
+                faults.append(_lacking(self.kind, kinds))
+            view = dataclasses.replace(view, kind=kinds[0])
+        if len(kinds) == 1:  # one text is read, as it stands
+            view = dataclasses.replace(view, split=False, pad=self.pad if "encoder" in kinds else 0)
+        if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
+            view = dataclasses.replace(
+                view,
+                mode=View.mode,
+                causal_mask=True,
+                target=None,
+                guess=False,
+                show="attention" if self.show == "decoding" else self.show,
+            )
+        if self.find is not None and self.find[0] not in kinds:
+            faults.append(_lacking(self.find[0], kinds))
+            view = dataclasses.replace(view, find=None)
         if self.layer > layers:
             if self.layer != View.layer:  # the default is nobody's mistake
                 faults.append(f"The link asks for layer {self.layer}; this checkpoint has layers 1 to {layers}.")
@@ -283,9 +304,18 @@ class View(_Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
 
+    def at_step(self, step: int) -> View:
+        """The view at another step."""
+        return dataclasses.replace(self, step=step)
+
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
-        return self if self.step <= steps else dataclasses.replace(self, step=steps)
+        return self if self.step <= steps else self.at_step(steps)
+
+
+def _lacking(kind: str, kinds: tuple[str, ...]) -> str:
+    """A sentence for a kind of attention that a checkpoint does not have."""
+    return f"This checkpoint has no {site_kind(kind).name}: {site_kind(kinds[0]).name} is shown."
 
 
 def can_hold(field: str, value: Any) -> bool:

@@ -6,10 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.commands import options
-from model.edits.kinds import EditError
+from model.commands import asked, options
 from model.files import check_new, shown, write_new
-from model.inference.request import Request
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -29,13 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="the sentence")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
     options.add_checkpoint(parser)
-    options.add_decoding(parser)
-    asked = parser.add_argument_group("what else is asked")
-    asked.add_argument("--target", metavar="TEXT", help="a translation to read, in place of the model’s own")
-    asked.add_argument("--prefix", default="", metavar="TEXT", help="what the translation is made to begin with")
-    hint = "what is changed, as the edits of a link: off_cross.3.5~causal-off"
-    asked.add_argument("--edits", default="", metavar="CODES", help=hint)
-    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: over the given target)")
+    asked.add(parser)
     narrow = parser.add_argument_group("with .csv: which maps (default: all)")
     narrow.add_argument("--site", metavar="KIND", help="encoder, decoder or cross")
     narrow.add_argument("--layer", type=int, metavar="N", help="of this layer, from 1")
@@ -45,7 +37,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
-    from model.export import requests
     from model.inference.analyse import analyse
 
     if args.out.suffix not in ENDS:
@@ -53,19 +44,7 @@ def run(args: argparse.Namespace) -> None:
     if args.out.suffix != ".csv" and (given := [name for name in ALONE if getattr(args, name) is not None]):
         raise ValueError(f"--{given[0]} narrows a table; give --out a name that ends in .csv, or leave it out")
     check_new(args.out)  # before anything is computed
-    try:
-        edits = requests.intervention(filter(None, args.edits.split(requests.BETWEEN)))
-    except EditError as fault:
-        raise ValueError(f"--edits: {fault}") from None
-    request = Request(
-        args.text,
-        args.checkpoint,
-        target=args.target,
-        prefix=args.prefix,
-        mode="again" if args.again else "given",
-        decoding=options.decoding(args),
-        intervention=edits,
-    )
+    request = asked.request(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     analysis = analyse(loaded, request)
     write_new(args.out, _content(args, loaded, analysis))

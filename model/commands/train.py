@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _introduce(run: Run) -> None:
     """What is about to be trained, in a line; a second one for what will not come out well."""
-    copies = f" ({run.copies} of them copies with ’ for ')" if run.copies else ""
+    copies = f" ({run.copies} of them copies as people type them)" if run.copies else ""
     dropped = f", {run.corpus.dropped} left out as too long" if run.corpus.dropped else ""
     where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
     print(

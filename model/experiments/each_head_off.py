@@ -22,6 +22,7 @@ from model.network.context import PLAIN, Pass, shifted
 from model.trace import Site
 
 PROJECTED = 2048  # positions whose logits are computed at once: memory stays bounded for the longest sentences
+LOGITS = PROJECTED * 8192  # and for large vocabularies
 
 
 class _Batch:
@@ -87,7 +88,8 @@ def each_head_off(
 
 def _scored(batch: _Batch, x: Tensor, tokens: Tensor) -> np.ndarray:
     """Log-probabilities [B,T] of tokens [1,T] after hidden states [B,T,D], some rows at a time."""
-    each, found = max(1, PROJECTED // x.size(1)), []
+    length, vocabulary = x.size(1), batch.model.project(x[:1, :1]).size(-1)
+    each, found = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), []
     for first in range(0, len(x), each):
         logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
         logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away

@@ -47,16 +47,21 @@ class Effect:
 def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] | None = None) -> dict[str, Effect]:
     """What switching off the causal mask, and the padding mask, would do to the target of the request: one batch.
 
-    Keys `causal_mask` and `padding_mask`. The request's own intervention does not matter. The padding is what `analyse`
+    Keys `causal_mask` and `padding_mask`; a model without a decoder has no causal mask, one without an encoder reads no
+    padding. The request's own intervention does not matter. The padding is what `analyse`
     puts there: that of the batch and of the request, or, where there is none, `PAD_WHEN_UNMASKED`. A target that is `known`
     already is not decoded anew. Raises RequestError as `analyse` does.
     """
     source, target = tokens_of(checkpoint, request, known)
-    added = 0 if PAD in source else PAD_WHEN_UNMASKED
-    source = [*source, *[PAD] * added]
-    pad = source.count(PAD)
-    edits = {"causal_mask": Intervention(causal_mask=False), "padding_mask": Intervention(padding_mask=False)}
-    labels = checkpoint.target_tokenizer.pieces(target)
+    edits, added = {}, 0
+    if target is not None:
+        edits["causal_mask"] = Intervention(causal_mask=False)
+    if source is not None:
+        added = 0 if PAD in source else PAD_WHEN_UNMASKED
+        source = [*source, *[PAD] * added]
+        edits["padding_mask"] = Intervention(padding_mask=False)
+    pad = (source or []).count(PAD)
+    labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
     before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])
     return {
         name: Effect(edit, pad, labels, before, row, added) for (name, edit), row in zip(edits.items(), after, strict=True)

@@ -48,6 +48,7 @@ class Experiment:
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
     sentence: str  # English: one on which the question makes sense, and which the shipped model translates well
+    needs: tuple[str, ...] = ()  # the kinds of attention without which it makes no sense
     of_both: bool = False  # it needs a checkpoint and its peer, and asks either; else one with a causal mask
 
     def sentence_in(self, language: str) -> str | None:
@@ -57,8 +58,14 @@ class Experiment:
     def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
         """Asks the question of a sentence; a model without a causal mask leaves the answer to its peer, which has one.
 
-        Raises CheckpointError, one sentence, where a peer is needed and there is none that fits; RequestError as `analyse`.
+        Raises ValueError where the model lacks a kind of attention that the question is about; CheckpointError, one
+        sentence, where a peer is needed and there is none that fits; RequestError as `analyse`.
         """
+        if lacking := [kind for kind in self.needs if kind not in checkpoint.config.kinds]:
+            raise ValueError(
+                f"“{self.question}” is asked of {site_kind(lacking[0]).name}, and {checkpoint.name!r} has none: choose a "
+                "checkpoint that translates, such as en-fr."
+            )
         if not checkpoint.config.causal and not self.of_both:
             checkpoint = peer_of(checkpoint)
             request = dataclasses.replace(request, checkpoint=checkpoint.name)
@@ -91,10 +98,14 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
 
 
 def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
-    """What became of the translation; that it only tipped a near-tie, where it did."""
+    """What became of the translation, or of the text that was gone on with; that it only tipped a near-tie, where it did.
+    Of a model that writes nothing, at how many places another token is the likeliest."""
+    if analysis.trace.outputs is None:
+        count, places = len(turns(analysis)), len(analysis.trace.predicted)
+        return f"At {count} of {places} places another token is the likeliest then."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
-        return _sentence(f"The translation stays: “{after}”")
+        return _sentence(f"The {analysis.task.made} stays: “{after}”")
     tied = [each.told(checkpoint.target_tokenizer.piece) for each in turns(analysis) if each.is_tie]
     return " ".join([_sentence(f"“{before}” becomes “{after}”"), *(f"They part at {told}." for told in tied)])
 
@@ -211,9 +222,7 @@ def _largest_weight(trace: Trace) -> float:
 
 def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     """The cross-attention head that links words as people do, where that was measured, else the one that pairs the most;
-    where it looks on this sentence, and the same without it. ValueError for a model without cross-attention."""
-    if "cross" not in checkpoint.config.kinds:
-        raise ValueError(f"{checkpoint.name!r} has no cross-attention: there is nothing that could align words.")
+    where it looks on this sentence, and the same without it."""
     trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).whole
     known, heads = (
         read_aligned(checkpoint.metrics),
@@ -272,11 +281,14 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     return Answer(text + _outcome(analyse(checkpoint, asked), checkpoint), asked)
 
 
+_BOTH = ("encoder", "cross")
 EXPERIMENTS = (
-    Experiment("peek", "Does a peeking decoder cheat?", peeking, "My dog is afraid of my cat.", of_both=True),
-    Experiment("padding", "Who attends to padding?", padding, "I like this house because it is small."),
-    Experiment("order", "Who bites whom without positions?", order, DOG),
+    Experiment("peek", "Does a peeking decoder cheat?", peeking, "My dog is afraid of my cat.", ("cross",), of_both=True),
+    Experiment(
+        "padding", "Who attends to padding?", padding, "I like this house because it is small.", ("encoder", "cross")
+    ),
+    Experiment("order", "Who bites whom without positions?", order, DOG, _BOTH),
     Experiment("scaling", "Does it need the √dₖ?", scaling, "The dog didn't cross the street because it was too tired."),
-    Experiment("align", "Does one head align?", aligning, "She bought a red car."),
+    Experiment("align", "Does one head align?", aligning, "She bought a red car.", ("cross",)),
     Experiment("skip", "Which layer can be skipped?", skipping, "The children are playing in the garden."),
 )

@@ -24,12 +24,14 @@ from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
 from model.inference.donors import donor_of, edits_of, unpaired
 from model.inference.request import Request
-from model.inference.targets import decode, padding, shown, sources, target_of
+from model.inference.targets import begun, decode, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
 from model.text.worth import read_signs
 from model.trace import Axis, Probe, Site, Trace
+
+LOGITS = 1 << 25  # that are computed at once where a few of them are kept: memory stays bounded for large vocabularies
 
 
 def load(name: str = "en-fr", device: str = "auto") -> Checkpoint:
@@ -103,6 +105,7 @@ class _Analyses:
         words = checkpoint.seen.words if checkpoint.seen else {}
         self.known: dict[str, Any] = {
             "checkpoint": checkpoint.name,
+            "begun": len(begun(checkpoint, request)),
             "rare_words": rare_words(checkpoint.source_tokenizer, real, words) if words else (),
             "seen": checkpoint.seen,
             "worth": read_signs(checkpoint.metrics),
@@ -189,19 +192,32 @@ def log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> torch.Tensor:
     """The same pass without a record: of every token at each place, under each intervention, [N,T,V]."""
+    return checkpoint.model.project(_hidden(checkpoint, source, target, edits)).float().log_softmax(-1)
+
+
+def _hidden(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
+) -> torch.Tensor:
+    """What is projected, [N,T,D]."""
     rows, device = len(edits), checkpoint.device
     at = Pass(edits_of(checkpoint, source, edits))
-    hidden = forced(checkpoint.model, _batch(source, rows, device), _batch(target, rows, device), at)
-    return checkpoint.model.project(hidden).float().log_softmax(-1)
+    return forced(checkpoint.model, _batch(source, rows, device), _batch(target, rows, device), at)
 
 
+@torch.inference_mode()
 def target_log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> np.ndarray:
     """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]."""
-    found = log_probs(checkpoint, source, target, edits)
-    chosen = _batch(source if target is None else target, len(edits), checkpoint.device)
-    return _frozen(found.gather(-1, chosen[..., None])[..., 0].cpu().numpy())
+    hidden = _hidden(checkpoint, source, target, edits)  # [N,T,D]
+    chosen = _batch(source if target is None else target, len(edits), checkpoint.device)[..., None]  # [N,T,1]
+    config = checkpoint.config
+    each = max(1, LOGITS // (hidden.size(1) * (config.source_vocab if target is None else config.target_vocab)))
+    found = [
+        checkpoint.model.project(rows).float().log_softmax(-1).gather(-1, ids)[..., 0]
+        for rows, ids in zip(hidden.split(each), chosen.split(each), strict=True)
+    ]
+    return _frozen(torch.cat(found).cpu().numpy())
 
 
 def recorded(

@@ -17,6 +17,7 @@ from model.inference import cautions
 from model.inference.cautions import Overlooked, RareWord
 from model.inference.predictions import first_difference
 from model.inference.request import Request
+from model.task import Task, task_of
 from model.text.seen import Seen
 from model.text.worth import Signs
 from model.trace import Site, Trace
@@ -35,6 +36,7 @@ class Analysis:
     checkpoint: str  # name of the one that answered, whatever the request says
     other_translations: tuple[str, ...] = ()  # of the sentences of the same batch
     other_lengths: tuple[int, ...] = ()  # tokens of each of them
+    begun: int = 0  # tokens of the text that a model without an encoder goes on with
     batch_padding: int = 0  # `<pad>` tokens that make the source as long as the longest of the batch
     baseline: Analysis | None = None
     no_op_blocks: tuple[Block, ...] = ()  # blocks of what the mask forbids already
@@ -42,6 +44,11 @@ class Analysis:
     seen: Seen | None = None  # what the checkpoint was trained on, where it says so
     worth: Signs | None = None  # how often translations with signs of doubt were bad, where that was measured
     last: Trace | None = None  # decoded again without the causal mask: the pass of the last step, over the whole prefix
+
+    @property
+    def task(self) -> Task:
+        """What the model does with the text, by the kinds of attention that it has."""
+        return task_of(self.trace.kinds)
 
     @property
     def whole(self) -> Trace:
@@ -170,7 +177,7 @@ class Analysis:
         if self._given_up:
             notes.append("This path was given up: the beam went on without it.")
         elif self.hypothesis is not None and not self.hypothesis.finished:
-            notes.append(f"The translation stopped at the limit of {len(self.hypothesis.ids)} tokens.")
+            notes.append(f"The {self.task.made} stopped at the limit of {len(self.hypothesis.ids)} tokens.")
         notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)

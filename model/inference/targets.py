@@ -13,17 +13,20 @@ from model.decoding.recorder import Recorder
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.donors import edits_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
+from model.text import blanks
 from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
 
 
 def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
     """Ids of a text without `</s>`; RequestError where it is longer than the text limit."""
-    ids = tokenizer.encode(text.strip())
-    if len(ids) + 1 > MAX_TOKENS:
-        raise RequestError(
-            f"The {what} has {len(ids) + 1} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
-        )
+    return _checked([*tokenizer.encode(text.strip()), END], what)[:-1]
+
+
+def _checked(ids: list[int], what: str) -> list[int]:
+    """The ids of a text with its end; RequestError where they are more than the text limit."""
+    if len(ids) > MAX_TOKENS:
+        raise RequestError(f"The {what} has {len(ids)} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
     return ids
 
 
@@ -42,8 +45,18 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
             raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
         return []
     texts = (request.source, *request.other_sentences)
-    rows = [[*encode(checkpoint.source_tokenizer, text, "sentence"), END] for text in texts]
+    rows = [_checked(source_ids(checkpoint, text), "sentence") for text in texts]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
+
+
+def source_ids(checkpoint: Checkpoint, text: str) -> list[int]:
+    """The ids of a text as the encoder reads it, whatever its length: with its end, and each blank as the token for blanks
+    where the vocabulary has one. Of a model without an encoder the text's own, and its end."""
+    tokenizer = checkpoint.source_tokenizer
+    if tokenizer.mask is None:
+        return [*tokenizer.encode(text.strip()), END]
+    first, *others = (tokenizer.encode(part) for part in blanks.parts(text.strip()))
+    return [*first, *(token for part in others for token in (tokenizer.mask, *part)), END]
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> int:
@@ -60,7 +73,7 @@ def target_of(
     """The targets without edits of each source row, at least one: of the first the one given, else the model's own."""
     if request.target is None:
         return decode(checkpoint, request, rows, BASELINE, recorder)
-    ids = (*_begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
+    ids = (*begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
     if len(ids) > MAX_TOKENS:
         raise RequestError(f"Text and target have {len(ids)} tokens together; expected at most {MAX_TOKENS}. Shorten them.")
     given = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
@@ -118,14 +131,14 @@ def _search(
     return request.decoding.search(checkpoint.model, ids, edits, prefix, recorder)
 
 
-def _begun(checkpoint: Checkpoint, request: Request) -> list[int]:
+def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
     """What a model without an encoder goes on with: the text itself."""
     return [] if _reads_source(checkpoint) else encode(checkpoint.target_tokenizer, request.source, "text")
 
 
 def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:
     ids, limit = encode(checkpoint.target_tokenizer, request.prefix, "prefix"), request.decoding.limit
-    ids = [*_begun(checkpoint, request), *ids]
+    ids = [*begun(checkpoint, request), *ids]
     if len(ids) >= limit:
         raise RequestError(f"The prefix has {len(ids)} tokens; expected fewer than the limit of {limit}. Shorten it.")
     return ids
@@ -150,8 +163,11 @@ def word_at(tokenizer: Tokenizer, path: Sequence[int], word: str) -> tuple[int, 
         raise RequestError("The word is empty: type one.")
     before, word = tokenizer.decode(path), word.strip()
     space = " " if before and not before.endswith(("'", "’")) else ""
-    whole, own = tokenizer.encode(before + space + word), tokenizer.encode(before)
-    added = whole[len(own) :] if whole[: len(own)] == own else tokenizer.encode(space + word)
+    whole = tokenizer.encode(before + space + word)
+    owns = [
+        own for own in (list(path), tokenizer.encode(before)) if whole[: len(own)] == own
+    ]  # alone, `qu'` is cut otherwise
+    added = whole[len(owns[0]) :] if owns else tokenizer.encode(space + word)
     if len(path) + len(added) >= MAX_TOKENS:
         raise RequestError(f"There is no room for {len(added)} more tokens; expected fewer than {MAX_TOKENS} in all.")
     return (*path, *added)

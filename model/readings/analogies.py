@@ -35,8 +35,8 @@ class Analogy:
 
 @torch.inference_mode()
 def analogy(checkpoint: Checkpoint, words: tuple[str, str, str, str] = FAMOUS, count: int = 5) -> Analogy:
-    """The sum of the rows of a source table, each of length 1, and what lies nearest to it."""
-    side: Side = "source"
+    """The sum of the rows of a source table, or of the only one, each of length 1, and what lies nearest to it."""
+    side: Side = "source" if "encoder" in checkpoint.config.kinds else "target"
     tokenizer, seen = checkpoint.source_tokenizer, checkpoint.seen
     ids = [tuple(tokenizer.encode(f" {word}")) for word in words]
     known = None if seen is None else tuple(seen.words.get(word, 0) for word in words)

@@ -13,6 +13,7 @@ from typing import Literal
 
 from torch import nn
 
+from model.activations import ACTIVATIONS
 from model.checkpoint import Checkpoint
 from model.inference.analyse import teacher_force
 from model.network.attention import MultiHeadAttention
@@ -67,9 +68,10 @@ class Block:
 
 def blueprint(checkpoint: Checkpoint, source_length: int, target_length: int) -> tuple[Block, ...]:
     """Every block, the encoder's before the decoder's, each column in the order of the computation, for a source of S and a
-    target of T tokens. The parameters of all blocks add up to the model's; ValueError for a length below 1."""
-    for name, length in (("source_length", source_length), ("target_length", target_length)):
-        if length < 1:
+    target of T tokens; the length of a side that the model lacks is not asked for. The parameters of all blocks add up to
+    the model's; ValueError for a length below 1."""
+    for stack, name, length in (("encoder", "source_length", source_length), ("decoder", "target_length", target_length)):
+        if length < 1 and stack in checkpoint.config.kinds:
             raise ValueError(f"{name} is {length}; expected at least 1")
     return tuple(_Plan(checkpoint, source_length, target_length).blocks())
 
@@ -88,20 +90,21 @@ class _Plan:
         config = checkpoint.config
         self.lengths = {"B": 1, "S": source_length, "T": target_length, "H": config.heads, "K": config.head_dim}
         self.lengths |= {"D": config.d_model, "F": config.d_ff, "V": config.target_vocab}
+        self.columns: list[Column] = [column for column in ("encoder", "decoder") if column in config.kinds]
         self.owners: dict[int, str] = {}  # the block that a parameter was counted in, by the parameter's identity
 
     def blocks(self) -> Iterator[Block]:
-        for column, layers in (("encoder", self.model.encoder), ("decoder", self.model.decoder)):
+        for column in self.columns:
             yield from self._entrance(column)
-            for n, layer in enumerate(layers):
+            for n, layer in enumerate(getattr(self.model, column)):
                 for sublayer, residual in enumerate(layer.residuals):
                     yield from self._sublayer(column, n, sublayer, layer, residual)
             if not isinstance(self.model.get_submodule(f"{column}_norm"), nn.Identity):
                 said = f"{self._normalised()} once more after the last layer."
                 yield self._norm(column, f"{column}_norm", "Final ", said)
-            if column == "encoder":
+            if column == "encoder" and "decoder" in self.columns:
                 yield self._memory()
-        yield from self._exit()
+        yield from self._exit(self.columns[-1])
 
     def shape(self, name: str, letters: str, **other: int) -> Shape:
         return Shape(name, tuple(letters), tuple((self.lengths | other)[letter] for letter in letters))
@@ -143,11 +146,9 @@ class _Plan:
         yield Block(f"{side}_tokens", "tokens", column, name, said, (self.shape("ids", f"B{length}"),), code)
         ids, rows = self.shape("ids", f"B{length}"), self.shape("rows", f"B{length}D")
         root = math.sqrt(config.d_model)
-        said = (
-            f"Looks up the row of each token, {config.d_model} learned numbers, which are then multiplied by "
-            f"√{config.d_model} = {root:.4g}."
-        )
-        name = f"{side.capitalize()} embedding"
+        scaled = f", which are then multiplied by √{config.d_model} = {root:.4g}" if config.embedding_scale else ""
+        said = f"Looks up the row of each token, {config.d_model} learned numbers{scaled}."
+        name = f"{self._side(column).capitalize()} embedding"
         yield self.block("embedding", column, f"{side}_embedding.table", name, said, [ids, rows])
         scheme = entrance.positional.scheme
         if scheme.adds:
@@ -162,7 +163,7 @@ class _Plan:
         length = "S" if column == "encoder" else "T"
         when = "before the sub-layer reads it" if residual.norm_first else "after the sum"
         norm = self._norm(column, f"{path}.norm", "", f"{self._normalised()} {when}.", **place)
-        names = ("self_attention", "feed_forward") if column == "encoder" else tuple(_SUBLAYERS)
+        names = [name for name in _SUBLAYERS if hasattr(layer, name)]
         module = getattr(layer, names[number])
         make = self._attention if isinstance(module, MultiHeadAttention) else self._feed_forward
         body = make(column, f"{column}.{n}.{names[number]}", module, **place)
@@ -192,6 +193,8 @@ class _Plan:
             else "Each target token gathers from all target tokens: this checkpoint was trained without the causal mask.",
             "cross": "Each target token asks with its query; the memory, the encoded source, answers with keys and values.",
         }[kind]
+        if len(self.columns) == 1:  # one side has no name
+            said = said.replace("source token", "token").replace("target token", "token")
         names = {"decoder": "Masked self-attention" if config.causal else "Self-attention", "cross": "Cross-attention"}
         name = names.get(kind, "Self-attention")
         if config.window is not None and module.site.of.is_self:
@@ -211,11 +214,8 @@ class _Plan:
 
     def _feed_forward(self, column: Column, path: str, module: FeedForward, **place: int) -> Block:
         length, config = "S" if column == "encoder" else "T", self.config
-        middle = {
-            "relu": f"widens {config.d_model} numbers to {config.d_ff:,}, sets the negative ones to 0 (ReLU)",
-            "gelu": f"widens {config.d_model} numbers to {config.d_ff:,}, bends them by GELU",
-            "swiglu": f"widens {config.d_model} numbers to {config.d_ff:,} twice, one gating the other (SwiGLU)",
-        }[config.activation]
+        bent = ACTIVATIONS[config.activation]
+        middle = f"widens {config.d_model} numbers to {config.d_ff:,}{bent.as_step}"
         said = f"At each position by itself: {middle}, and brings them back to {config.d_model}."
         shapes = [self.shape(name, f"B{length}{axis}") for name, axis in (("in", "D"), ("inner", "F"), ("out", "D"))]
         return self.block("feed_forward", column, path, "Feed-forward", said, shapes, **place)
@@ -227,16 +227,24 @@ class _Plan:
         code = _code(type(self.model).encode)
         return Block("memory", "memory", "encoder", "Memory", said, (self.shape("memory", "BSD"),), code)
 
-    def _exit(self) -> Iterator[Block]:
-        config = self.config
-        table = "that token’s row of the target embedding" if config.tied_output else "learned weights of its own"
-        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}."
-        hidden, logits = self.shape("in", "BTD"), self.shape("logits", "BTV")
-        yield self.block("projection", "decoder", "projection", "Linear", said, [hidden, logits])
-        said = "Turns the logits of each step into probabilities that sum to 1; the most probable tokens are the candidates."
-        probabilities = self.shape("probabilities", "BTV")
+    def _side(self, column: Column) -> str:
+        """What the tokens of a column are called: a model with one side needs no name for it."""
+        return "token" if len(self.columns) == 1 else {"encoder": "source", "decoder": "target"}[column]
+
+    def _exit(self, column: Column) -> Iterator[Block]:
+        config, length, at = self.config, "S" if column == "encoder" else "T", "place" if column == "encoder" else "step"
+        own = f"that token’s row of the {self._side(column)} embedding"
+        table = own if config.tied_output else "learned weights of its own"
+        bias = ", plus a learned number of its own" if config.output_bias else ""
+        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}{bias}."
+        hidden, logits = self.shape("in", f"B{length}D"), self.shape("logits", f"B{length}V")
+        yield self.block("projection", column, "projection", "Linear", said, [hidden, logits])
+        said = (
+            f"Turns the logits of each {at} into probabilities that sum to 1; the most probable tokens are the candidates."
+        )
+        probabilities = self.shape("probabilities", f"B{length}V")
         code = _code(teacher_force)
-        yield Block("softmax", "softmax", "decoder", "Softmax", said, (logits, probabilities), code)
+        yield Block("softmax", "softmax", column, "Softmax", said, (logits, probabilities), code)
 
 
 _SUBLAYERS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}

@@ -1,6 +1,7 @@
-"""The logit lens (nostalgebraist 2020): what each decoder layer would say, were it the last.
+"""The logit lens (nostalgebraist 2020): what each layer of the stack that speaks would say, were it the last.
 
-The residual stream after every decoder layer is sent through the decoder's last norm and the projection. Those were trained
+The residual stream after every decoder layer, of every encoder layer where there is no decoder, is sent through the last
+norm and the projection. Those were trained
 for the last layer alone, so what early layers "say" is a reading, not a decision (the tuned lens of Belrose et al. 2023
 trains a translator for each layer).
 """
@@ -18,16 +19,18 @@ from model.checkpoint import Checkpoint
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.inference.predictions import Candidate, Move, kl_divergence, moves
+from model.inference.request import RequestError
+from model.inference.size import FLOAT, MEGABYTE
 from model.network.context import Pass, forced
 from model.trace import Probe
 
 
 @dataclass(frozen=True)
 class Lens:
-    """Row 0 is the decoder's input (embedding and position), row l what layer l leaves; the last row is the model's own."""
+    """Row 0 is the stack's input (embedding and position), row l what layer l leaves; the last row is the model's own."""
 
     log_probs: np.ndarray = field(repr=False)  # [L+1,T,V], natural logarithm
-    ids: tuple[int, ...]  # the token that each of the T steps emits
+    ids: tuple[int, ...]  # the token that each of the T steps emits; without a decoder the one that stands at each place
 
     @cached_property
     def probability(self) -> np.ndarray:
@@ -74,12 +77,20 @@ class Lens:
 
 
 @torch.inference_mode()
-def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
-    """Reads every decoder layer at every step, under the intervention of the analysis.
+def lens(checkpoint: Checkpoint, analysis: Analysis, most: int | None = None) -> Lens:
+    """Reads every layer of the stack that speaks at every step, under the intervention of the analysis.
 
     Where each step was decoded over its own prefix, each is read over it too, so that the last row is always what chose.
+    Raises RequestError where that would take more than `most` bytes.
     """
-    ids = analysis.trace.outputs.ids
+    ids, config = analysis.trace.predicted.ids, checkpoint.config
+    layers = config.decoder_layers or config.encoder_layers
+    found = FLOAT * (layers + 1) * len(ids) * config.target_vocab
+    if most is not None and found > most:
+        raise RequestError(
+            f"What {layers} layers say of {config.target_vocab:,} tokens at {len(ids)} steps would take "
+            f"{found / MEGABYTE:,.0f} MB; expected at most {most / MEGABYTE:,.0f}. Shorten the sentence or its translation."
+        )
     if analysis.last is not None:
         each = [_read(checkpoint, analysis, ids[: t + 1], since=t) for t in range(len(ids))]
         rows = np.concatenate(each, axis=1)
@@ -91,12 +102,14 @@ def lens(checkpoint: Checkpoint, analysis: Analysis) -> Lens:
 
 def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], since: int = 0) -> np.ndarray:
     """One pass over a target: log-probabilities [L+1,T,V], of the steps from `since` on."""
-    model, probe = checkpoint.model, Probe("full")
-    source = torch.tensor([analysis.trace.source.ids], device=checkpoint.device)  # [1,S]
-    outputs = torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
-    edits = edits_of(checkpoint, analysis.trace.source.ids, [analysis.request.intervention])
+    model, probe, trace = checkpoint.model, Probe("full"), analysis.trace
+    source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)  # [1,S]
+    outputs = None if trace.outputs is None else torch.tensor([tuple(target)], device=checkpoint.device)  # [1,T]
+    edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     forced(model, source, outputs, Pass(edits, probe))
-    streams = [probe.streams[model.decoder[0].residuals[0].place].before]  # [1,T,D]
-    streams += [probe.streams[layer.residuals[-1].place].after for layer in model.decoder]
-    hidden = model.decoder_norm(torch.cat(streams)[:, since:])  # [L+1,T,D]
+    stack = "encoder" if outputs is None else "decoder"
+    layers = getattr(model, stack)
+    streams = [probe.streams[layers[0].residuals[0].place].before]  # [1,T,D]
+    streams += [probe.streams[layer.residuals[-1].place].after for layer in layers]
+    hidden = getattr(model, f"{stack}_norm")(torch.cat(streams)[:, since:])  # [L+1,T,D]
     return model.project(hidden).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V]

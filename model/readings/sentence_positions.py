@@ -20,7 +20,7 @@ from model.inference.decisions import turn
 from model.inference.predictions import changed_words, first_difference
 from model.inference.request import Request
 from model.inference.targets import decode_each, shown
-from model.trace import SITE_KINDS, Site
+from model.trace import SITE_KINDS, Site, Trace
 
 SIDES = ("source", "target")
 SEED = 1  # of the shuffled positions
@@ -49,7 +49,7 @@ class SentencePositions:
 def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) -> SentencePositions:
     """What the embedding makes of the source, or of the decoder's inputs, unedited; padding is left out."""
     trace = (analysis.baseline or analysis).trace
-    axis = trace.source if side == "source" else trace.inputs
+    axis = trace.axis(side)  # type: ignore[arg-type]
     kept = [i for i, token in enumerate(axis.ids) if token != PAD]
     ids, labels = [axis.ids[i] for i in kept], tuple(axis.labels[i] for i in kept)
     embedding = getattr(checkpoint.model, f"{side}_embedding")
@@ -64,7 +64,8 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
     if turned:
         edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
         site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.queries == side)
-        traces = teacher_force(checkpoint, [t for t in trace.source.ids if t != PAD], trace.outputs.ids, edits)
+        source = trace.source and [t for t in trace.source.ids if t != PAD]
+        traces = teacher_force(checkpoint, source, trace.outputs and trace.outputs.ids, edits)
         with_, without = (each.scores[site].mean(0) for each in traces)
     maps = (None, None) if turned else (_cosines(added), _cosines(both))
     return SentencePositions(labels, _cosines(alone), *maps, without, with_, lengths, repeated)
@@ -78,17 +79,23 @@ def _cosines(x: torch.Tensor) -> np.ndarray:
     return cosines
 
 
-def variants(shift: int) -> tuple[Positions, ...]:
-    """The edits of positions that are tried on a sentence: off, shuffled, shifted by `shift` or 1, and far beyond."""
+def sides_of(trace: Trace) -> tuple[str, ...]:
+    """The sides whose tokens a model reads."""
+    return tuple(side for side, axis in zip(SIDES, (trace.source, trace.inputs), strict=True) if axis is not None)
+
+
+def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
+    """The edits of positions that are tried on a sentence, on each side: off, shuffled, shifted by `shift` or 1, and far
+    beyond."""
     kinds = (("off", 0), ("shuffled", SEED), ("shifted", max(1, shift)), ("shifted", FAR))
-    return tuple(Positions(side, how, amount) for side in SIDES for how, amount in kinds)
+    return tuple(Positions(side, how, amount) for side in sides for how, amount in kinds)
 
 
 @dataclass(frozen=True)
 class Variant:
     """What one edit of positions does to a sentence."""
 
-    words: tuple[str, ...]  # of the translation decoded again
+    words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place
     changed: tuple[bool, ...]  # which of them the baseline does not have there
     same: bool  # the translation is the baseline's
     change: float  # of the summed log-probability of the baseline's target, in nats
@@ -113,7 +120,10 @@ def try_variants(
 def _variants(
     checkpoint: Checkpoint, request: Request, base: Analysis, edits: Sequence[Intervention]
 ) -> list[Variant | ValueError]:
-    source, ids, tokenizer = base.trace.source.ids, base.trace.outputs.ids, checkpoint.target_tokenizer
+    if base.trace.outputs is None:
+        return _read_anew(checkpoint, base, edits)
+    source, ids = base.trace.source and base.trace.source.ids, base.trace.outputs.ids
+    tokenizer = checkpoint.target_tokenizer
     trees = decode_each(checkpoint, request, source, edits)
     read = log_probs(checkpoint, source, ids, [BASELINE, *edits])  # [1+N,T,V]
     chosen = read[:, torch.arange(len(ids)), list(ids)].cpu().numpy()  # [1+N,T]
@@ -134,13 +144,29 @@ def _variants(
     return found
 
 
+def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
+    """The same of a model that reads and writes nothing: what it says of each place."""
+    ids = base.trace.source.ids
+    read = log_probs(checkpoint, ids, None, [BASELINE, *edits])  # [1+N,S,V]
+    chosen = read[:, torch.arange(len(ids)), list(ids)].sum(-1).tolist()  # [1+N]
+    before, *after = (checkpoint.source_tokenizer.pieces(row.tolist()) for row in read.argmax(-1))
+    return [
+        Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
+        for words, change in zip(after, chosen[1:], strict=True)
+    ]
+
+
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
-    """The learned positions of one side, float32 [R,D]; ValueError where the checkpoint has none."""
+    """The learned positions of one side, or of the only one, float32 [R,D]; ValueError where the checkpoint has none."""
     if not checkpoint.config.scheme.trained:
         raise ValueError(
             f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
         )
-    return getattr(checkpoint.model, f"{side}_embedding").positional.table.weight.detach().float().cpu().numpy()
+    sides = (side, *(other for other in SIDES if other != side))
+    own = next(
+        getattr(checkpoint.model, f"{each}_embedding") for each in sides if hasattr(checkpoint.model, f"{each}_embedding")
+    )
+    return own.positional.table.weight.detach().float().cpu().numpy()
 
 
 def learned_checkpoint(current: str, home: Path | None = None) -> str | None:

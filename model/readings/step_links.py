@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.config import END, PAD
+from model.config import END, PAD, START
 from model.trace import Trace
 
 WORTH = 0.1  # the mean weight from which on a word is worth a question
@@ -17,9 +17,9 @@ CLEAR = 1.5  # how many times the weight of any other word one has that stands o
 
 @dataclass(frozen=True)
 class Link:
-    """Of a step: the source token that it looks at most, whatever it is, and the `word` that it looks at most, None where
-    it looks at none; weights are means of all heads of all layers. `to` is the word that stands out among those that
-    `word` looks at in the encoder, with its weight; None where none does."""
+    """Of a step: the token that it looks at most, of the source or of the only text, whatever it is, and the `word` that it
+    looks at most, None where it looks at none; weights are means of all heads of all layers. `to` is the word that stands
+    out among those that `word` looks at in the encoder, with its weight; None where none does."""
 
     source: int
     weight: float
@@ -35,14 +35,18 @@ class Link:
 
 
 def step_links(trace: Trace) -> tuple[Link, ...]:
-    """One link for each step, its positions from 0. Padding, the end and punctuation are no words. What lies beside a
-    token is not linked to it: most heads that look there look at whatever stands there.
+    """One link for each step, its positions from 0. Control tokens and punctuation are no words. What lies beside a token is
+    not linked to it: most heads that look there look at whatever stands there.
 
-    Empty for a model without cross-attention.
+    A model without cross-attention looks at its own text: a link for each row of its self-attention, without `to`.
     """
     cross, encoder = trace.sites("cross"), trace.sites("encoder")
     if not cross or trace.source is None:
-        return ()
+        (kind,), axis = trace.kinds, trace.inputs or trace.source
+        assert axis is not None
+        own = np.mean([trace.patterns[site].mean(0) for site in trace.sites(kind)], axis=0)  # [T,T]
+        words = _words(axis.ids, axis.labels)
+        return tuple(_link(row, None, words, np.array(axis.words)) for row in own)
     looked = np.mean([trace.patterns[site].mean(0) for site in cross], axis=0)  # [T,S]
     among = np.mean([trace.patterns[site].mean(0) for site in encoder], axis=0) if encoder else None  # [S,S]
     words = _words(trace.source.ids, trace.source.labels)
@@ -51,7 +55,7 @@ def step_links(trace: Trace) -> tuple[Link, ...]:
 
 def _words(ids: Sequence[int], labels: Sequence[str]) -> np.ndarray:
     pairs = zip(ids, labels, strict=True)
-    return np.array([token not in (PAD, END) and any(map(str.isalnum, text)) for token, text in pairs])
+    return np.array([token not in (PAD, START, END) and any(map(str.isalnum, text)) for token, text in pairs])
 
 
 def _link(row: np.ndarray, among: np.ndarray | None, words: np.ndarray, groups: np.ndarray) -> Link:

@@ -164,11 +164,15 @@ class Corpus:
     first: list[int] = field(
         default_factory=list
     )  # the pairs whose target is the first that its source has; typeset copies count as their source
+    kept: list[int] = field(default_factory=list)  # which of the pairs that were given each row is
 
     @classmethod
     def encode(cls, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer) -> Corpus:
         whole = len(pairs)
-        pairs = [pair for pair in pairs if max(map(len, pair)) <= MAX_CHARACTERS]  # no longer one has few enough tokens
+        short = [
+            i for i, pair in enumerate(pairs) if max(map(len, pair)) <= MAX_CHARACTERS
+        ]  # no longer one has few enough tokens
+        pairs = [pairs[i] for i in short]
         sources = source.encode_batch([s for s, _ in pairs])
         targets = target.encode_batch([t for _, t in pairs])
         both = [([*s, END], [*t, END]) for s, t in zip(sources, targets, strict=True)]
@@ -176,7 +180,9 @@ class Corpus:
         straight = [pairs[i][0].replace("’", "'") for i in kept]
         firsts = {source: pairs[i][1] for source, i in reversed(list(zip(straight, kept, strict=True)))}
         first = [row for row, i in enumerate(kept) if pairs[i][1] == firsts[straight[row]]]
-        return cls([both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first)
+        return cls(
+            [both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first, [short[i] for i in kept]
+        )
 
     def __len__(self) -> int:
         return len(self.sources)

@@ -19,10 +19,12 @@ from model.config import ModelConfig, TrainConfig
 from model.device import keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
+from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.seen import Seen
 from model.training import saved_state, snapshots
 from model.training.distributed import Group
+from model.training.epochs import Epochs
 from model.training.loss import Objective, learning_rate
 from model.training.meter import Meter
 from model.training.prepare import adam, check_options, products, vocabularies
@@ -62,7 +64,7 @@ class Run:
         }
         self.files.check(self.settings)
         watched = snapshots.read(files.probes) if files.probes else []
-        pairs = with_typeset_copies(read)
+        pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
         self.copies = len(pairs) - len(read)
         start = checkpoints.load(init) if init else None
         learned = vocabularies(pairs, config.vocab_size, model_options.get("joint_vocab", True)) if start is None else ()
@@ -70,6 +72,7 @@ class Run:
         sizes = {"source_vocab": self.source_tokenizer.size, "target_vocab": self.target_tokenizer.size}
         self.model_config = start.config if start else ModelConfig(**sizes, **model_options)
         self.corpus = Corpus.encode(pairs, self.source_tokenizer, self.target_tokenizer)
+        self.epochs = Epochs(self.corpus, pairs, self.source_tokenizer, self.target_tokenizer, config)
         if not len(self.corpus):
             raise DataError(f"{files.train}: every pair is longer than the text limit.")
         self.dev = Validator(files.dev, self.source_tokenizer, self.target_tokenizer, 4 * config.batch_tokens)
@@ -86,16 +89,12 @@ class Run:
         self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
         self.progress = Progress()
         self.stop = False  # set from outside: the run saves after the step that is under way, and ends
-        self.total = sum(len(self._batches(epoch)) for epoch in range(config.epochs))
+        self.total = sum(len(self.epochs.batches(epoch)) for epoch in range(config.epochs))
         self.autocast = products(config, self.device)
         with self.files.alone(self.group.first):
             self._restore()
             if self.group.first:
                 self.files.write_settings(self.settings)  # last: a run that could not be prepared leaves none
-
-    def _batches(self, epoch: int) -> list[list[int]]:
-        late = epoch >= self.config.epochs - self.config.first_target_epochs
-        return self.corpus.batches(self.config.batch_tokens, self.config.seed, epoch, self.corpus.first if late else None)
 
     # -- stopping and going on ------------------------------------------------------------------------------------
 
@@ -153,7 +152,7 @@ class Run:
         if not state.step:
             self._watch()
         while state.epoch < self.config.epochs and not state.ended:
-            for indices in self._batches(state.epoch)[state.batch :]:
+            for indices in self.epochs.batches(state.epoch)[state.batch :]:
                 tick = time.monotonic()
                 loss, tokens, rate = self._step(indices)
                 state.batch += 1
@@ -190,8 +189,9 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         share = indices[self.group.rank :: self.group.size]
-        batch = self.corpus.batch(share or indices[:1]).to(self.device)
-        tokens = int(self.group.sums([sum(len(self.corpus.targets[i]) for i in share)])[0])
+        corpus = self.epochs.corpus(self.progress.epoch)
+        batch = corpus.batch(share or indices[:1]).to(self.device)
+        tokens = int(self.group.sums([sum(len(corpus.targets[i]) for i in share)])[0])
         self.model.train()
         with self.autocast:
             loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
@@ -277,8 +277,9 @@ class Run:
 
     @cached_property
     def seen(self) -> Seen:
-        """The pairs that are trained on, counted once a run."""
-        return Seen.count(self.corpus.sources, self.corpus.targets, self.source_tokenizer)
+        """The pairs that are trained on in an epoch, counted once a run."""
+        corpus = self.epochs.corpus(self.progress.epoch)
+        return Seen.count(corpus.sources, corpus.targets, self.source_tokenizer)
 
     def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
         """A model of this run, with what is known of it; `entry` is what was measured of it on the dev pairs."""

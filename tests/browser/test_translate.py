@@ -232,19 +232,3 @@ def test_both_themes_reach_the_page_the_timeline_and_the_maps(visit):
     idle(page)
     assert colours(page) == DARK
     assert query(page) == {"step": "3"}
-
-
-def test_a_map_is_saved_as_a_picture(visit):
-    page = visit()
-    for kind in ("png", "svg"):
-        if kind == "svg":
-            page.get_by_role("button", name="Save").click()
-            page.get_by_role("radio", name="SVG").click()
-            idle(page)
-            page.keyboard.press("Escape")
-            idle(page)
-        chart = page.locator(".st-key-map-cross")
-        chart.hover()
-        with page.expect_download() as download:
-            chart.locator("[data-title*='ownload'], [data-attr='toImage'], [aria-label*='ownload']").first.click()
-        assert download.value.suggested_filename.endswith("." + kind)

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import runpy
+import shutil
 from pathlib import Path
 
 import pytest
@@ -109,15 +111,48 @@ def test_a_model_without_counts_leaves_none_of_another(saved, tiny_checkpoint):
     assert load(str(saved)).counts == {}
 
 
-def test_a_folder_of_ones_own_is_looked_into_before_the_shipped_ones(saved, monkeypatch):
-    shipped = names()
+def test_folders_of_ones_own_stand_beside_the_shipped_ones_and_equal_names_are_told_apart(saved, monkeypatch):
+    shipped, home = names(), saved.parent
     assert "en-fr" in shipped
-    monkeypatch.setenv("CHECKPOINTS", str(saved.parent))
-    assert names() == tuple(sorted([*shipped, "saved"]))
-    assert find("saved") == saved
+    for parts in (("one", "en-fr"), ("two", "en-fr"), ("two", "deep", "en-fr"), ("run", "checkpoint"), ("empty",)):
+        shutil.copytree(saved, home.joinpath(*parts))
+    (home / "empty" / "config.json").write_text('{"model_type": "marian"}')
+    given = [home / "one", home / "two" / "en-fr", home / "run" / "checkpoint", home / "two" / "deep", home / "one", saved]
+    monkeypatch.setenv("CHECKPOINTS", os.pathsep.join(map(str, [*given, "", folders.SHIPPED])))
+    assert names() == tuple(sorted([*shipped, "en-fr (one)", "en-fr (two)", "en-fr (deep)", "run", "saved"]))
     assert find("en-fr").parent == folders.SHIPPED
-    saved.rename(saved.parent / "en-fr")
-    assert find("en-fr") == saved.parent / "en-fr"
+    assert find("en-fr (two)") == home / "two" / "en-fr"
+    assert load("en-fr (one)").name == "en-fr (one)"
+    assert folders.survey().unusable == ()
+    monkeypatch.setenv("CHECKPOINTS", str(home / "empty"))
+    assert [str(each) for each in folders.survey().unusable] == [
+        f"CHECKPOINTS: {home / 'empty'} is no checkpoint of the lab's own: its config.json has no 'schema'."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda place: None, "is not there"),
+        (lambda place: place.write_text("x"), "is no folder"),
+        (lambda place: place.mkdir(), "holds no checkpoint: expected a config.json in it, or in a folder within"),
+        (lambda place: (place / "a" / "b").mkdir(parents=True), "holds no checkpoint: expected a config.json"),
+    ],
+)
+def test_a_folder_that_cannot_be_used_is_one_sentence_and_the_others_hold(tmp_path, saved, monkeypatch, make, told):
+    make(tmp_path / "wrong")
+    monkeypatch.setenv("CHECKPOINTS", os.pathsep.join([str(tmp_path / "wrong"), str(saved)]))
+    assert "saved" in names()
+    (fault,) = folders.survey().unusable
+    assert told in str(fault)
+    assert str(tmp_path) in str(fault)
+    assert str(tmp_path) not in fault.told()
+    with pytest.raises(CheckpointError, match="There is no checkpoint 'x'.*" + told.split(":")[0]):
+        find("x")
+
+
+def test_what_is_saved_is_what_a_zip_may_hold(saved):
+    assert {path.name for path in saved.iterdir()} <= set(folders.FILES)
 
 
 def test_the_shipped_ones_lie_in_the_package_where_it_is_installed(tmp_path):

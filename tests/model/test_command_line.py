@@ -232,7 +232,7 @@ def test_copies_that_are_added_are_counted(tmp_path, capsys):
     file.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
     args = ["--data", str(file), "--dev", str(file), "--out", str(tmp_path / "run"), "--device", "cpu", "--max-minutes", "0"]
     assert main(["train", *args, *tiny.options(**tiny.MODEL, **tiny.TRAINING)]) == 0
-    assert "3 pairs (1 of them copies with ’ for '); " in capsys.readouterr().out
+    assert "3 pairs (1 of them copies as people type them); " in capsys.readouterr().out
 
 
 def test_every_option_says_what_it_does():

@@ -238,7 +238,7 @@ def test_a_checkpoint_that_breaks_in_a_way_of_its_own_gets_a_sentence(monkeypatc
         raise RecursionError("maximum recursion depth exceeded")
 
     monkeypatch.setattr("model.inference.analyse.load", breaks)
-    cache.checkpoint.cache_clear()
+    cache._loaded.cache_clear()
     with pytest.raises(CheckpointError, match=r"^The checkpoint 'en-fr' cannot be read \(RecursionError\)\.$"):
         cache.checkpoint("en-fr", "cpu")
 

@@ -15,7 +15,8 @@ from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
 from viz.shared import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
-MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]
+FILED = ("file_maps", "file_change")  # drawn in a file alone, in the place of charts
+MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8") and path.stem not in FILED]
 SHARED = (ROOT / "viz" / "shared" / "mount.js").resolve()
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
 

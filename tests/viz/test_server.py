@@ -303,4 +303,6 @@ def test_it_ends_when_told_while_its_model_is_being_loaded(tmp_path):
         started.terminate()
         assert started.wait(60) in (0, -signal.SIGTERM)
         told.seek(0)
-        assert told.read().splitlines() == [f"Attention Lab: http://127.0.0.1:{port}  (stop with Ctrl+C)"]
+        first, second = told.read().splitlines()
+        assert first == f"Attention Lab: http://127.0.0.1:{port}  (stop with Ctrl+C)"
+        assert second.startswith("Checkpoints can be brought as a zip")

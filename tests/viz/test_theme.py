@@ -162,7 +162,11 @@ def keys() -> list[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 found += [word.value for word in node.keywords if word.arg == "key"]
-                found += node.args[:1] if ast.unparse(node.func) in ("bind", "state.bind", "_COMPONENT.mount") else []
+                found += (
+                    node.args[:1]
+                    if ast.unparse(node.func) in ("bind", "state.bind", "_COMPONENT.mount", "COMPONENT.mount")
+                    else []
+                )
             elif isinstance(node, ast.FunctionDef):
                 words = node.args.args[len(node.args.args) - len(node.args.defaults) :]
                 found += [value for word, value in zip(words, node.args.defaults, strict=True) if word.arg == "key"]

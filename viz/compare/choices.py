@@ -80,7 +80,7 @@ def _head(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     layer, head = pair.other_head(view, page_data)
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view)
+        controls.kind_pick(view, page_data.loaded.config.kinds)
         controls.layer_pick(view, page_data.layers)
         controls.head_pick(view, page_data.loaded.config.heads)
     with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from model.inference.decisions import NEAR_TIE
 from viz import state
 from viz.compare import distance, side_by_side
 from viz.compare import texts as compare_texts
@@ -18,9 +19,10 @@ def draw(shown: Shown, pair: Pair) -> None:
     """The answer in a line, where it differs most with the way there, and the component."""
     grids = distance.grids(pair)
     most = distance.most(grids)
-    texts.write(compare_texts.verdict(pair))
-    if told := compare_texts.tie(pair):
-        texts.note(told)
+    with st.container(key="compare_verdict", horizontal=True, vertical_alignment="bottom", gap="small"):
+        texts.write(compare_texts.verdict(pair), inline=True)
+        if told := compare_texts.tie(pair):
+            texts.label(told, title=f"{NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.")
     with st.container(key="compare_most", horizontal=True, vertical_alignment="center", gap="small"):
         lead, measured = compare_texts.unlike(pair, most)
         texts.label(lead)

@@ -78,7 +78,7 @@ def _most(grids: list[dict[str, Any]]) -> float:
     return max((abs(v) for grid in grids for row in grid["values"] for v in row if v is not None), default=1.0)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="patch-grids"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="patch-grids"></div>', picture="Patching")
 
 
 def grids(data: dict[str, Any], on_piece: Callable[[str], None], key: str = "patch_grids") -> None:

@@ -2,23 +2,25 @@
 // Nothing here makes markup from text: textContent only.
 
 import { button, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { pictured } from "../shared/save/pen.js";
 import { onPageKeys } from "../shared/page_keys.js";
 import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
-import { gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
+import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
+const ABOVE = 508; // px that stand above the first row of the maps
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".side-by-side", { memory: { told: [] } }), focused = focusOf(parentElement);
   const news = isNews(state.memory, data.step);
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
   state.id = data.id;
-  const { maps, names } = data, chips = [], drawn = [], said = element("p", "told");
+  const { maps, names } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
   const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");
-  const places = element("div", "maps");
+  const places = pictured(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
   root.replaceChildren(translations(), where(), head(), places);
   build();
   show();
@@ -37,20 +39,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // -- both translations ---------------------------------------------------------------------------------------------
 
   function translations() {
-    const part = element("section", "chips"), line = element("div", "line"), label = element("div", "names");
-    for (const name of data.single ? ["Translation"] : names) label.append(element("span", "", name));
-    line.append(label);
+    const part = pictured(element("section", "chips"), "Both translations"), label = element("div", "names");
+    for (const name of data.single ? ["Translation"] : names) label.append(Object.assign(element("span", "", name), { title: name }));
     for (const group of gathered(data.tokens)) {
-      const column = element("div", `column${group.every((each) => each.same) ? "" : " apart"}`), alone = group.length > 1;
-      for (const side of data.single ? [0] : [0, 1]) {
-        const row = element("div", "row"), own = group.map((each) => each.chips[side]).filter(Boolean);
-        row.append(...own.map((chip) => token(chip, side, alone ? null : column)));
-        if (!own.length) row.append(element("span", "none", "·"));
-        column.append(row);
+      const kind = `column${group.every((each) => each.same) ? "" : " apart"}`, alone = group.length > 1;
+      for (const both of data.single ? group.map((each) => each.chips) : abreast(group)) {
+        const column = element("div", kind);
+        column.append(...both.map((chip, side) => (chip ? token(chip, side, alone ? null : column) : element("span", "none", "·"))));
+        line.append(column);
       }
-      line.append(column);
     }
-    part.append(line);
+    part.append(label, line);
     return part;
   }
 
@@ -78,6 +77,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }, REST_MS);
   }
 
+  function inSight(node) { // a long translation goes on beside what is seen of it
+    const [from, to] = [node.offsetLeft - line.offsetLeft, node.offsetLeft - line.offsetLeft + node.offsetWidth];
+    if (from < line.scrollLeft || to > line.scrollLeft + line.clientWidth) line.scrollLeft = (from + to - line.clientWidth) / 2;
+  }
+
   // -- where they differ ---------------------------------------------------------------------------------------------
 
   function where() {
@@ -102,6 +106,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : value.toFixed(2), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
     const last = grid.scale.length - 1;
     if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * last)];
+    node.disabled = Boolean(offline);
     node.title = `${grid.title}, layer ${layer}, ${head ? `head ${head}` : "mean of the heads"}: ${value === null ? "not to be compared" : value.toFixed(3)}`;
     node.setAttribute("aria-label", node.title);
     node.setAttribute("aria-pressed", String(data.chosen.join() === [grid.kind, layer, head].join()));
@@ -125,7 +130,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function build() {
     state.width = root.clientWidth;
     const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, family = sans();
-    const size = cellSize(maps, width, family), last = data.scale.length - 1, { difference } = data;
+    const size = cellSize(maps, width, family, narrow ? 0 : innerHeight - ABOVE), last = data.scale.length - 1, { difference } = data;
     drawn.length = 0;
     root.classList.toggle("narrow", narrow);
     const boxes = maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), largest(map)));
@@ -134,8 +139,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const end = data.diverging.length - 1, [one] = maps;
       const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
       boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
-      const note = element("p", "note", differenceNote(difference));
-      boxes[2].append(note);
+      boxes[2].firstChild.append(element("small", "", `${signed(-difference.most)} to ${signed(difference.most, "+")}`));
+      if (!difference.whole) boxes[2].append(element("p", "note", differenceNote(difference)));
     }
     places.replaceChildren(...boxes);
 
@@ -158,9 +163,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return part;
   }
 
-  function differenceNote({ most, rows, columns, whole }) {
-    const scale = `Colour from ${signed(-most)} to ${signed(most, "+")}`;
-    return whole ? `${scale}.` : `${scale} where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns. The rest is grey.`;
+  function differenceNote({ rows, columns }) {
+    return `Coloured where both sides have the same tokens: in ${rows[0]} of ${rows[1]} rows and ${columns[0]} of ${columns[1]} columns. The rest is grey.`;
   }
 
   function rowOf(n) {
@@ -191,6 +195,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       node.setAttribute("aria-pressed", String(step === state.step));
       marked.classList.toggle("current", step === state.step);
       marked.classList.toggle("second", step === data.second);
+      if (step === state.step) inSight(node);
     }
     for (const each of drawn) each.draw();
     tell();

@@ -63,6 +63,11 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 5)
 
 
+def _probability(log_prob: float) -> float:
+    """To five digits, and never 0: what is that small is told from nothing."""
+    return float(f"{np.exp(float(log_prob)):.5g}")
+
+
 def tokens(pair: Pair) -> list[dict[str, Any]]:
     """What both sides predict, column by column: of each token its step, its probability, that which the other side gives to
     the same token at the step beside it, if it has one; and its rival where the two are a near-tie."""
@@ -89,7 +94,7 @@ def _given(side: Side, step: int, other: Side, there: int) -> float | None:
     token = side.analysis.trace.predicted.ids[step]
     row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.target_tokenizer
     known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.target_tokenizer.piece(token)
-    return round(float(np.exp(row[token])), 5) if known else None
+    return _probability(row[token]) if known else None
 
 
 def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there: float | None) -> dict[str, Any]:
@@ -98,7 +103,7 @@ def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there:
     return {
         "t": trace.predicted.labels[step],
         "step": step + 1,
-        "p": round(float(np.exp(trace.token_log_probs[step])), 5),
+        "p": _probability(trace.token_log_probs[step]),
         "there": there,
         "rival": f"{piece(rival.id).removeprefix('·') or '·'} {rival.probability:.3f}" if rival else None,
     }
@@ -146,7 +151,7 @@ def _difference(first: View, second: View) -> dict[str, Any] | None:
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>')
+COMPONENT = mount.Component(__file__, '<div class="side-by-side"></div>', picture="Side by side")
 
 
 def side_by_side(
@@ -168,4 +173,4 @@ def side_by_side(
             return None
         return told["kind"], *layer, *(head or (None,))
 
-    _COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})
+    COMPONENT.mount(key, data, {"step": (mount.whole(1, data["steps"]), on_step), "place": (place, on_place)})

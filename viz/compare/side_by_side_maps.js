@@ -2,10 +2,12 @@
 
 import { cut, element, nth, onKeys } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { pen } from "../shared/save/pen.js";
 import { moved } from "./side_by_side_parts.js";
 
 const FONT = 11; // px
 const MOST = 22, LEAST = 5; // px that a cell may take
+const TALLEST = 26, LOWEST = 12; // the same, by the height that there is
 
 const named = (map) => ({ queries: map.queries.map((text) => cut(text, 18)), keys: map.keys.map((text) => cut(text, 12)) });
 
@@ -14,8 +16,12 @@ function layoutOf(map, width, sans, most) {
   return mapLayout({ width, least: LEAST, most, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
 }
 
-// The size of a cell with which each of some maps fits into a width: the same in all.
-export const cellSize = (maps, width, sans) => Math.min(...maps.map((map) => layoutOf(map, width, sans, MOST).size));
+// The size of a cell with which each of some maps fits into a width, and where it can into a height (0: any), its labels aside:
+// the same in all.
+export function cellSize(maps, width, sans, height) {
+  const rows = Math.max(...maps.map((map) => map.queries.length)), most = height ? Math.max(LOWEST, Math.min(TALLEST, Math.floor(height / rows))) : MOST;
+  return Math.min(...maps.map((map) => layoutOf(map, width, sans, most).size));
+}
 
 // `tint` gives the colour of a cell, or null; `ring` and `row` are looked up at each drawing; `on` hears of a cell (null: of
 // none), and of a click on one.
@@ -29,7 +35,7 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
   canvas.setAttribute("aria-label", label);
   canvas.dataset.focus = focus;
   function paint() {
-    const x = canvas.getContext("2d"), marked = ring(), at = row();
+    const x = pen(canvas), marked = ring(), at = row();
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, wide, high);
     for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) {
@@ -42,7 +48,7 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
     x.lineWidth = 1;
     x.strokeRect(left - 0.5, top - 0.5, n * layout.size + 1, m * layout.size + 1);
     const strong = { rows: [marked?.[0], at].filter((each) => each >= 0), columns: [marked?.[1]].filter((each) => each >= 0) };
-    drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+    drawLabels(x, layout, { ...names, whole: map, font: FONT, family: sans, strong, colour });
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (at >= 0) x.strokeRect(left - 1, top + at * layout.size, n * layout.size + 2, layout.size);

@@ -42,3 +42,11 @@ export function gathered(tokens) {
   }
   return groups;
 }
+
+// The tokens of a group as columns of two: those of the one side beside those of the other, as they come, for these have no
+// partners.
+export function abreast(group) {
+  if (group.length === 1) return [group[0].chips];
+  const [one, other] = [0, 1].map((side) => group.map(({ chips }) => chips[side]).filter(Boolean));
+  return Array.from({ length: Math.max(one.length, other.length) }, (_, n) => [one[n] ?? null, other[n] ?? null]);
+}

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from model import format
-from model.inference.decisions import NEAR_TIE, near_ties
+from model.inference.decisions import near_ties
 from model.inference.predictions import first_difference
 from viz.compare.distance import Most
 
@@ -92,7 +92,7 @@ def tie(pair: Pair) -> str:
             f"{side.loaded.target_tokenizer.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}"
             for each in found
         ]
-        told.append(f"In “{side.name}” it was {' against '.join(both)}, {NEAR_TIE}.")
+        told.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
     return " ".join(told)
 
 

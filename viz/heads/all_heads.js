@@ -2,6 +2,7 @@
 // Hovering previews a head, a click or Enter chooses it; only that is sent.
 
 import { element, focusOf, mounted, onResize, refocus, unmounted, button, minus, term } from "../shared/mount.js";
+import { leftOut, pictured } from "../shared/save/pen.js";
 import { ARRIVED, store } from "./thumbnails_parts.js";
 import { allOpened, allThree, opened, previewed } from "./all_heads_parts.js";
 import { findBar } from "./all_heads_find.js";
@@ -24,7 +25,7 @@ export default function (args) { // the thumbnails come as an element of their o
   return () => { document.removeEventListener(ARRIVED, arrived); leave(); };
 }
 
-function draw(data, { parentElement, setTriggerValue }) {
+function draw(data, { parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".all-heads", { cursor: {} }), { chosen } = data, focused = focusOf(parentElement);
   root.classList.remove("waits");
   const colour = (name) => data.style[`--lab-${name}`];
@@ -36,7 +37,8 @@ function draw(data, { parentElement, setTriggerValue }) {
   const all = { data, state, colour, sans, show, choose, repaint };
   for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   const forget = () => setTriggerValue("find", "none");
-  root.replaceChildren(findBar(data, { state, pick, forget, choose, show }), boxes, panel);
+  root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
+  root.replaceChildren(...(offline ? [] : [findBar(data, { state, pick, forget, choose, show })]), boxes, panel);
   show(null);
   refocus(root, focused);
   onResize(state, root, () => repaint.forEach((paint) => paint()));
@@ -68,7 +70,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (!preview) {
       if (head !== null && chosen.measure !== "rollout") ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
       ways.append(way("average", layer === null ? "One layer" : "Mean over layers", () => setTriggerValue("set", { average: layer !== null })));
-      if (layer !== null) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
+      if (layer !== null && !offline) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
       ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));
       ways.append(way("colour", chosen.byRow ? "Colour 0 to 1" : "Colour by row’s maximum", () => setTriggerValue("set", { by_row: !chosen.byRow })));
       title.append(ways);
@@ -77,7 +79,7 @@ function draw(data, { parentElement, setTriggerValue }) {
     if (data.together && !preview) {
       three.classList.add("one");
       three.append(allThree(data.together, Object.fromEntries(data.grids.map((each) => [each.kind, each.name]))), below());
-    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, switches(), preview ? null : chosen.agreement, choose));
+    } else three.append(lines(map, grid), whole(map, grid), numbers(data.metrics, grid, { index, layer }, offline ? "" : switches(), preview ? null : chosen.agreement, choose));
     const beside = preview || data.together ? [] : [readings(grid)];
     const tops = [...panel.querySelectorAll(".lines, .map")].map((node) => node.scrollTop);
     const focus = focusOf(parentElement);
@@ -88,17 +90,17 @@ function draw(data, { parentElement, setTriggerValue }) {
 
   function asked(grid, preview) { // the cell of the two tokens whose heads are looked for, and how others are asked for
     const { find } = data, cell = find?.kind !== grid.kind ? null : preview ? [find.query, find.key] : find.cell;
-    return { cell, pick: preview ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
+    return { cell, pick: preview || offline ? null : (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
   }
 
   function below() {
-    const line = element("div", "below");
-    line.append(mass(), switches());
+    const line = leftOut(element("div", "below"));
+    if (!offline) line.append(mass(), switches());
     return line;
   }
 
   function way(focus, text, act) {
-    const node = button("mean", text, act);
+    const node = leftOut(button("mean", text, act));
     node.dataset.focus = focus;
     return node;
   }
@@ -125,14 +127,15 @@ function draw(data, { parentElement, setTriggerValue }) {
   }
 
   function lines(map, grid) {
-    const box = element("section", ""), { title, scroll, said } = tokenLines(map, grid);
+    const { title, scroll, said } = tokenLines(map, grid), box = pictured(element("section", ""), "Lines from token to token");
+    leftOut(said);
     box.append(title, scroll, said);
-    if (!map.rough) box.append(mass());
+    if (!map.rough && !offline) box.append(mass());
     return box;
   }
 
   function mass() {
-    const line = element("label", ""), range = element("input");
+    const line = leftOut(element("label", "")), range = element("input");
     Object.assign(range, { type: "range", min: 50, max: 100, step: 5, value: chosen.mass });
     range.dataset.focus = "mass";
     range.setAttribute("aria-label", "Share of each row's weight that is drawn, per cent");
@@ -142,12 +145,12 @@ function draw(data, { parentElement, setTriggerValue }) {
   }
 
   function whole(map, grid) {
-    const box = element("section", "whole");
+    const box = pictured(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
       const { title, scroll, said } = fullMap(map, grid, colour, sans(), screen), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
-      box.replaceChildren(top, scroll, said);
+      box.replaceChildren(top, scroll, leftOut(said));
     };
     box.addEventListener("fullscreenchange", () => {
       fill(box.getRootNode().fullscreenElement === box ? { width: innerWidth - 48, height: innerHeight - 112 } : null);
@@ -158,7 +161,7 @@ function draw(data, { parentElement, setTriggerValue }) {
   }
 
   function switches() {
-    const box = element("div", "switches");
+    const box = leftOut(element("div", "switches"));
     for (const [field, text] of [["hide", "Hide <s>, </s> and punctuation in the lines"], ["merge", "Merge pieces into words"]]) {
       const line = element("label", ""), input = element("input");
       Object.assign(input, { type: "checkbox", checked: chosen[field] });

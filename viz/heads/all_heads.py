@@ -245,8 +245,8 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()))
-_STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
+COMPONENT = mount.Component(__file__, '<div class="all-heads"></div>', told=tuple(TERMS.values()), picture="All heads")
+STORE = mount.Component(__file__, "<span hidden></span>", name="thumbnails")
 _FLAGS = ("merge", "hide", "together", "average", "by_row")
 _SETTINGS = {"mass": mount.whole(1, 100)} | dict.fromkeys(_FLAGS, mount.one_of((True, False)))
 
@@ -294,6 +294,6 @@ def heads(
         query, asked = mount.whole(1, rows)(told.get("query")), mount.whole(1, columns)(told.get("key"))
         return None if query is None or asked is None else (told["kind"], *query, *asked)
 
-    _STORE.mount(f"{key} thumbnails", shown, height=1)
+    STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    _COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"]})
+    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"]})

@@ -3,6 +3,7 @@
 
 import { cut, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { pen } from "../shared/save/pen.js";
 import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels
@@ -44,7 +45,7 @@ export function tokenLines(map, grid) {
   const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
   const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
-  reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token, Enter on one of each side finds the heads that link them.`);
+  reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);
   const y = (i, count) => (i + 0.5) * pitch + ((most - count) * pitch) / 2, paths = [], labels = [];
   const opacity = (weight) => Math.min(1, 0.1 + 0.9 * weight);
   values.forEach((row, i) => row.forEach((weight, j) => {
@@ -54,7 +55,7 @@ export function tokenLines(map, grid) {
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
-  const rest = map.rough ? "" : `${pointAt()} a token for its weights, ${pointAt() === "Tap" ? "one" : "click one"} on each side to find the heads that link them.`;
+  const rest = map.rough ? "" : !map.pick ? `${pointAt()} a token for its weights.` : `${pointAt()} a token for its weights, ${pointAt() === "Tap" ? "one" : "click one"} on each side to find the heads that link them.`;
   const picked = [null, null]; // the key and the query that have been clicked
   let at = null; // side and number of the token that the keys have reached
   function isolate(side, n) {
@@ -137,7 +138,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
   const cells = painted(map, grid);
   let mark = null, at = null; // the cell that is told; the one that the keys have reached
   const paint = () => {
-    const x = canvas.getContext("2d");
+    const x = pen(canvas);
     x.setTransform(ratio, 0, 0, ratio, 0, 0);
     x.clearRect(0, 0, width, height);
     x.imageSmoothingEnabled = false;
@@ -147,7 +148,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
     x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
     const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
     for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
-    drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+    drawLabels(x, layout, { ...names, whole: map, font: FONT, family: sans, strong, colour });
     x.strokeStyle = colour("ink");
     x.lineWidth = 1.5;
     if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
@@ -156,7 +157,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
   };
   const told = ([i, j]) => (map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`);
   const asked = map.cell && values[map.cell[0]]?.[map.cell[1]] !== undefined ? `${told(map.cell)}. ` : "";
-  const how = pointAt() === "Tap" ? "Tap a cell for its value and the heads that link the two." : "Point at a cell for its exact value; click it to see which heads link the two.";
+  const how = !map.pick ? `${pointAt()} a cell for its exact value.` : pointAt() === "Tap" ? "Tap a cell for its value and the heads that link the two." : "Point at a cell for its exact value; click it to see which heads link the two.";
   const rest = map.rough ? "" : asked + how;
   const tell = (cell) => {
     mark = cell;
@@ -180,7 +181,7 @@ export function fullMap(map, grid, colour, sans, screen = null) {
   };
   onArrows(canvas, () => go(...best), (down, right) => { const [i, j] = at || best; go(i + down, j + right); }, () => take(at));
   canvas.addEventListener("blur", () => { at = null; tell(null); });
-  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell, Enter finds the heads that link the two.`);
+  reachable(canvas, "map", `Map of ${m} queries by ${n} keys; the largest value, ${values[best[0]][best[1]].toFixed(3)}, is ${nth(queries, best[0])} looking at ${nth(keys, best[1])}. Arrow keys go from cell to cell${map.pick ? ", Enter finds the heads that link the two" : ""}.`);
   said.textContent = rest;
   scroll.append(canvas);
   paint();

@@ -1,6 +1,7 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
 import { element, nth, onKeys } from "../shared/mount.js";
+import { pen, pictured } from "../shared/save/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
 const LEFT = 22, TOP = 16, GAP = 2, NAMED = 37, LINE = 13; // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it
@@ -49,6 +50,7 @@ export function sized(width, heads, { named, notes }) {
 export function thumbnailGrid(grid, { places, named, notes, told }, { data, state, colour, sans, show, choose, repaint }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
+  pictured(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
   top.append(title, element("span", "", told || `${grid.places.length} heads`));
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
@@ -57,7 +59,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
   canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads${told ? `, ${told}` : ""}. Arrow keys preview a head, Enter chooses it.`);
-  const live = element("span", "unseen"), ground = element("canvas"), scaled = (drawn, ratio) => { const x = drawn.getContext("2d"); x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
+  const live = element("span", "unseen"), ground = element("canvas"), scaled = (x, ratio) => { x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
   live.setAttribute("aria-live", "polite");
   let over = null, at = sized(320, grid.heads, { named, notes });
 
@@ -71,7 +73,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
     Object.assign(canvas, { width: width * ratio, height: height * ratio });
     canvas.style.height = `${height}px`;
     Object.assign(ground, { width: canvas.width, height: canvas.height });
-    const x = scaled(ground, ratio);
+    const x = scaled(pen(ground), ratio);
     x.imageSmoothingEnabled = at.tile * ratio < Math.max(source.high, source.wide);
     x.textBaseline = "middle";
     if (!named) numbered(x);
@@ -117,10 +119,10 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
   }
 
   function paint() { // what is chosen, and what is pointed at
-    const x = scaled(canvas, 1);
+    const x = scaled(pen(canvas), 1);
     x.clearRect(0, 0, canvas.width, canvas.height);
     x.drawImage(ground, 0, 0);
-    scaled(canvas, canvas.width / (canvas.parentElement?.clientWidth || 320));
+    scaled(x, canvas.width / (canvas.parentElement?.clientWidth || 320));
     places.forEach((index, place) => {
       const [layer, head] = grid.places[index];
       const on = (data.together || grid.kind === chosen.kind) && [null, layer].includes(chosen.layer) && [null, head].includes(chosen.head);

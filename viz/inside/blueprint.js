@@ -32,19 +32,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.classList.toggle("narrow", narrow);
     const w = narrow ? Math.min(168, W / 2 - 64) : 172, left = narrow ? W / 4 : Math.min(150, W * 0.22), right = narrow ? (3 * W) / 4 : W * 0.695;
     const strip = { h: 60 };
-    const columns = ["encoder", "decoder"].filter((name) => data.layers[name].length).map((name, n) => column(data, name, { cx: n ? right : left, w, u, floor: 0, side: narrow ? W / 4 - 30 : 152 }));
+    const columns = ["encoder", "decoder"].filter((name) => data.layers[name].length).map((name, n, all) => column(data, name, { cx: all.length === 1 ? (narrow ? W / 2 : right) : n ? right : left, w, u, floor: 0, side: narrow ? W / 4 - 30 : 152 }));
     const memory = data.blocks.find((block) => block.kind === "memory"), out = 34;
-    const top = Math.min(columns[0].top - (memory ? 44 : 0), columns[1].top - out), H = strip.h - top;
+    const top = Math.min(columns[0].top - (memory ? 44 : 0), columns.at(-1).top - out), H = strip.h - top;
     const svg = drawing("svg", { width: W, height: H, viewBox: `0 ${top} ${W} ${H}`, role: "group", "aria-label": "The architecture. Arrow keys go from block to block, Enter keeps one, Tab goes on to its links." });
     const under = drawing("g", { class: "wires" }), over = drawing("g", {});
     svg.append(arrowHead(), under, over);
     nodes.clear();
-    columns.forEach((col, n) => stack(col, n, under, over, narrow));
+    columns.forEach((col, n) => stack(col, columns.length === 1 || n, under, over, narrow));
     if (memory) remember(memory, columns, under, over, narrow);
     strips(columns, strip, over, under, W, narrow);
-    said(columns[1], over, under, narrow);
-    const free = columns[0].top - (memory ? 46 : 16) - top;
-    if (!narrow && free > data.shares.length * 17 + 10) over.append(shares(data, top + 14, columns[1].frame.x - 70));
+    said(columns.at(-1), over, under, narrow);
+    const free = columns.length === 1 ? -top : columns[0].top - (memory ? 46 : 16) - top;
+    if (!narrow && free > data.shares.length * 17 + 10) over.append(shares(data, top + 14, columns.at(-1).frame.x - 70));
     box.replaceChildren(svg);
     panel.style.maxHeight = narrow ? "none" : `${Math.max(560, H)}px`;
     mark();
@@ -154,15 +154,24 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   // -- the tokens --------------------------------------------------------------------------------------------------
 
-  function strips([encoder, decoder], strip, over, under, W, narrow) {
+  function strips(columns, strip, over, under, W, narrow) {
     const source = data.blocks.find((b) => b.key === "source_tokens"), target = data.blocks.find((b) => b.key === "target_tokens");
-    const y = 12, edge = narrow ? W / 2 - 6 : W * 0.42, h = strip.h - 14;
+    const y = 12, alone = columns.length === 1, edge = alone ? W : narrow ? W / 2 - 6 : W * 0.42, h = strip.h - 14;
+    if (source) reads(source, y, edge, h, over);
+    if (target) says(target, y, alone ? 1 : narrow ? W / 2 + 2 : edge + 12, h, over, W, narrow);
+    for (const { cx } of columns) under.append(drawing("path", { d: `M${cx} ${y}V0`, class: "" }));
+  }
+
+  function reads(source, y, edge, h, over) { // the sentence
     const left = { block: source, x: 1, y, w: edge - 1, h };
     const g = block(left, `Inputs: ${data.source.length} tokens`, "strip");
     g.append(drawing("rect", { ...pick(left), rx: 6 }));
     for (const [label, x, row, w] of wrapped(data.source, left.w - 12, 2)) g.append(token(label, left.x + 6 + x, y + 5 + row * 21, w));
-    over.append(g);
-    const start = narrow ? W / 2 + 2 : edge + 12, right = { block: target, x: start, y, w: W - start - 1, h };
+    over.append(g, drawing("text", { x: 2, y: 7, class: "hint" }, "Inputs"));
+  }
+
+  function says(target, y, start, h, over, W, narrow) { // what the decoder reads over what it predicts, around the step
+    const right = { block: target, x: start, y, w: W - start - 1, h };
     const t = block(right, `Outputs, shifted right: step ${data.step + 1} reads ${data.inputs[data.step]} and predicts ${data.outputs[data.step]}`, "strip");
     const widths = data.inputs.map((label, n) => cell(label.length > data.outputs[n].length ? label : data.outputs[n]) + 3), room = narrow ? 6 : 56;
     const [from, to] = fitting(widths, data.step, right.w - room - 24);
@@ -178,9 +187,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       x += widths[n];
     }
     if (to < widths.length) t.append(drawing("text", { x: x + 2, y: y + 28, class: "hint" }, "…"));
-    over.append(t);
-    under.append(drawing("path", { d: `M${encoder.cx} ${y}V0M${decoder.cx} ${y}V0`, class: "" }));
-    over.append(drawing("text", { x: 2, y: 7, class: "hint" }, "Inputs"), drawing("text", { x: start + 1, y: 7, class: "hint" }, narrow ? "Outputs, shifted" : "Outputs (shifted right)"));
+    over.append(t, drawing("text", { x: start + 1, y: 7, class: "hint" }, narrow ? "Outputs, shifted" : "Outputs (shifted right)"));
   }
 
   function token(label, x, y, w) {
@@ -193,7 +200,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const label = data.outputs[data.step], w = cell(label) + 4, y = col.top - 32;
     wire(under, `M${col.cx} ${col.top}V${y + 23}`);
     over.append(drawing("rect", { x: col.cx - w / 2, y: y + 1, width: w, height: 22, rx: 5, class: "pair" }), token(label, col.cx - w / 2, y + 2, w));
-    over.append(drawing("text", { x: col.cx + (narrow ? -1 : 1) * (w / 2 + 8), y: y + 16, class: "hint", "text-anchor": narrow ? "end" : "start" }, `${percent(data.probability)} at step ${data.step + 1}`));
+    over.append(drawing("text", { x: col.cx + (narrow ? -1 : 1) * (w / 2 + 8), y: y + 16, class: "hint", "text-anchor": narrow ? "end" : "start" }, `${percent(data.probability)} at ${data.at} ${data.step + 1}`));
   }
 
   // -- choosing ----------------------------------------------------------------------------------------------------

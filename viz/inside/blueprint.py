@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from viz import theme
+from model.task import task_of
+from viz import pages, theme
 from viz.shared import mount
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from viz.view import View
 
 _LINKS = {
-    "tokens": (("translate", "Watch the decoding, on Translate"),),
+    "tokens": (("translate", "Watch the decoding, on {first}"),),
     "embedding": (("embeddings", "Nearest neighbours of a token"),),
     "positions": (("positions", "Positions: the vectors that are added"), ("what-if", "Switch them off, in What if")),
     "attention": (
@@ -29,18 +30,19 @@ _LINKS = {
     "feed_forward": (("stages", "Unfold this layer, stage by stage"),),
     "projection": (
         ("lens", "What each layer would say: logit lens"),
-        ("translate", "Candidates at this step, on Translate"),
+        ("translate", "Candidates at this step, on {first}"),
     ),
-    "softmax": (("translate", "Candidates at this step, on Translate"),),
+    "softmax": (("translate", "Candidates at this step, on {first}"),),
 }
 
 
-def links(block: Block, rotary: bool = False) -> tuple[tuple[str, str], ...]:
-    """Where a block leads to in the lab: the place and the words of the link."""
+def links(block: Block, rotary: bool = False, first: str = pages.PAGES[0].title) -> tuple[tuple[str, str], ...]:
+    """Where a block leads to in the lab: the place and the words of the link; `first`: how the first page is called."""
     if block.kind == "tokens" and block.column == "encoder":
         return ()
     turned = rotary and block.kind == "attention" and block.site != "cross"
-    return _LINKS.get(block.kind, ()) + ((("positions", "Positions: how rotary ones turn"),) if turned else ())
+    named = tuple((place, words.format(first=first)) for place, words in _LINKS.get(block.kind, ()))
+    return named + ((("positions", "Positions: how rotary ones turn"),) if turned else ())
 
 
 _SHARES = {
@@ -61,7 +63,7 @@ def shares(blocks: tuple[Block, ...]) -> list[tuple[str, str | None, int]]:
     return [(_SHARES[kind], kind[1], count) for kind, count in counts.items() if count]
 
 
-def _shown(block: Block, rotary: bool) -> dict[str, Any]:
+def _shown(block: Block, rotary: bool, first: str) -> dict[str, Any]:
     return {
         "key": block.key,
         "kind": block.kind,
@@ -77,7 +79,7 @@ def _shown(block: Block, rotary: bool) -> dict[str, Any]:
         "shared": block.shared,
         "code": list(block.code),
         "path": block.path,
-        "links": [list(link) for link in links(block, rotary)],
+        "links": [list(link) for link in links(block, rotary, first)],
     }
 
 
@@ -90,24 +92,26 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
         open_layers[column] = min(view.layer, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = min(view.step, len(trace.outputs)) - 1
+    step = min(view.step, len(trace.predicted)) - 1
+    first = task_of(trace.kinds).title
     return {
-        "blocks": [_shown(block, rotary) for block in shown],
+        "blocks": [_shown(block, rotary, first) for block in shown],
         "layers": stacks,
         "open": open_layers,
         "kind": view.kind,
         "shares": [list(share) for share in shares(blocks)],
         "total": sum(b.parameters for b in blocks),
-        "source": list(trace.source.labels),
-        "inputs": list(trace.inputs.labels),
-        "outputs": list(trace.outputs.labels),
+        "source": list(trace.source.labels) if trace.source else [],
+        "inputs": list(trace.inputs.labels) if trace.inputs else [],
+        "outputs": list(trace.predicted.labels),
         "step": step,
+        "at": "step" if trace.inputs else "place",
         "probability": round(float(trace.probabilities[step]), 5),
         "style": {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="blueprint"></div>', picture="Map of the model")
 
 
 def blueprint(

@@ -42,14 +42,15 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         "embedding",
         "layer",
     )
-    for side, ids in zip(SIDES, (trace.source.ids, trace.outputs.ids), strict=True):
+    sides = sides_of(trace)
+    for side, ids in sides.items():
         _tokens(view, loaded, side, ids)
     _word_box(view)
     joint, sentence = loaded.config.joint_vocab, sentence_tokens(loaded, trace)
-    shown = ("target",) if joint or not view.near else SIDES
+    shown = tuple(sides)[-1:] if joint or not view.near else SIDES
     for side in shown:
         try:
-            token = _chosen(view, loaded, side, sentence[side], trace.outputs.ids[view.step - 1])
+            token = _chosen(view, loaded, side, sentence[side], trace.predicted.ids[view.step - 1])
         except ValueError as fault:
             texts.fault(str(fault))
             return
@@ -90,10 +91,16 @@ def _word_box(view: View) -> None:
         )
 
 
+def sides_of(trace: Trace) -> dict[Side, tuple[int, ...]]:
+    """The sides that the model has, with the tokens that stand there: the source's, and those that were written."""
+    axes = {"source": trace.source, "target": trace.outputs}
+    return {side: axis.ids for side, axis in axes.items() if axis is not None}  # type: ignore[misc]
+
+
 def sentence_tokens(loaded: Checkpoint, trace: Trace) -> dict[Side, tuple[int, ...]]:
     """The sentence's tokens in each side's table, whose labels name them before any other: in a joint one, those of both."""
-    own = {"source": tuple(trace.source.ids), "target": tuple(trace.outputs.ids)}
-    return dict.fromkeys(SIDES, own["source"] + own["target"]) if loaded.config.joint_vocab else own
+    own = sides_of(trace)
+    return dict.fromkeys(SIDES, sum(own.values(), ())) if loaded.config.joint_vocab else own
 
 
 def tokenizer_of(loaded: Checkpoint, side: Side) -> Tokenizer:
@@ -199,7 +206,7 @@ def _list(
         key=key,
         on_select=clicked,
         selection_mode="points",
-        config=controls.picture(f"neighbours-{name}"),
+        config=controls.picture(f"Nearest embeddings, {name}"),
         alt=f"{name}, nearest to {tokenizer.piece(token)}: "
         + ", ".join(f"{label} {n.cosine:.2f}" for label, n in zip(labels, near, strict=True)),
     )

@@ -26,17 +26,29 @@ if TYPE_CHECKING:
 SHOWN = 5
 SMALL = 0.005  # a change of probability below this is not worth a line
 CLICKED = "lens map"
+STANDS = "the sentence has it there all the same"
+EMITTED = "it was given, drawn, or chosen by the beam"
+HOW = {  # how the map is read, by the stack that speaks
+    "decoder": "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits "
+    "of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
+    "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
+    "encoder": "Each column is a place in the sentence; each row is what the encoder would say of it if it ended after that "
+    "layer, by the logits of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that "
+    "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its place.",
+}
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
-    lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    try:
+        lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
     tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
     layers = layer_names(len(lens.log_probs))
     texts.note(
-        "Each column is a step; each row is what the decoder would say if it ended after that layer, by the logits of its "
-        "residual stream there. Written: the layer’s likeliest token, bold where it is the one that was emitted. Colour: "
-        "how probable the layer finds the emitted token, whatever is written. Click a cell to go to its step.",
+        HOW["encoder" if trace.outputs is None else "decoder"],
         *("decoder", "layer", "logit", "residual stream", "token"),
     )
     says = _says(lens, tokenizer)
@@ -48,22 +60,23 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             key=CLICKED,
             on_select=_clicked,
             selection_mode="points",
-            config=controls.picture("logit-lens"),
+            config=controls.picture("Logit lens"),
             alt=_alt(lens, trace, says),
         )
-    controls.step_slider(view, trace.outputs.labels)
-    shown = table(lens, step, layers, tokenizer, f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}")
+    labels = trace.predicted.labels
+    controls.step_slider(view, labels)
+    pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
+    shown = table(lens, step, layers, tokenizer, pair)
     texts.write(terms.first_space(shown))
-    texts.note(
-        f"{settled(lens, step, trace.outputs.labels[step])} {_echo(lens, trace, page_data.loaded.config.tied_output)}"
-    )
+    why = EMITTED if trace.outputs else STANDS
+    texts.note(f"{settled(lens, step, labels[step], why)} {_echo(lens, trace, page_data.loaded.config.tied_output)}")
     texts.note(care(page_data.loaded.config.final_norm))
 
 
 @cached_figure
 def drawn(request: Request, device: str, step: int, mode: theme.Mode) -> go.Figure:
     """All layers at all steps, one of which is chosen; steps count from 0."""
-    lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.outputs.labels
+    lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.predicted.labels
     says = _says(lens, cache.checkpoint(request.checkpoint, device).target_tokenizer)
     return lens_map(lens.probability, says, lens.rank, layer_names(len(says)), steps, step, mode)
 
@@ -84,11 +97,11 @@ def layer_names(rows: int) -> list[str]:
     return ["embedding", *(f"layer {n}" for n in range(1, rows))]
 
 
-def settled(lens: Lens, step: int, label: str) -> str:
-    """From which layer on the emitted token is the likeliest, as a sentence."""
+def settled(lens: Lens, step: int, label: str, why: str = EMITTED) -> str:
+    """From which layer on the emitted token is the likeliest, as a sentence; `why` it may be there where it is not."""
     first = [rank == 1 for rank in lens.rank[:, step]]
     if not first[-1]:
-        return f"“{label}” is not what the last layer finds likeliest: it was given, drawn, or chosen by the beam."
+        return f"“{label}” is not what the last layer finds likeliest: {why}."
     since = max((layer for layer, leads in enumerate(first) if not leads), default=-1) + 1
     names, last = layer_names(len(first)), since == len(first) - 1
     before = [
@@ -105,10 +118,11 @@ def settled(lens: Lens, step: int, label: str) -> str:
 
 def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     """How often the embedding just says what was read: with a tied table that is what it would do."""
-    same = sum(int(said) == read for said, read in zip(lens.top[0], trace.inputs.ids, strict=True))
+    same = sum(int(said) == read for said, read in zip(lens.top[0], (trace.inputs or trace.predicted).ids, strict=True))
     why = ", because the projection is the same table as the embedding" if tied and same > len(lens.ids) / 2 else ""
-    steps = "1 step" if len(lens.ids) == 1 else f"{len(lens.ids)} steps"
-    return f"Before the first layer, the likeliest token is the one just read at {same} of {steps}{why}."
+    noun, read = ("step", "just read") if trace.outputs else ("place", "that stands there")
+    steps = f"1 {noun}" if len(lens.ids) == 1 else f"{len(lens.ids)} {noun}s"
+    return f"Before the first layer, the likeliest token is the one {read} at {same} of {steps}{why}."
 
 
 def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer, pair: str) -> str:
@@ -158,7 +172,7 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer) -> str:
 
 def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
     rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
-    return f"Likeliest token of every layer at {len(trace.outputs)} steps. {'; '.join(rows)}."
+    return f"Likeliest token of every layer at {len(trace.predicted)} steps. {'; '.join(rows)}."
 
 
 def _clicked() -> None:

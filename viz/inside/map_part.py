@@ -22,7 +22,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
     """What the picture needs."""
     loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
-    blocks = plan(loaded, len(trace.source), len(trace.inputs))
+    blocks = plan(loaded, len(trace.source or ()), len(trace.inputs or ()))
     return payload(blocks, trace, view, mode, rotary=loaded.config.scheme.turns)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import streamlit as st
 
+from model.config import ModelConfig
 from model.trace import Site, site_kind
 from viz import cache, state
 from viz.shared import controls, texts
@@ -15,19 +16,25 @@ from viz.view import View
 def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     """The controls, and the site, head and query of the view, from 0. What is not there is told, and the nearest shown; of a
     mean over heads the first head."""
-    trace, config = page_data.analysis.whole, page_data.loaded.config
+    config = page_data.loaded.config
     layers, by_token = config.layers[view.kind], site_kind(view.kind).queries == "source"
-    site, head = Site(view.kind, min(view.layer, layers) - 1), (view.head or 1) - 1  # type: ignore[arg-type]
-    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config.heads)
+    site, head, query = place(page_data, view)
+    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config)
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
         texts.note("Only a single head can be taken apart: head 1 is shown.")
     asked = view.token if by_token else view.step
-    query = min(asked, len(trace.queries(site))) - 1
     if by_token and asked > query + 1:
         texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
     return site, head, query
+
+
+def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
+    """The site, head and query of the view, or the nearest that there are, from 0."""
+    site = Site(view.kind, min(view.layer, page_data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
+    asked = view.token if site.of.queries == "source" else view.step
+    return site, (view.head or 1) - 1, min(asked, len(page_data.analysis.whole.queries(site))) - 1
 
 
 def asking(site: Site, number: int) -> dict[str, int]:
@@ -35,14 +42,14 @@ def asking(site: Site, number: int) -> dict[str, int]:
     return {"token" if site.of.queries == "source" else "step": number}
 
 
-def _picks(view: View, layers: int, heads: int) -> None:
+def _picks(view: View, layers: int, config: ModelConfig) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view)
+        controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
         texts.label("head", "head")
         st.segmented_control(
             "Head",
-            range(1, heads + 1),
+            range(1, config.heads + 1),
             required=True,
             label_visibility="collapsed",
             **state.bind("one head", "head", view.head or 1),

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from model import format
+from model.config import ModelConfig
 from model.inference.request import Request
 from model.trace import Site
 from viz import cache, state, theme
@@ -43,7 +44,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     config = page_data.loaded.config
     layers = config.layers[view.kind]
     shown = dataclasses.replace(view, layer=min(view.layer, layers))
-    _picks(shown, layers, config.heads)
+    _picks(shown, layers, config)
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
@@ -58,7 +59,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             texts.note(how)
             figure = drawn(page_data.request, view.device, site, chosen, name, mode)
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
-            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(f"scaling-{name}"), alt=alt)
+            st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
     left, right = st.columns([560, 440], gap="medium")
     with left:
@@ -83,11 +84,11 @@ def _random(own: Scaling, width: int) -> Scaling:
     return cache.random_scaling(max(2, own.keys), width)
 
 
-def _picks(view: View, layers: int, heads: int) -> None:
+def _picks(view: View, layers: int, config: ModelConfig) -> None:
     with st.container(key="scale_picks", horizontal=True, vertical_alignment="center", gap="small"):
-        controls.kind_pick(view)
+        controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
-        controls.head_pick(view, heads)
+        controls.head_pick(view, config.heads)
 
 
 def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
@@ -190,7 +191,7 @@ def _whole_model(page_data: cache.PageData, view: View) -> None:
     """The same left out in the whole model: a way to try it, and what came of it."""
     if view.intervention.scaling:
         st.button(
-            "Leave it out in the whole model, and translate again",
+            f"Leave it out in the whole model, and {page_data.analysis.task.verb.lower()} again",
             key="scaling off",
             type="tertiary",
             on_click=_leave_out,

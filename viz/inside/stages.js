@@ -4,7 +4,7 @@ import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounte
 import { onPageKeys } from "../shared/page_keys.js";
 import { bars, cells, formula, rowLetters } from "./stages_parts.js";
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
   const last = data.stages.length, repaint = [];
@@ -78,6 +78,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     data.queries.forEach((label, n) => {
       const chip = button("chip", label, () => setTriggerValue("query", n + 1));
       chip.dataset.focus = `query ${n}`;
+      chip.disabled = Boolean(offline);
       chip.setAttribute("aria-pressed", n + 1 === data.query);
       chips.append(chip);
     });
@@ -108,11 +109,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       drawn.append(node);
     });
     main.replaceChildren(top, formula(each.formula), sentence, code(each.code), shapes, drawn);
-    if (stage === last && data.next) {
+    if (stage === last && data.next && !offline) {
       const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
       main.append(on);
     }
-    if (["products", "scale"].includes(each.name)) main.append(apart());
+    if (["products", "scale"].includes(each.name) && !offline) main.append(apart());
     repaint.forEach((paint) => paint());
   }
 

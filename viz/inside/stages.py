@@ -86,7 +86,7 @@ def _bars(table: Table) -> list[str] | None:
     return None if table.unit in ("dimension", "unit") else list(_BARS.get(table.unit, (table.name,)))
 
 
-_COMPONENT = mount.Component(__file__, '<div class="stages"></div>')
+COMPONENT = mount.Component(__file__, '<div class="stages"></div>', picture="One head, stage by stage")
 
 
 def stages(
@@ -107,4 +107,4 @@ def stages(
         "next": (lambda told: mount.pressed(told and following), lambda: on_next(following["kind"], following["layer"])),
         "apart": (mount.pressed, on_apart),
     }
-    _COMPONENT.mount(key, data, events, default={"stage": data["stage"]})
+    COMPONENT.mount(key, data, events, default={"stage": data["stage"]})

@@ -2,6 +2,7 @@
 
 import { cut, element, minus, nth, onKeys } from "../shared/mount.js";
 import { floats } from "../shared/packed.js";
+import { pen } from "../shared/save/pen.js";
 
 const WRAP = 256; // cells in a line
 
@@ -88,7 +89,7 @@ export function cells(table, data, repaint, letters) {
   const y = (i, chunk = 0) => head + (i * chunks + chunk) * high + (foot && i === table.rows.length ? gap : 0);
   repaint.push(() => {
     const ratio = Math.max(2, devicePixelRatio || 1), whole = box.clientWidth || 700;
-    const x = canvas.getContext("2d"), style = getComputedStyle(box);
+    const x = pen(canvas), style = getComputedStyle(box);
     const mono = `12px "Source Code Pro", ui-monospace, Menlo, monospace`, sans = `11px ${style.fontFamily}`;
     left = lines.length === 1 && !lines[0] ? 0 : Math.min(whole < 420 ? 84 : 132, 10 + letters * 7.3);
     width = Math.max(0.5, Math.min(22, (whole - left - right - 12) / Math.min(n, WRAP)));

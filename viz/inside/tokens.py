@@ -105,7 +105,7 @@ def longest(words: list[dict[str, Any]]) -> int:
     return sizes.index(max(sizes)) + 1 if sizes else 0
 
 
-_COMPONENT = mount.Component(__file__, '<div class="tokens"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="tokens"></div>', picture="Tokens")
 
 
 def tokens(

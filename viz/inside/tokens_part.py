@@ -11,7 +11,7 @@ from model.config import CONTROL_TOKENS
 from model.inference.request import Request
 from model.readings.merges import cut
 from viz import cache, state, theme
-from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, tokenizer_of, total_counts
+from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of, tokenizer_of, total_counts
 from viz.inside.tokens import Line, longest, payload, tokens
 from viz.keep import cached_figure
 from viz.shared import texts
@@ -35,7 +35,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     for sentence in faults:
         texts.note(sentence, warn=True)
     if at is None:
-        texts.note("There is no word here: the translation is empty.")
+        texts.note("There is no word here: the text is empty.")
         return
     tokens(
         data | {"at": at},
@@ -48,18 +48,18 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 def picture(request: Request, device: str, typed: str, mode: theme.Mode) -> dict[str, Any]:
     """What the browser needs; ValueError where a tokenizer has no merges."""
     loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
-    sentence = {"source": loaded.source_tokenizer.decode(trace.source.ids), "target": written(loaded, trace)}
+    sentence = {side: tokenizer_of(loaded, side).decode(ids) for side, ids in sides_of(trace).items()}
     names = dict(zip(SIDES, loaded.languages, strict=True))
     lines = []
-    for side in SIDES:
-        words = cut(tokenizer_of(loaded, side), sentence[side].strip()).words
+    for side, text in sentence.items():
+        words = cut(tokenizer_of(loaded, side), text.strip()).words
         lines.append(Line(side, names[side], side, words, texts.language_code(names[side])))
     joint = loaded.config.joint_vocab
-    for side in SIDES[: 1 if joint else 2] if typed.strip() else ():
+    for side in tuple(sentence)[: 1 if joint else 2] if typed.strip() else ():
         of = "Yours" if joint else f"Yours, in {names[side]}"
         for title, text in ((of, typed.strip()), ("after a space", f" {typed.strip()}")):
             lines.append(Line("typed", title, side, cut(tokenizer_of(loaded, side), text).words))
-    return payload(lines, loaded, {side: partial(counted, loaded, side=side) for side in SIDES}, mode)
+    return payload(lines, loaded, {side: partial(counted, loaded, side=side) for side in sentence}, mode)
 
 
 def written(loaded: Any, trace: Any) -> str:
@@ -82,13 +82,15 @@ def how_to_read(data: dict[str, Any]) -> list[str]:
 def other_way(page_data: cache.PageData) -> list[str]:
     """A sentence where the model wrote its translation with other tokens than the tokenizer would."""
     loaded, trace = page_data.loaded, page_data.analysis.trace
+    if trace.outputs is None:
+        return []
     ids = [token for token in trace.outputs.ids if token >= len(CONTROL_TOKENS)]
     usual = loaded.target_tokenizer.encode(written(loaded, trace).strip())
     if ids == usual:
         return []
     return [
-        f"The model wrote this translation in {len(ids)} tokens of its own choice; below is how the tokenizer cuts the same "
-        f"text, in {len(usual)}."
+        f"The model wrote this {page_data.analysis.task.made} in {len(ids)} tokens of its own choice; below is how the "
+        f"tokenizer cuts the same text, in {len(usual)}."
     ]
 
 

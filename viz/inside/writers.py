@@ -71,7 +71,7 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str, side: Sid
     return made
 
 
-_COMPONENT = mount.Component(__file__, '<div class="writers"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="writers"></div>', picture="Who writes what is asked for and answered")
 
 
 def writers(

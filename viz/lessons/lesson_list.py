@@ -8,7 +8,7 @@ from viz import pages
 from viz.lessons.lessons import LESSONS
 from viz.shared import mount
 
-_COMPONENT = mount.Component(__file__, '<div class="lesson-list"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="lesson-list"></div>', picture="Lessons")
 
 
 def lesson_list(current: str | None, on_begin: Callable[[str], None], key: str = "lesson_list") -> None:

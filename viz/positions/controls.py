@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.config import SCHEMES
+from model.config import FAMILIES, SCHEMES
 from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
@@ -23,6 +23,7 @@ from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_interventi
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from model.inference.analysis import Analysis
     from model.inference.request import Request
     from model.readings.sentence_positions import Variant
     from model.text.seen import Lengths
@@ -36,7 +37,8 @@ MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation th
 
 def side_of(view: View) -> str:
     """Whose tokens and whose learned table are shown: the source's, or the target's with the decoder."""
-    return site_kind(view.kind).keys
+    own = FAMILIES[cache.task(view.checkpoint, view.device).family]
+    return site_kind(view.kind if view.kind in own else own[0]).keys
 
 
 def scheme_part(view: View, mode: theme.Mode) -> None:
@@ -56,8 +58,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
         texts.write(position_texts.formula(view.scheme), inline=True)
         if trained:
             st.space("stretch")
-            texts.label("table of the")
-            _side_pick("table side", view)
+            _side_pick("table side", view, "table of the")
     if trained:
         scheme = _learned(view)
         if scheme is None:
@@ -127,8 +128,14 @@ def _learned(view: View) -> Scheme | None:
     return scheme
 
 
-def _side_pick(key: str, view: View) -> None:
-    kinds = {of.queries: kind for kind, of in SITE_KINDS.items() if of.is_self}
+def _side_pick(key: str, view: View, label: str = "") -> None:
+    """Whose tokens, or whose table, after a label; nothing where the checkpoint has one side only."""
+    own = FAMILIES[cache.task(view.checkpoint, view.device).family]
+    kinds = {of.queries: kind for kind, of in SITE_KINDS.items() if of.is_self and kind in own}
+    if len(kinds) == 1:  # there is nothing to choose
+        return
+    if label:
+        texts.label(label)
     st.segmented_control(
         "Side",
         list(kinds),
@@ -183,12 +190,11 @@ def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
                     texts.note(reading)
                     if what in ("shift", "residual") and not len(found.residual):
                         continue
-                    _chart(f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
+                    _chart(title, f"pe figure {what}", scheme_figure(what, scheme, pair, mode), f"{title}. {reading}")
 
 
-def _chart(key: str, figure: go.Figure, alt: str) -> None:
-    config = controls.picture(key.replace(" ", "-"))
-    st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt)
+def _chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
+    st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title), alt=alt)
 
 
 # -- on this sentence -------------------------------------------------------------------------------------------------
@@ -215,16 +221,14 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
             with column:
                 texts.write(f'<h3 class="lab-label">{title}</h3>')
                 alt = position_texts.token_alt(title, found.labels, values)
-                _chart(f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
+                _chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
 def variants_part(page_data: cache.PageData, view: View) -> None:
-    """The translation with positions off, shuffled and shifted, on either side; a click makes the edit on every page."""
+    """What the model makes of the text with positions off, shuffled and shifted; a click makes the edit on every page."""
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
-    texts.note(
-        "The sentence, translated anew under each edit alone; words that the baseline does not have are boxed. The number "
-        "is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit on every page."
-    )
+    task = page_data.analysis.task
+    texts.note(position_texts.ANEW[task.family])
     plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
     for sentence in narrowed:
         texts.note(sentence)
@@ -232,21 +236,27 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         texts.ties(base, page_data.loaded.target_tokenizer)
-        _row("Baseline", None, position_texts.said(base.translation.split(), (), code))
+        said = base.translation.split() if task.writes else _likeliest(base, page_data)
+        _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
             _variant(edit, found, view, code)
 
 
+def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
+    """What a model that writes nothing says of each place."""
+    return page_data.loaded.source_tokenizer.pieces(base.trace.log_probs.argmax(-1).tolist())
+
+
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
     """Each edit with what it does; with None until somebody looks."""
-    from model.readings.sentence_positions import variants
+    from model.readings.sentence_positions import sides_of, variants
 
     asked = plain, view.device, view.pe_shift
     found = cache.position_variants.known(*asked)
     if found is None and wanted.is_wanted("variants", *asked):
-        with st.spinner("Translating under each edit"):
+        with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
             found = cache.position_variants(*asked)
-    return found or ((edit, None) for edit in variants(view.pe_shift))
+    return found or ((edit, None) for edit in variants(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace)))
 
 
 def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:

@@ -234,6 +234,18 @@ def token_alt(title: str, labels: Sequence[str], values: np.ndarray) -> str:
     return f"{title}: {len(labels)} tokens with one another; {most}."
 
 
+ANEW = {  # what the variants show, by family
+    "encoder-decoder": "The sentence, translated anew under each edit alone; words that the baseline does not have are "
+    "boxed. The number is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit "
+    "on every page.",
+    "decoder-only": "The text, gone on with anew under each edit alone; words that the baseline does not have are boxed. "
+    "The number is the change of the log-probability of the baseline’s text, in nats. A click makes the edit on every page.",
+    "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
+    "baseline has another. The number is the change of the summed log-probability of the sentence’s own tokens, in nats. A "
+    "click makes the edit on every page.",
+}
+
+
 def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str = "") -> str:
     """A translation as markup, the changed words boxed; `code` is the language's, `tipped` a near-tie that was turned."""
     marks = changed or (False,) * len(words)

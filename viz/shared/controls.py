@@ -11,20 +11,19 @@ from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
 from model.inference.request import MAX_SENTENCES
-from model.trace import KINDS
-from viz import cache, state, theme
-from viz.shared import terms, texts
+from viz import cache, state, theme, uploads
+from viz.shared import bring, terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, lesson
 from viz.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.task import Task
 
 SHOWN_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where it is open
 MEAN = "mean"
-BOX = "Sentence to translate"
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -64,10 +63,12 @@ def taught(view: View) -> None:
 def plain_box(view: View) -> None:
     """The sentence, and a button for those who look for one."""
     with st.container(key="input_row", horizontal=True, gap=None):
-        usual = cache.usual_length(view.checkpoint, view.device)
-        hint = f"A sentence of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
-        st.text_input(BOX, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source))
-        st.button("Translate", key="translate")
+        usual, task = cache.usual_length(view.checkpoint, view.device), cache.task(view.checkpoint, view.device)
+        hint = f"A {task.text} of up to {MAX_TOKENS} tokens" + (f"; up to {usual} are usual in training" if usual else "")
+        st.text_input(
+            task.box, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source)
+        )
+        st.button(task.verb, key="translate")
 
 
 def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
@@ -110,7 +111,7 @@ def given_target(view: View) -> None:
         with st.container(key="given", horizontal=True, vertical_alignment="center"):
             texts.label("The target is given.")
             st.button(
-                "Let the model translate",
+                cache.task(view.checkpoint, view.device).own,
                 type="tertiary",
                 on_click=state.change,
                 kwargs={"target": None, "strategy": "greedy"},
@@ -128,12 +129,12 @@ def _example(each: Example, label: str) -> None:
     )
 
 
-def layer_and_head(view: View, layers: int, heads: int) -> None:
-    """Which layer and head is shown, and what of them: attention, mask, or how the tokens are chosen."""
+def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
+    """Which layer and head is shown, and what of them: attention, mask, or, where any are chosen, how the tokens are."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Show",
-            ["attention", "mask", "decoding"],
+            ["attention", "mask", *(["decoding"] if task.writes else [])],
             required=True,
             format_func=str.capitalize,
             label_visibility="collapsed",
@@ -142,17 +143,18 @@ def layer_and_head(view: View, layers: int, heads: int) -> None:
         layer_pick(view, layers)
         head_pick(view, heads)
         st.space("stretch")
-        with st.popover("Save", type="tertiary"):
-            saves = "The camera in each map's toolbar saves as"
-            st.segmented_control(saves, ["PNG", "SVG"], default="PNG", key=state.FORMAT, required=True)
         if view.show != "mask":
             texts.legend(state.theme_mode())
 
 
-def kind_pick(view: View) -> None:
+def kind_pick(view: View, kinds: Sequence[str]) -> None:
+    """Which of the kinds of attention that a checkpoint has; where it has one, its name."""
+    if len(kinds) == 1:
+        texts.site_title(kinds[0], theme.SITE_NAMES[kinds[0]])
+        return
     st.segmented_control(
         "Attention",
-        KINDS,
+        kinds,
         required=True,
         format_func=theme.SITE_NAMES.__getitem__,
         label_visibility="collapsed",
@@ -218,9 +220,8 @@ def step_slider(view: View, labels: Sequence[str]) -> None:
 
 
 def picture(name: str) -> dict[str, object]:
-    """A chart's settings: its camera saves under this name, in the format that the Save menu says."""
-    options = {"format": state.picture_format().lower(), "scale": 3, "filename": name}
-    return {"displaylogo": False, "toImageButtonOptions": options}
+    """A chart's settings: the panel of *Save* calls it by this name, and is the one way to save it."""
+    return {"displaylogo": False, "modeBarButtonsToRemove": ["toImage"], "toImageButtonOptions": {"filename": name}}
 
 
 def sidebar() -> None:
@@ -229,7 +230,9 @@ def sidebar() -> None:
     folders, devices = cache.checkpoint_names(), ("auto", *cache.devices())
     if folders != (view.checkpoint,):
         options = tuple(dict.fromkeys((*folders, view.checkpoint)))  # one that is not there can be left again
-        st.selectbox("Checkpoint", options, **state.bind("checkpoint", "checkpoint", view.checkpoint))
+        bound = state.bind("checkpoint", "checkpoint", view.checkpoint)
+        st.selectbox("Checkpoint", options, format_func=uploads.shown, **bound)
+    bring.control(view)
     if len(devices) > 2 or view.device not in devices:
         options = tuple(dict.fromkeys((*devices, view.device)))
         st.selectbox("Device", options, **state.bind("device", "device", view.device))
@@ -246,11 +249,12 @@ def _facts(loaded: Checkpoint) -> None:
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+    stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
     layers = terms.marked(
-        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters. {score}",
+        f"{stacks} layers, {config.heads} heads, {size} parameters. {score}",
         *("layer", "head", "BLEU"),
     )
     texts.write(
-        f'<div class="lab-facts"><div><b>{html.escape(loaded.name)}</b>{layers}</div>'
+        f'<div class="lab-facts"><div><b>{html.escape(uploads.shown(loaded.name))}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )

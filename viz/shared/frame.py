@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from viz import cache, pages, state, theme
 from viz.shared import controls, edit_list, texts, waiting
+from viz.shared.save import save
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from model.export.tables import Table
     from model.inference.analyse import Analysis
     from model.trace import Trace
+    from viz.shared.save.offers import Offer
 
 WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
 UNFORESEEN = (
@@ -55,6 +57,11 @@ class Shown:
     @property
     def analysis(self) -> Analysis:
         return self.page_data.analysis
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """What the server makes of this view as files."""
+        return ()
 
     def notes(self) -> None:
         """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
@@ -90,7 +97,8 @@ def show(
     """
     state.leave()
     view, faults = state.open_view(name)
-    places = head(view, pages.find(name))
+    panel = save.place()
+    places = head(view, next(page for page in pages.of(cache.task(view.checkpoint, view.device)) if page.name == name))
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)
@@ -103,11 +111,14 @@ def show(
             controls.way_out(view)
             edit_list.rescue(view)
         without(view, places)
+        save.fill(panel, view, None)
         state.settle(view)
         return
     view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
     told = (*faults, *page_data.faults)
-    draw(Shown(view, page_data, found, told, state.theme_mode(), places, tables, python))
+    shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
+    draw(shown)
+    save.fill(panel, view, shown.analysis, shown.offers)
     state.settle(view)
 
 
@@ -151,7 +162,8 @@ def _pages(home: Path, declared: tuple[pages.Page, ...]) -> tuple[StreamlitPage,
 def navigation(home: Path) -> StreamlitPage:
     """The navigation over all pages, and the page of this run. An address that is none of theirs gets a page for one run,
     out of sight, which leads to the first."""
-    found = [copy(page) for page in _pages(home, tuple(pages.PAGES))]  # a run marks the page that it may call
+    task = cache.task(state.arriving(), state.current().device)
+    found = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks the page that it may call
     if (name := state.lost()) and "/" not in name:
         back = partial(state.lead_back, name)
         found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))

@@ -6,13 +6,13 @@ import { across, down } from "./chart_labels_parts.js";
 const LEFT_MOST = 116; // px that the labels of the rows may take
 const TOP_MOST = 72; // px that those of the columns may take
 
-let pen = null;
+let ruler = null;
 
 // The lengths of texts in a font.
 export function lengthsOf(texts, font) {
-  pen ||= document.createElement("canvas").getContext("2d");
-  pen.font = font;
-  return texts.map((text) => pen.measureText(text).width);
+  ruler ||= document.createElement("canvas").getContext("2d");
+  ruler.font = font;
+  return texts.map((text) => ruler.measureText(text).width);
 }
 
 // A map in `width` pixels, its cells from `least` to `most`: the labels of `rows` stand left of it, those of `columns` above.
@@ -41,7 +41,12 @@ export function shownLabels(count, every, first = []) {
 }
 
 // Draws the labels of a layout's map; `strong` says which rows and columns stand out, the most important first.
-export function drawLabels(x, layout, { queries, keys, font, family, strong, colour }) {
+// With a pen that remembers, all of them are remembered, whole: `whole` has the `queries` and `keys` that may be cut here.
+export function drawLabels(x, layout, given) {
+  x.instead("labels", [layout, given], () => drawFitting(x, layout, given));
+}
+
+function drawFitting(x, layout, { queries, keys, font, family, strong, colour }) {
   const { left, top, size, angle } = layout, style = (on) => { x.font = `${on ? "650 " : ""}${font}px ${family}`; x.fillStyle = colour(on ? "ink" : "ink2"); };
   x.textBaseline = "middle";
   x.textAlign = "right";

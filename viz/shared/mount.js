@@ -14,6 +14,7 @@ const mounts = new WeakMap(); // root -> what must live on between the calls
 export function mounted({ data, parentElement }, selector, fresh = {}) {
   const root = parentElement.querySelector(selector), first = !mounts.has(root), state = first ? fresh : mounts.get(root);
   mounts.set(root, state);
+  if (data.picture) root.dataset.picture = data.picture;
   for (const name in data.style) root.style.setProperty(name, data.style[name]);
   return { root, state, first };
 }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import streamlit as st
 from model.config import MAX_CHARACTERS
 from viz import state, theme
 from viz.keep import Payload, written
+from viz.offline.parts import Drawn, Part
+from viz.scripts import in_a_file, joined, unpacking
 from viz.shared import terms
 
 # The arguments of a handler; None for what a script cannot have meant. A browser may send anything: a check may raise a
@@ -20,27 +21,6 @@ from viz.shared import terms
 Check = Callable[[Any], tuple[Any, ...] | None]
 Event = tuple[Check, Callable[..., None]]
 _TERMS = Path(__file__).with_name("terms.css")
-_IMPORT = re.compile(r'^import \{[^}]*\} from "([^"]+)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
-_MAIN = re.compile(r"^export default function\b", re.MULTILINE)
-_UNPACKED = """
-export default (given) => attentionLabMain({ ...given, data: JSON.parse(new TextDecoder().decode(given.data)) });
-"""
-
-
-def joined(script: Path, before: list[Path] | None = None) -> str:
-    """A script after all that it imports, each once, as the one text that the browser gets: no file can be fetched there."""
-    before = [] if before is None else before
-    before.append(script.resolve())
-    text = script.read_text(encoding="utf-8")
-    needed = [(script.parent / name).resolve() for name in _IMPORT.findall(text)]
-    parts = [joined(path, before) for path in needed if path not in before]
-    return "".join([*parts, _EXPORT.sub("", _IMPORT.sub("", text))])
-
-
-def unpacking(script: str) -> str:
-    """A joined script that reads its payload from bytes, as `packed` makes them."""
-    return _MAIN.sub("const attentionLabMain = function", script) + _UNPACKED
 
 
 def packed(*parts: Mapping[str, Any]) -> bytes:
@@ -58,12 +38,14 @@ def _colours(mode: theme.Mode) -> Payload:
 class Component:
     """A component whose script and style stand beside its module: `<name>.js`, `<name>.css` where there is one."""
 
-    def __init__(self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = ()) -> None:
-        """`name` is that of the module's file where none is given; `told` are the terms whose meanings its script tells, by
-        `term` of mount.js, which are added to its payload as `terms`."""
+    def __init__(
+        self, file: str, html: str = "", name: str | None = None, told: tuple[str, ...] = (), picture: str = ""
+    ) -> None:
+        """`name` is that of the module's file where none is given. `told` are the terms whose meanings its script tells, by
+        `term` of mount.js, which are added to its payload as `terms`. `picture` is what the panel of *Save* calls it."""
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        self._added = Payload({"terms": terms.meanings(*told)} if told else {})
+        self._added = Payload(picture=picture, **({"terms": terms.meanings(*told)} if told else {}))
         css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",
@@ -71,6 +53,16 @@ class Component:
             css="".join(css) or None,
             js=unpacking(joined(self.script)),
         )
+        self._html, self._css = html, "".join(css)
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """What a file needs that has this component in it."""
+        return Drawn(self.name, self._html, self._css, in_a_file(joined(self.script)))
+
+    def part(self, *data: Mapping[str, Any]) -> Part:
+        """The component with its JSON values, as `mount` would give them to it, for a file that needs no server."""
+        return Part(self.drawn, {name: value for each in (*data, self._added) for name, value in each.items()})
 
     def mount(
         self,

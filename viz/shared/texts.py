@@ -14,7 +14,7 @@ import streamlit as st
 from model import format
 from model.inference.decisions import NEAR_TIE, near_ties, turns
 from model.inference.predictions import changed_words
-from viz import cache, theme
+from viz import cache, state, theme
 from viz.shared import terms
 from viz.turns import beginning
 
@@ -94,7 +94,7 @@ def language_code(name: str) -> str:
 def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False) -> None:
     """The baseline's and the edited translation; tokens that changed are underlined above and boxed below."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
-    ids = base.trace.outputs.ids, analysis.trace.outputs.ids
+    ids = _said(base), _said(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.target_tokenizer.segments(i), changed, name) for i, changed, name in both)
     same = '<p class="lab-note">the same tokens, given: their probabilities are below</p>'
@@ -103,6 +103,12 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = 
         + (same if given else f'<p lang="{code}">{now or EMPTY}</p>')
         + "</div>"
     )
+
+
+def _said(analysis: Analysis) -> tuple[int, ...]:
+    """The tokens that were written; of a model that writes nothing the likeliest at each place."""
+    trace = analysis.trace
+    return tuple(trace.log_probs.argmax(-1).tolist()) if trace.outputs is None else trace.outputs.ids
 
 
 def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
@@ -117,7 +123,7 @@ def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
 
 
 def change_alt(analysis: Analysis) -> str:
-    count = min(analysis.comparable, len((analysis.baseline or analysis).trace.outputs))
+    count = min(analysis.comparable, len((analysis.baseline or analysis).trace.predicted))
     return f"Probability of {count} target tokens before and after: {analysis.request.intervention.describe()}."
 
 
@@ -138,8 +144,9 @@ def ties(analysis: Analysis, tokenizer: Tokenizer) -> None:
     found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie]
     if not found:
         return
+    at = "step" if analysis.task.writes else "place"
     told = [
-        f"step {n}, "
+        f"{at} {n}, "
         + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
         for n, tie in found[:SHOWN_TURNS]
     ]
@@ -151,7 +158,8 @@ def ties(analysis: Analysis, tokenizer: Tokenizer) -> None:
 def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
     """The decisions that the edits turn, and which of them were near-ties."""
     found = turns(analysis)
-    told = [f"Step {each.step + 1}: {each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
+    at = "Step" if analysis.task.writes else "Place"
+    told = [f"{at} {each.step + 1}: {each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
     more = [f"And {len(found) - SHOWN_TURNS} more."] if len(found) > SHOWN_TURNS else []
     meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in found[:SHOWN_TURNS]) else []
     if found:
@@ -160,6 +168,11 @@ def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
 
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
     """What the edits did, in one large line; `unedited` where there are none."""
+    write(verdict_line(analysis, unedited))
+
+
+def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
+    """The same as markup."""
     base = analysis.baseline
     if base is None:
         said = unedited
@@ -171,7 +184,7 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
         said = (
             f"{gone} of {len(base.trace.outputs)} tokens {'changes' if gone == 1 else 'change'}"
             if gone
-            else "The translation stays as it is"
+            else f"The {analysis.task.made} stays as it is"
         )
         if new > gone:
             more = f"{new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
@@ -180,7 +193,7 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
             said += f", {gone - new} of them to nothing" if new else ": to nothing"
         if any(each.is_tie for each in turns(analysis)):
             said += ", by tipping a near-tie"
-    write(f'<p class="lab-verdict" role="status">{html.escape(said)}</p>')
+    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p>'
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
@@ -216,7 +229,9 @@ def waiting() -> Iterator[None]:
     with st.container(key="waiting"), ExitStack() as said:
 
         def begun() -> None:
-            what = "Translating" if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
+            view = state.current()
+            doing = cache.task(view.checkpoint, view.device).doing
+            what = doing if cache.is_ready() else "Loading the model: this happens once, and takes a few seconds"
             said.enter_context(st.spinner(what, show_time=True))
 
         with beginning(begun):

@@ -4,6 +4,7 @@
 
 import { watchLabels } from "./chart_labels.js";
 import { watchPopovers } from "./popovers.js";
+import { watchPointed } from "./save/pointed.js";
 
 const watchers = new WeakMap();
 
@@ -23,6 +24,6 @@ export default function ({ data, parentElement, setStateValue }) {
   watcher.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["class", "style"] });
   watchers.set(parentElement, watcher);
   tell();
-  const ends = [watchPopovers(), watchLabels()];
+  const ends = [watchPopovers(), watchLabels(), watchPointed()];
   return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -51,7 +51,7 @@ def _ranked(score: float, length: int, alpha: float | None) -> float | None:
     return None if alpha is None else round(score / length_penalty(length, alpha), 4)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="tree"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="tree"></div>', picture="Tree of hypotheses")
 
 
 def beam_tree(data: dict[str, Any], on_path: Callable[[int, bool], None], key: str = "beam_tree") -> None:

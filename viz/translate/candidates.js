@@ -4,7 +4,7 @@
 import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL, signed, toldStep, unmounted } from "../shared/mount.js";
 import { judged, rest } from "./candidates_parts.js";
 
-export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
+export default function ({ data, parentElement, setTriggerValue, setStateValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = toldStep();
   if (state.trace !== data.trace) Object.assign(state, { step: data.step, revealed: 0 });
   if (now?.trace === data.trace) state.step = now.step;
@@ -27,7 +27,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     const line = element("div", "line"), predict = button("link", data.guess ? "Stop guessing" : "Predict first", () => setStateValue("guess", !data.guess));
     predict.setAttribute("aria-pressed", String(data.guess));
     predict.title = "The candidates stay hidden until you have guessed the next token";
-    line.append(element("h2", "", "Likeliest next tokens"), predict);
+    line.append(element("h2", "", data.title), ...(data.open || offline ? [] : [predict]));
     const focused = focusOf(parentElement);
     root.replaceChildren(line, ...(secret ? ask(step) : show(step)));
     refocus(root, focused);
@@ -54,15 +54,18 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     const head = element("div", "head");
     for (const name of data.sampling ? ["token", "logit", data.temperature === "0" ? "greedy" : `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);
+    const open = !offline && (!data.open || data.open[step]);
     let cut = false;
     for (const [piece, id, logit, scaled, p, reason, apart] of rows) {
-      const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if (id !== chosen[1]) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
+      const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if (id !== chosen[1] && open) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
       cut = cut || Boolean(reason && !apart);
       if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
       else token.append(piece);
       const space = piece[0] === "·" ? ". The · stands for a space" : "";
-      row.title = (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + (id === chosen[1] ? "This is what was chosen" : "Click: go on from here with this token instead");
-      row.setAttribute("aria-label", `${piece}, probability ${percent(p)}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : ": go on with it instead"}`);
+      const does = id === chosen[1] ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
+      row.title = (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
+      row.disabled = !open;
+      row.setAttribute("aria-label", `${piece}, probability ${percent(p)}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;
@@ -72,7 +75,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
       row.append(element("span", "n p", percent(p)));
       const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
-      if (!data.sampling && rival != null) {
+      if (!data.sampling && !data.open && rival != null && !offline) {
         const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));
         why.title = id === chosen[1] ? "What speaks for it" : `What speaks for “${chosen[0]}”, and not for this one`;
         why.setAttribute("aria-label", id === chosen[1] ? `Why ${piece}` : `Why not ${piece}`);
@@ -80,13 +83,13 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
       }
       list.append(candidate);
     }
-    const form = element("form", "word"), box = field("typed", "Or type a word", state.typed), go = element("button", "go", "Go on");
-    go.title = "Put this word here, and let the model go on from it";
+    const form = element("form", "word"), box = field("typed", data.word[0], state.typed), go = element("button", "go", data.word[1]);
+    go.title = data.word[2];
     box.oninput = () => { state.typed = box.value; };
     form.onsubmit = (event) => { event.preventDefault(); setTriggerValue("word", { step: step + 1, text: box.value }); };
     form.append(box, go);
     const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
-    const shown = [list, element("p", "rest", others), form];
+    const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");
       tie.title = `Here is ${data.nearTie}`;
@@ -94,7 +97,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue }
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess) shown.push(element("p", "how", "Click a token to go on with it, or ask why."));
+    else if (!data.sampling && !data.guess && open) shown.push(element("p", "how", data.hint));
     return shown;
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +20,17 @@ SHOWN = 16
 CUTS = {"k": "cut by top-k", "p": "cut by top-p", "t": "cut by a temperature of 0"}
 
 
-def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None, trace: str) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws.
+def payload(
+    analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None, trace: str, said: Sequence[int] | None = None
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; `trace` is the timeline's name for what it draws. `said` is what stands at
+    each step, where that is not what was written.
 
     `controls` holds temperature, top-k and top-p where tokens are sampled, else None. A row: piece, id, logit, logit over
     temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing.
     """
-    found, ids = analysis.trace, analysis.trace.outputs.ids
+    found = analysis.trace
+    ids = found.predicted.ids if said is None else said
     temperature = controls.temperature if controls else 1.0
     steps = [choices_of(row, token, controls) for row, token in zip(found.log_probs, ids, strict=True)]
 
@@ -51,10 +55,15 @@ def payload(analysis: Analysis, tokenizer: Tokenizer, controls: Decoding | None,
         "size": tokenizer.size,
         "sampling": controls is not None,
         "temperature": f"{temperature:g}",
-        "reads": list(found.inputs.labels),
+        "reads": list((found.inputs or found.predicted).labels),
         "cuts": CUTS,
         "ties": [not controls and tie is not None for tie in near_ties(found.log_probs)],
         "nearTie": NEAR_TIE,
+        "open": None,  # everywhere a click does what `act` says; a list: at these steps alone
+        "title": "Likeliest next tokens",
+        "act": "Click: go on from here with this token instead",
+        "word": ["Or type a word", "Go on", "Put this word here, and let the model go on from it"],
+        "hint": "Click a token to go on with it, or ask why.",
     }
 
 
@@ -82,7 +91,7 @@ def reasons(data: dict[str, Any]) -> list[list[Any] | None]:
     return found
 
 
-_COMPONENT = mount.Component(__file__, '<div class="candidates"></div>')
+COMPONENT = mount.Component(__file__, '<div class="candidates"></div>', picture="Likeliest next tokens")
 
 
 def candidates(
@@ -107,4 +116,4 @@ def candidates(
         "guess": (mount.flag, on_guess),
         "reason": (mount.fields(step=step, token=token), on_reason),
     }
-    _COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)

@@ -21,13 +21,14 @@ from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
+    from model.task import Task
     from viz import theme
     from viz.cache import PageData
 
 KEPT = "kept target"  # session key of a translation that was put aside
 
 
-def strategy(view: View) -> None:
+def strategy(view: View, task: Task) -> None:
     """Which strategy, and its controls."""
     chosen = YOURS if view.target is not None else view.strategy
     texts.write('<h2 class="lab-label">How tokens are chosen</h2>')
@@ -44,7 +45,7 @@ def strategy(view: View) -> None:
         draws = "seed" in names
         if draws:
             _sampling(view)
-        texts.note(translate_texts.strategy_note(chosen), "token", "beam", "log-probability")
+        texts.note(translate_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
         if names and not draws:
             _fields(*names, view=view)
 
@@ -114,20 +115,20 @@ def panel(view: View, page_data: PageData, own: Callable[[], Analysis], mode: th
     """The tree of what decoding found; or, of a translation that is given, how surprising each token is."""
     branch_chips(view, page_data)
     if view.target is not None or view.strategy == YOURS:
-        _yours(view)
+        _yours(view, page_data.analysis.task)
     if view.target is not None:
         _surprise(page_data, own, mode, height)
     elif view.strategy != YOURS:
         _tree(view, page_data)
 
 
-def _yours(view: View) -> None:
+def _yours(view: View, task: Task) -> None:
     complaint = state.complaint("target")
     shown = complaint[0] if complaint else view.target or ""
     with st.container(key="own_row", horizontal=True, gap=None):
         st.text_input(
-            "Your translation",
-            placeholder="Paste or type a translation, and press Enter",
+            f"Your {task.made}",
+            placeholder=f"Paste or type a {task.made}, and press Enter",
             label_visibility="collapsed",
             **state.bind("target", "target", shown, _target),
         )
@@ -140,7 +141,7 @@ def _yours(view: View) -> None:
 
 def _target(typed: str) -> str:
     if not typed.strip():
-        raise ValueError("The translation is empty; expected a text in the target language.")
+        raise ValueError("It is empty; expected a text.")
     return typed
 
 
@@ -153,10 +154,10 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
     sums = trace.token_log_probs.sum(), own().trace.token_log_probs.sum()
-    translate_texts.surprise(bits, trace.outputs.labels, rather, sums)
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
-    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("surprise"), alt=alt)
+    st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)
 
 
 def _tree(view: View, page_data: PageData) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
+from model.task import Task
 from viz import pages
 from viz.shared import texts, tour
 
-LINE = "A real Transformer that you can watch at work, one token at a time:"  # of any checkpoint, loaded or not
-WAYS = {"keys": "press → to follow it.", "touch": "tap Play to follow it."}  # the stylesheet shows what fits the device
+WAYS = {"keys": "press →", "touch": "tap Play"}  # the stylesheet shows what fits the device
 
 
-def head(page: pages.Page) -> None:
+def head(page: pages.Page, task: Task) -> None:
     """The title, the line in place of a question, and the offer of the tour."""
     with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write(f'<header class="lab-head"><h1>{page.title}</h1></header>', inline=True)
-        ways = "".join(f'<span class="{name}"> {way}</span>' for name, way in WAYS.items())
-        texts.write(f'<p class="lab-intro">{LINE}{ways}</p>', inline=True)
+        ways = "".join(f'<span class="{name}"> {way} {task.keys}</span>' for name, way in WAYS.items())
+        texts.write(f'<p class="lab-intro">{task.line}{ways}</p>', inline=True)
         tour.invitation()

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from model.inference.request import Request
-from model.trace import KINDS, Site
+from model.trace import Site
 from viz import cache, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
@@ -33,7 +33,8 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
     """The maps of a layer: over the whole target, so that they do not follow the step."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     blank = False
-    for column, kind in zip(st.columns(3, gap="small"), KINDS, strict=True):
+    kinds = analysis.whole.kinds
+    for column, kind in zip(st.columns(max(2, len(kinds)), gap="small"), kinds, strict=False):
         site = Site(kind, layer)
         with column:
             texts.site_title(kind)
@@ -42,8 +43,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
                 continue
             blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
             figure, alt = one_map(analysis.request, view.device, site, head, view.show, mode)
-            which = "mean" if head is None else f"head{head + 1}"
-            config = controls.picture(f"{kind}-layer{layer + 1}-{which}-{view.show}")
+            config = controls.picture(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
     padded = cache.target_padding(analysis.request, view.device)
@@ -82,7 +82,11 @@ def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> No
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
-    chart = change_chart(base.trace.outputs.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
+    chart = change_chart(base.trace.predicted.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
     st.plotly_chart(
-        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+        chart,
+        theme=None,
+        key="change",
+        config=controls.picture("Probability of each token before and after"),
+        alt=texts.change_alt(analysis),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
 
-HOW = {"given": "Given target: the translation stays.", "again": "Decode again: it is chosen anew."}
+HOW = {"given": "Given target: the {} stays.", "again": "Decode again: it is chosen anew."}
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
 
 
@@ -32,20 +32,29 @@ def switches(
     view: View, effects: dict[str, Effect], target: TargetPadding | None, analysis: Analysis, loaded: Checkpoint
 ) -> None:
     """The switches, each with what it does here."""
-    causal = loaded.config.causal
+    causal, task = loaded.config.causal, analysis.task
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
-        st.space("stretch")
-        controls.modes(view)
-    texts.note(HOW[view.mode], HOW[view.mode].partition(":")[0].lower())
-    if causal or not view.causal_mask:
-        st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
-    else:
-        st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
-    _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
+        if task.writes:
+            st.space("stretch")
+            controls.modes(view)
+    if task.writes:
+        how = HOW[view.mode].format(task.made)
+        texts.note(how, how.partition(":")[0].lower())
+        if causal or not view.causal_mask:
+            st.toggle("Causal mask", **state.bind("causal", "causal_mask", view.causal_mask))
+        else:
+            st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
+        _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
+    if task.reads:
+        _padding(view, effects["padding_mask"], target_text(target, analysis, view, causal) if task.writes else "")
+
+
+def _padding(view: View, effect: Effect, of_target: str) -> None:
+    """The switch of the padding mask, and how much padding there is."""
     reach = "Hides padding from all attention: after the sentence, and after a translation that others of its batch outlast"
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
-    _told(padding_text(effects["padding_mask"], view), target_text(target, analysis, view, causal))
+    _told(padding_text(effect, view), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         texts.label("Pad the source by")
         st.number_input(
@@ -58,7 +67,7 @@ def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) ->
     if not causal:
         return "This decoder was trained without a causal mask: it sees every token it is given. There is none to switch."
     if view.causal_mask:
-        seen = "Training shows the whole translation; the mask keeps it from being read off."
+        seen = f"Training shows the whole {analysis.task.made}; the mask keeps it from being read off."
         why = ". Token by token there would be no future to see" if view.mode == "again" else ""
         return f"{seen}<br>{_measured(effect, True, view, '', why)}"
     if view.mode == "given" or analysis.baseline is None:
@@ -75,7 +84,7 @@ def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     what = terms.term("log-probability", "log-probability")
     return (
         "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
-        f"them.<br>The translation {'stays' if same else 'changes'}{edits}: {what} {format.decimal(before)} → "
+        f"them.<br>The {analysis.task.made} {'stays' if same else 'changes'}{edits}: {what} {format.decimal(before)} → "
         f"<b>{format.decimal(after)}</b>. Given the whole target, it would change by <b>{format.nats(effect.change)}</b> "
         f"{terms.term('nats')}."
     )

@@ -9,6 +9,7 @@ frame.show(
     "translate",
     parts.draw,
     head=parts.head,
+    look=parts.look,
     without=parts.without_sentence,
     tables=tables.tables,
     python=tables.python,

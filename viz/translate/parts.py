@@ -11,7 +11,7 @@ from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.frame import Places, Shown
 from viz.translate import controls as decoding_controls
-from viz.translate import intro, maps, masks, steps
+from viz.translate import fill_in, intro, maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 SURPRISE_HEIGHT = 176
+BEGUN = "begun with"  # session key: at which text the visitor was led to a step of its own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Stage(Places):
 
 def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
-    intro.head(page)
+    intro.head(page, cache.task(view.checkpoint, view.device))
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")  # the timeline writes into the other half
         with left:
@@ -40,6 +41,17 @@ def head(view: View, page: pages.Page) -> Stage:
                 controls.taught(view)
                 notes = st.container(gap=None)
         return Stage(notes, st.container(), language, count)
+
+
+def look(view: View, page_data: cache.PageData) -> View:
+    """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, of a text that is
+    gone on with the first token that the model adds."""
+    text, analysis, loaded = (view.checkpoint, view.source), page_data.analysis, page_data.loaded
+    if analysis.task.splits or state.kept(BEGUN) == text:
+        return view
+    state.keep(BEGUN, text)
+    places = [analysis.begun] if analysis.task.writes else fill_in.blank_places(analysis, loaded)
+    return view.at_step(places[0] + 1) if places and not state.is_stated("step") else view
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -55,11 +67,12 @@ def draw(shown: Shown) -> None:
     with places.language:
         texts.language(languages[0])
     with places.count:
-        count, known = translate_texts.token_count(analysis)
+        count, known = translate_texts.token_count(analysis, analysis.begun)
         how = f"{known}How does text become tokens?"
         st.button(count, key="token count", type="tertiary", help=how, on_click=_to_tokens)
     with places.notes:
-        decoding_controls.sentences(view, page_data, languages[1])
+        if analysis.task.splits:
+            decoding_controls.sentences(view, page_data, languages[1])
         notes = [note for note in analysis.notes if note not in analysis.cautions]
         texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
@@ -67,7 +80,8 @@ def draw(shown: Shown) -> None:
             decoding_controls.branch_chips(view, page_data)
         edit_list.other_edits(view, analysis, masks=False)
     with places.body:
-        steps.draw(view, page_data, shown.mode)
+        first = steps if analysis.task.writes else fill_in
+        first.draw(view, page_data, shown.mode)
     if view.guess:
         decoding_controls.guessing(view)
         return
@@ -88,7 +102,7 @@ def _lower(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     left, right = st.columns([760, 240], gap="medium")
     with left:
-        controls.layer_and_head(view, page_data.layers, page_data.loaded.config.heads)
+        controls.layer_and_head(view, page_data.layers, page_data.loaded.config.heads, shown.analysis.task)
         if view.show == "decoding":
             own = dataclasses.replace(page_data.request, target=None)
             decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), shown.mode, SURPRISE_HEIGHT)
@@ -97,7 +111,7 @@ def _lower(shown: Shown) -> None:
                 maps.draw(shown.analysis, view, shown.mode)
     with right:
         if view.show == "decoding":
-            decoding_controls.strategy(view)
+            decoding_controls.strategy(view, shown.analysis.task)
         else:
             target = cache.target_padding(page_data.request, view.device)
             try:

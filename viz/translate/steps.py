@@ -28,7 +28,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
             follow,
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: state.change(rows=rows),
-            on_why=lambda kind, query, key: _to_heads(page_data.request, kind, query, key),
+            on_why=lambda kind, query, key: to_heads(page_data.request, kind, query, key),
             on_reason=_to_the_reason,
         )
     with right:
@@ -43,9 +43,9 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         )
 
 
-def _to_heads(request: Request, kind: str, query: int, key: int) -> None:
+def to_heads(request: Request, kind: str, query: int, key: int) -> None:
     """To the heads, ranked by how much they link two tokens; the best of them is shown large."""
-    find, step = (kind, query, key), {"step": query} if kind == "cross" else {}
+    find, step = (kind, query, key), {"step": query} if kind != "encoder" else {}
     state.change(find=find, **({"kind": kind} | step | found_head(request, state.current(), find)))
     state.go_to("heads")
 

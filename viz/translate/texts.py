@@ -10,6 +10,7 @@ from model import format
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
 from model.inference.decisions import turns
+from model.task import TRANSLATES
 from viz.shared import texts
 from viz.view import YOURS, View
 
@@ -31,10 +32,10 @@ def strategy_title(name: str) -> str:
     return "Yours" if name == YOURS else strategy(name).title
 
 
-def strategy_note(name: str) -> str:
+def strategy_note(name: str, made: str = TRANSLATES.made) -> str:
     """How a strategy chooses."""
     if name == YOURS:
-        return "Yours: a translation that you give. The model only reads it: how surprised is it?"
+        return f"Yours: a {made} that you give. The model only reads it: how surprised is it?"
     return strategy(name).sentence
 
 
@@ -45,16 +46,21 @@ def unusable(control: str, typed: str, expected: str) -> str:
 
 
 def surprise(
-    bits: np.ndarray, labels: Sequence[str], rather: Sequence[tuple[str, float] | None], sums: tuple[float, float]
+    bits: np.ndarray,
+    labels: Sequence[str],
+    rather: Sequence[tuple[str, float] | None],
+    sums: tuple[float, float],
+    made: str = TRANSLATES.made,
 ) -> None:
-    """How surprising a given translation is: summed, beside the model's own, and at its most surprising token."""
+    """How surprising a given translation is, or what else is `made`: summed, beside the model's own, and at its most
+    surprising token."""
     worst = int(bits.argmax())
     given, own = map(format.decimal, sums)
     best = rather[worst]
     expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
     texts.write(
-        f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own translation has <b>{own}</b>. '
+        f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
         f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
         "Dark bars: another token was likelier; it is written above.</p>"
@@ -96,17 +102,17 @@ def _likeliest(found: Sequence[Turn], steps: int) -> str:
 def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
-    before, after = base.trace, analysis.trace
-    if analysis.request.mode == "given":
+    before, after, made = base.trace, analysis.trace, analysis.task.made
+    if analysis.request.mode == "given" or not analysis.task.writes:
         change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
-        what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.outputs))}"
-        how = "One pass over the same translation: what the model thinks of each token now."
+        what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"
+        how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
-        what, how = "the translation does not change", "Every token was chosen anew under the edits."
+        what, how = f"the {made} does not change", "Every token was chosen anew under the edits."
     else:
         tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
-        what = f"the translations part at step {analysis.comparable}{tie}"
-        how = "Every token was chosen anew under the edits; once the translations part, there is nothing to compare."
+        what = f"the {made}s part at step {analysis.comparable}{tie}"
+        how = "Every token was chosen anew under the edits; once they part, there is nothing to compare."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
     texts.note(
         f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.", "baseline"
@@ -134,9 +140,10 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     texts.note(sentence, "mask", "layer", "head")
 
 
-def token_count(analysis: Analysis) -> tuple[str, str]:
-    """How long the sentence is, beside what training saw, or of how long it may be where that is unknown; and more of it."""
-    size, seen = analysis.source_length, analysis.seen
+def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
+    """How long the sentence is, or the text of `begun` tokens that is gone on with, beside what training saw, or of how long
+    it may be where that is unknown; and more of it."""
+    size, seen = analysis.source_length or begun, analysis.seen
     if seen is None:
         return f"{size} of {MAX_TOKENS} tokens", ""
     known = seen.lengths["source"]

@@ -4,13 +4,13 @@ import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep,
 import { doubt, tellWhy, whyOf } from "./timeline_told.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
-import { fitted, icon, iconButton, listen, meter, swatch, unlisten, words } from "./timeline_parts.js";
+import { fitted, icon, iconButton, listen, lookedAt, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
 
 const PLAY_MS = 700;
 
-export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".timeline", { step: data.step, heard: { said: data.step, told: [] }, timers: {} });
   if (state.trace !== data.trace) { state.step = data.step; state.heard = { said: data.step, told: [] }; stop(); }
   else if (isNews(state.heard, data.step)) state.step = data.step; // the link, or the back button
@@ -61,11 +61,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   }
 
   function build() {
-    const { target, source } = data;
+    const { target, source, inputs: reads, own } = data;
     const french = element("div", "french");
     const line = element("div", "line");
     const copy = button("link copy", "Copy link", () => copyLink(copy));
-    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), copy);
+    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), ...(offline ? [] : [copy]));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
@@ -79,11 +79,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     play.append(element("span", "", "Play"));
     const range = element("input", "range");
     Object.assign(range, { type: "range", min: 1, max: target.length, value: state.step });
-    range.setAttribute("aria-label", "Step");
+    range.setAttribute("aria-label", data.at);
     range.dataset.focus = "range";
     range.oninput = () => { stop(); state.go(Number(range.value)); };
     const where = element("div", "where"), count = element("span", "count"), pair = element("div", "pair");
-    count.append("Step ", element("b"), ` of ${target.length}`);
+    count.append(`${data.at} `, element("b"), ` of ${target.length}`);
     where.append(count, pair);
     bar.append(
       iconButton("btn ends", "First step (Home)", "first", () => { stop(); state.go(1); }),
@@ -92,9 +92,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, where);
 
     const frame = element("div", "frame");
+    frame.dataset.picture = "What this step looks at";
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
-    const above = element("div", "label"), middle = element("div", "label middle", shifted ? "Inputs over outputs" : "Target so far"), below = element("div", "below"), foot = element("div", "foot");
+    const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? "Target so far" : "Text so far"), below = element("div", "below"), foot = element("div", "foot");
     const kinds = element("span", "kinds");
     kinds.setAttribute("role", "group");
     kinds.setAttribute("aria-label", "Target rows");
@@ -107,11 +108,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       kind.setAttribute("aria-pressed", String(state.rows === name));
       kinds.append(kind);
     }
-    middle.append(kinds);
+    if (kinds.childElementCount > 1) middle.append(kinds); // else there is nothing to choose
     frame.classList.toggle("shifted", shifted);
     frame.classList.toggle("training", state.rows === "training");
-    above.append(swatch("cross"), `Source, with the cross-attention of this row (${data.where})`);
-    below.append(swatch("decoder"), data.arrangements[state.rows][1]);
+    frame.classList.toggle("alone", !source.length);
+    if (data.above) above.append(swatch("cross"), data.above);
+    below.append(swatch(own), source.length ? data.arrangements[state.rows][1] : `${data.arrangements[state.rows][1]} (${data.where})`);
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
     words(sourceChips, source, (token) => {
       const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}${token.overlooked ? " overlooked" : ""}`, token.t);
@@ -127,13 +129,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const output = (token, n) => {
       const chip = targetChip(token, n);
       chip.append(meter(data.probability[n - 1], data.before?.[n - 1]));
+      chip.classList.toggle("given", n <= data.given);
       chip.title = said(n - 1);
       return chip;
     };
     const beginning = { t: data.start, w: -1 };
     if (shifted) {
       target.forEach((token, n) => {
-        const column = element("div", "column"), input = targetChip(n ? target[n - 1] : beginning, n + 1);
+        const column = element("div", "column"), input = targetChip(reads[n], n + 1);
         input.classList.add("input");
         column.append(input, output(token, n + 1));
         targetChips.append(column);
@@ -165,17 +168,18 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 
   function said(step) {
     const was = data.before?.[step], unsure = data.target[step].unsure ? `, under ${data.bar}: unsure` : "";
-    const now = `Step ${step + 1}: probability ${percent(data.probability[step])}${unsure}`;
+    const now = `${data.at} ${step + 1}: probability ${percent(data.probability[step])}${unsure}`;
     return was == null ? now : `${now}, without the edits ${percent(was)}`;
   }
 
   function draw() {
     const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
+    const looked = lookedAt(data, step);
     const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
-    const reads = step ? data.target[step - 1].t : data.start, predicts = secret ? "?" : data.target[step].t;
+    const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
-    find(".said").replaceChildren(empty ? element("span", "todo", "(empty: it ends at once)") : data.segments.slice(0, known).join(""),
-      element("span", "todo", data.guess ? "" : data.segments.slice(known).join("")));
+    find(".said").replaceChildren(empty ? element("span", "todo", "(empty: it ends at once)") : data.segments.slice(0, data.own === "encoder" ? undefined : known).join(""),
+      element("span", "todo", data.guess || data.own === "encoder" ? "" : data.segments.slice(known).join("")));
     const text = find(".text"), todo = find(".said .todo");
     const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((todo.offsetTop - find(".said").offsetTop) / line);
     text.scrollTop = Math.max(0, rows - 1) * line; // whole lines
@@ -187,7 +191,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
-    tellWhy(find(".why"), whyOf(data.why[step], state.step, data.source, { here: data.cross[step], one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
+    tellWhy(find(".why"), whyOf(data.why[step], state.step, looked.tokens, { kind: looked.kind, here: looked.weights, one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
     tellStep(data.trace, state.step);
 
     const source = [...root.querySelectorAll(".source .chip")], target = [...root.querySelectorAll(".target .chip")];
@@ -198,8 +202,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
-    const heavy = data.cross[step].map((weight, j) => [weight, j]).filter(([weight]) => weight > WRITTEN).sort((a, b) => b[0] - a[0]);
-    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${data.source[j].t} ${percent(weight)}`).join(", ") || "no token above 0.08"}.`;
+    const heavy = looked.weights.map((weight, j) => [weight, j]).filter(([weight]) => weight > WRITTEN).sort((a, b) => b[0] - a[0]);
+    find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${percent(weight)}`).join(", ") || "no token above 0.08"}.`;
     const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
     const mark = (chip, n) => { // n: how many tokens were there when it was read, or said
       chip.classList.toggle("now", n === step || n === step + 1);

@@ -6,15 +6,15 @@ Everything that follows the step is drawn in the browser; the server hears of it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model import format
 from model.inference.cautions import UNSURE, down
-from model.readings.step_links import step_links
-from model.trace import KINDS, Site
+from model.readings.step_links import Link, step_links
+from model.trace import KINDS, Axis, Site
 from viz import theme
 from viz.shared import mount, texts
 
@@ -36,7 +36,7 @@ ROWS = {  # how the target's rows are arranged: the word on the switch, what the
     "training": (
         "Training",
         "At once: the reference, shifted right by one, is read by every column; none waits for another",
-        "The same rows as in training: the right translation is given at once, and every column predicts its next token.",
+        "The same rows as in training: the right target is given at once, and every column predicts its next token.",
     ),
 }
 
@@ -46,13 +46,16 @@ def payload(
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values. `layer` and `head` count from 0, `step` from 1.
 
-    Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks.
+    Where the decoder has fewer layers than the encoder, its last one stands for those that it lacks. Without an encoder
+    there is no source and no cross-attention, and the first `given` tokens of the target are the text that the model goes on
+    with.
     Weights and probabilities are rounded to five decimals; what is printed has three at most.
     """
     trace, baseline, tokenizer = analysis.trace, analysis.baseline, checkpoint.target_tokenizer
     ids = trace.outputs.ids
-    layer = min(layer, trace.sites("cross")[-1].layer)
-    cross, decoder = (trace.view(Site(kind, layer), head) for kind in ("cross", "decoder"))
+    layer = min(layer, trace.sites("decoder")[-1].layer)
+    decoder = trace.view(Site("decoder", layer), head)
+    cross = trace.view(Site("cross", layer), head) if "cross" in trace.kinds else None
     doubts, unsure = _doubts(analysis), set(analysis.unsure)
     identity = f"{analysis.request!r} {ids}"
     same = analysis.comparable if baseline is not None else 0
@@ -64,18 +67,24 @@ def payload(
         "step": min(step, len(ids)),
         "source": [
             {"t": label, "w": word, "pad": label == "<pad>"} | SURE | doubts.get(i, {})
-            for i, (label, word) in enumerate(zip(trace.source.labels, trace.source.words, strict=True))
+            for i, (label, word) in enumerate(_tokens(trace.source))
         ],
         "target": [
             {"t": label, "w": word, "unsure": t in unsure}
             for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
         ],
+        "inputs": [{"t": label, "w": word} for label, word in _tokens(trace.inputs)],
+        "own": "decoder",
+        "at": "Step",
+        "title": "Inputs over outputs",
+        "given": analysis.begun,
         "bar": UNSURE,
         "size": tokenizer.size,
         "start": trace.inputs.labels[0],
         "segments": tokenizer.segments(ids),
-        "cross": _rows(cross.values),
-        "crossAllowed": cross.allowed.astype(int).tolist(),
+        "cross": [[]] * len(ids) if cross is None else _rows(cross.values),
+        "crossAllowed": [[]] * len(ids) if cross is None else cross.allowed.astype(int).tolist(),
+        "above": "" if cross is None else f"Source, with the cross-attention of this row ({where(layer, head)})",
         "decoder": _rows(decoder.values),
         "allowed": decoder.allowed.astype(int).tolist(),
         "probability": _rows(np.exp(trace.token_log_probs)),
@@ -85,16 +94,31 @@ def payload(
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,
         "one": "this layer" if head is None else "this head",
-        "where": f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}",
+        "where": where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("cross", mode)),
         "doubt": _doubt(analysis),
-        "why": [
-            {"source": link.source, "weight": round(link.weight, 5), "word": link.word, "onWord": round(link.on_word, 5)}
-            | {"asked": link.asked, "to": link.to}
-            for link in step_links(trace)
-        ],
+        "why": links(step_links(trace)),
     }
+
+
+def links(found: Sequence[Link]) -> list[dict[str, Any]]:
+    """Where each row looks most, and what may be asked of it."""
+    return [
+        {"source": link.source, "weight": round(link.weight, 5), "word": link.word, "onWord": round(link.on_word, 5)}
+        | {"asked": link.asked, "to": link.to}
+        for link in found
+    ]
+
+
+def where(layer: int, head: int | None) -> str:
+    """A layer and a head in words; both count from 0."""
+    return f"layer {layer + 1}, {'mean over heads' if head is None else f'head {head + 1}'}"
+
+
+def _tokens(axis: Axis | None) -> list[tuple[str, int]]:
+    """The labels and word numbers of one side; none where the model does not have it."""
+    return [] if axis is None else list(zip(axis.labels, axis.words, strict=True))
 
 
 SURE = {"rare": False, "overlooked": False, "note": ""}
@@ -123,7 +147,7 @@ def _rows(values: np.ndarray) -> Any:
     return np.round(values.astype(float), 5).tolist()
 
 
-_COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
+COMPONENT = mount.Component(__file__, '<div class="timeline"></div>')
 
 
 def timeline(
@@ -152,4 +176,4 @@ def timeline(
             on_reason,
         ),
     }
-    _COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)
+    COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)

@@ -28,15 +28,15 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
     if (j >= inputs.length) continue;
     const chip = place(inputs[j]);
     if (shifted) {
-      svg.append(drawing("path", { d: `M${to.x} ${to.top - 3}C${to.x} ${to.top - 18} ${chip.x} ${chip.bottom + 18} ${chip.x} ${chip.bottom + 3}`, ...style(weight, "decoder") }));
+      svg.append(drawing("path", { d: `M${to.x} ${to.top - 3}C${to.x} ${to.top - 18} ${chip.x} ${chip.bottom + 18} ${chip.x} ${chip.bottom + 3}`, ...style(weight, data.own) }));
     } else if (j !== step) { // the token that is read looks at itself: both ends are in the frame
       const depth = Math.min(38, 14 + Math.abs(chip.x - x) * 0.1);
-      svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, "decoder") }));
+      svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, data.own) }));
     }
   }
   for (const [weight, j] of seen.slice(-2)) if (weight > WRITTEN && j < inputs.length) {
     const chip = place(inputs[j]);
-    write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), "decoder");
+    write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), data.own);
   }
   const frame = shifted ? { left: Math.min(from.left, to.left), right: Math.max(from.right, to.right), bottom: to.bottom } : { left: from.left, right: to.right, bottom: from.bottom };
   const air = (beside) => (beside ? 0 : root.querySelector(".tight") ? 1 : 3); // the frame lies over no neighbour in the same word
@@ -44,7 +44,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   svg.append(drawing("rect", { x: frame.left - before, y: from.top - 3, width: frame.right - frame.left + before + after, height: frame.bottom - from.top + 13, rx: 7, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   const scroll = root.querySelector(".scroll");
   if (!still && scroll.scrollWidth > scroll.clientWidth) {
-    const strongest = place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);
+    const strongest = !source.length ? frame : place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);
     scroll.scrollLeft = scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth);
   }
   root.querySelector(".frame").countBeyond();

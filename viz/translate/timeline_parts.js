@@ -22,6 +22,12 @@ export function iconButton(className, label, name, onClick) {
   return node;
 }
 
+// What a row looks at, for telling it: the source where there is one, else the text itself.
+export function lookedAt(data, step) {
+  if (data.source.length) return { tokens: data.source, weights: data.cross[step], kind: "cross" };
+  return { tokens: data.inputs, weights: data.decoder[step], kind: data.own };
+}
+
 export function swatch(site) {
   const node = element("i");
   node.style.background = `var(--lab-${site})`;

@@ -9,13 +9,14 @@ const largest = (weights) => weights.map((weight, n) => [weight, n]).filter(([we
 const listed = (weights, texts) => largest(weights).map(([weight, n]) => `${nth(texts, n)} ${weight.toFixed(2)}`).join(", ") || "no token from 0.01 on";
 
 // Each row in words, `le -> chat`; `known` of them, for what is to be guessed is not told.
-export const rowNames = ({ start, target }, known) => target.slice(0, known).map((token, n) => `${n ? target[n - 1].t : start} → ${token.t}`);
+export const rowNames = ({ start, target, inputs, own }, known) => target.slice(0, known).map((token, n) => (inputs ? inputs[n].t === token.t && own === "encoder" ? token.t : `${inputs[n].t} → ${token.t}` : `${n ? target[n - 1].t : start} → ${token.t}`));
 
 // A sentence on a token: [side, number]; of the target, of the row that says it.
 export function toldOf(data, [side, n], known) {
-  const source = data.source.map((token) => token.t), rows = rowNames(data, known), inputs = [data.start, ...data.target.map((token) => token.t)].slice(0, known);
+  const source = data.source.map((token) => token.t), rows = rowNames(data, known), inputs = (data.inputs?.map((token) => token.t) ?? [data.start, ...data.target.map((token) => token.t)]).slice(0, known);
   if (side === "source") return `“${nth(source, n)}” is looked at by ${listed(data.cross.slice(0, known).map((weights) => weights[n]), rows)} (${data.where})`;
   const own = data.decoder[n].slice(0, known).map((weight, j) => (data.allowed[n][j] ? weight : 0));
+  if (!source.length) return `“${rows[n]}” looks at ${listed(own, inputs)} (${data.where})`;
   return `“${rows[n]}” looks at ${listed(data.cross[n], source)}; in the target at ${listed(own, inputs)} (${data.where})`;
 }
 
@@ -27,7 +28,7 @@ export function pointing(state, rows, label) {
   Object.assign(rows, { tabIndex: 0 });
   rows.dataset.focus = "tokens";
   rows.setAttribute("role", "application");
-  rows.setAttribute("aria-label", "Tokens of both sentences. Left and right go from token to token, up and down to the other sentence: who looks at a source token, where a target row looks.");
+  rows.setAttribute("aria-label", state.data.source.length ? "Tokens of both sentences. Left and right go from token to token, up and down to the other sentence: who looks at a source token, where a target row looks." : "Tokens of the text. Left and right go from token to token: where each looks.");
 
   function tinted(chips, weights) {
     chips.forEach((chip, n) => { chip.style.background = weights ? state.data.crossTints[Math.round((weights[n] ?? 0) * (state.data.crossTints.length - 1))] : ""; });
@@ -71,7 +72,7 @@ export function pointing(state, rows, label) {
   rows.onblur = () => point(null);
   rows.onkeydown = (event) => {
     if (event.target !== rows || event.altKey || event.ctrlKey || event.metaKey) return;
-    const arrow = ARROWS[event.key], [side, n] = at || ["source", -1], counts = { source: state.data.source.length, target: state.known() };
+    const arrow = ARROWS[event.key], [side, n] = at || [state.data.source.length ? "source" : "target", -1], counts = { source: state.data.source.length, target: state.known() };
     if (event.key === "Escape") point(null);
     else if (arrow) {
       const other = arrow[0] ? (arrow[0] > 0 ? "target" : "source") : side;

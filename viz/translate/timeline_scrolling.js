@@ -1,6 +1,7 @@
 // Rows wider than the window: how many tokens lie beyond each end, with a way there. Nothing here makes markup from text.
 
 import { button } from "../shared/mount.js";
+import { leftOut } from "../shared/save/pen.js";
 
 const AIR = 24; // px beside what shall be in sight
 
@@ -16,7 +17,7 @@ export function scrolling(frame, scroll) {
     const end = button(`more ${way < 0 ? "before" : "after"}`, "", () => scroll.scrollBy({ left: way * 0.8 * scroll.clientWidth, behavior: "smooth" }));
     end.tabIndex = -1; // the tokens are walked with the keys
     end.hidden = true;
-    frame.append(end);
+    frame.append(leftOut(end, true)); // a picture shows them all
     return end;
   });
   const count = () => {

@@ -49,7 +49,7 @@ function closesAlone(panel, opener) {
 
 // Where a step looks most, and what may be asked of it, the choice of its token first: [what is told, ...]. `here` holds the
 // row's weights as they are drawn, `one` what they are of; heads are asked for by [kind, query, key], counted from 1.
-export function whyOf(why, step, source, { here, one, reason = null, guess = false }) {
+export function whyOf(why, step, source, { here, one, kind = "cross", reason = null, guess = false }) {
   const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
@@ -57,7 +57,7 @@ export function whyOf(why, step, source, { here, one, reason = null, guess = fal
   const told = `Looks most at ${named(why.source)} (${why.weight.toFixed(2)}, mean of all heads; ${here[why.source].toFixed(2)} in ${one})${apart}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
   if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
-  if (why.asked) ways.push({ text: apart ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks("cross", step - 1, why.word) });
+  if (why.asked) ways.push({ text: apart ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
   if (why.to != null) ways.push({ text: `Which head links ${named(why.word)} to ${named(why.to)}?`, tells: asks("encoder", why.word, why.to) });
   return { told, ways };
 }

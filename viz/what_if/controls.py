@@ -12,30 +12,31 @@ from viz import state
 from viz.shared import controls, texts
 from viz.view import View
 from viz.what_if import texts as what_if_texts
-from viz.what_if.switchboard import NAMES
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.effects import HeadEffect
     from model.inference.analysis import Analysis
+    from model.task import Task
 
 SHOWN = 5
 
 
-def matrix_picks(view: View) -> None:
+def matrix_picks(view: View, kinds: Sequence[str]) -> None:
     """Whose mask is shown, and how far a click on it reaches."""
     reach = what_if_texts.reach(view)
     with st.container(key="matrix_picks", horizontal=True, vertical_alignment="center", gap="small"):
         texts.site_title(view.kind, "Who may see whom")
         st.space("stretch")
-        st.segmented_control(
-            "Attention",
-            list(NAMES),
-            required=True,
-            format_func=str.capitalize,
-            label_visibility="collapsed",
-            **state.bind("kind", "kind", view.kind),
-        )
+        if len(kinds) > 1:
+            st.segmented_control(
+                "Attention",
+                kinds,
+                required=True,
+                format_func=str.capitalize,
+                label_visibility="collapsed",
+                **state.bind("kind", "kind", view.kind),
+            )
         options = [name for name in reach if name != "head" or view.head is not None]
         shown = view.scope if view.scope in options else "layer"
         st.selectbox(
@@ -65,7 +66,7 @@ def largest_changes_head() -> None:
     """What is ranked below."""
     texts.write('<h3 class="lab-label">Largest changes</h3>')
     texts.note(
-        "Ablation of each head alone: by how many nats the log-probability of the baseline’s translation changes.",
+        "Ablation of each head alone: by how many nats the log-probability of the baseline’s tokens changes.",
         "ablation",
         "head",
         "nats",
@@ -100,10 +101,14 @@ def head_name(effect: HeadEffect) -> str:
     return f"{kinds[effect.site.kind]}, L{effect.site.layer + 1} head {effect.head + 1}"
 
 
-def mode_picks(view: View, causal: bool) -> None:
-    """Given target or decode again, and what each of them can tell."""
+def mode_picks(view: View, causal: bool, task: Task) -> None:
+    """Given target or decode again, and what each of them can tell; a model that writes nothing just reads again."""
+    if not task.writes:
+        texts.write('<h2 class="lab-label">What it says of each place</h2>')
+        texts.note("The sentence is read again under the edits: how much less does it believe its tokens?")
+        return
     with st.container(key="mode_picks", horizontal=True, vertical_alignment="center"):
-        texts.write('<h2 class="lab-label">Translation</h2>', inline=True)
+        texts.write(f'<h2 class="lab-label">{task.made.capitalize()}</h2>', inline=True)
         st.space("stretch")
         controls.modes(view)
     texts.note(what_if_texts.mode_note(view, causal))
@@ -118,5 +123,5 @@ def largest_step(analysis: Analysis, view: View) -> None:
     moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
     most = int(moved.argmax()) + 1
     if most != view.step and moved[most - 1] >= 0.0005:
-        label = controls.plain_label(f"Go to step {most}, “{base.trace.outputs.labels[most - 1]}”: it changes the most")
+        label = controls.plain_label(f"Go to step {most}, “{base.trace.predicted.labels[most - 1]}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})

@@ -90,7 +90,7 @@ def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkp
         case forms.Token():
             return _token(question, analysis)
         case forms.Layer(key, kind):
-            return _number("Layer", loaded.config.layers[kind], key)
+            return _number("Layer", loaded.config.layers[_there(kind, loaded.config.kinds)], key)
         case forms.Text(key, label, value):
             return st.text_input(label, value, key=f"editor {key}")
         case forms.Number(key, label, low, high, value):
@@ -118,7 +118,7 @@ def _number(label: str, options: int, key: str, with_all: bool = False) -> int |
 
 def _place(loaded: Checkpoint) -> Place:
     config = loaded.config
-    kind = _chosen("Attention", list(NAMES), "site", NAMES.__getitem__)
+    kind = _chosen("Attention", list(config.kinds), "site", NAMES.__getitem__)
     layers = config.layers[kind]
     left, right = st.columns(2)
     with left:
@@ -128,9 +128,17 @@ def _place(loaded: Checkpoint) -> Place:
     return Place(kind, layer, head)
 
 
+def _there(kind: str, kinds: Sequence[str]) -> str:
+    """The kind of attention; EditError where the checkpoint does not have it."""
+    if kind not in kinds:
+        raise EditError(f"This checkpoint has no {NAMES[kind].lower()}: choose another.")
+    return kind
+
+
 def _token(asked: forms.Token, analysis: Analysis) -> int | None:
     """A choice of a token by its number and text; None for what `extra` names."""
     trace = analysis.trace
+    _there(asked.kind, trace.kinds)
     site = next(site for site in trace.patterns if site.kind == asked.kind)
     tokens = {"query": trace.queries, "key": trace.keys}[asked.axis](site)
     choices = [*([asked.extra] if asked.extra else []), *range(len(tokens))]

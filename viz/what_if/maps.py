@@ -32,7 +32,6 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
         return
     before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
     same = (before.queries, before.keys) == (after.queries, after.keys)
-    which = "mean" if head is None else f"head{head + 1}"
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
         with column:
             texts.write(f'<p class="lab-note">{what_if_texts.MAP_NAMES[name]}</p>')
@@ -40,7 +39,7 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
                 texts.note("The tokens differ, so there is no difference to show.")
                 continue
             figure = one_map(analysis.request, view.device, site, head, name, mode)
-            config = controls.picture(f"{site.kind}-layer{site.layer + 1}-{which}-{name}")
+            config = controls.picture(f"Map {name} the edits" if name != "difference" else "Difference of the maps")
             alt = texts.map_alt(before if name == "before" else after, site, head, "attention")
             if name == "difference":
                 alt = what_if_texts.difference_alt(after - before)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from model.edits.kinds import Place
 from model.inference.request import Request
+from model.task import Task
 from viz import cache, state, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts, wanted
@@ -45,7 +46,7 @@ def draw(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     with shown.places.body:
         editor.edit_bar(view, shown.analysis, page_data.loaded, tuple(code for code, _ in page_data.aside))
-        questions.questions(view, page_data.loaded.languages[0])
+        questions.questions(view, page_data.loaded.languages[0], page_data.loaded.config.kinds)
         controls.given_target(view)
         try:
             questions.answer(view)
@@ -68,12 +69,12 @@ def draw(shown: Shown) -> None:
         if costs is not None:
             with costs_place:
                 what_if_controls.largest_changes(costs)
-    _leaks(view, page_data.request)
+    _leaks(view, page_data.request, shown.analysis.task)
 
 
 def _change_it(shown: Shown) -> DeltaGenerator:
     """The place of the switchboard, and the maps of one head before and after."""
-    what_if_controls.matrix_picks(shown.view)
+    what_if_controls.matrix_picks(shown.view, shown.analysis.whole.kinds)
     place = st.container(key="board")
     what_if_controls.head_picks(shown.view, shown.page_data.loaded)
     with st.container(key="three_maps"):
@@ -100,7 +101,7 @@ def board(
 def _what_happens(shown: Shown) -> None:
     """Both translations, the probability of every token, and the step that is looked at; what could not be done."""
     view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
-    what_if_controls.mode_picks(view, loaded.config.causal)
+    what_if_controls.mode_picks(view, loaded.config.causal, analysis.task)
     base = analysis.baseline or analysis
     branched = what_if_texts.branched(base, loaded.target_tokenizer)
     texts.verdict(
@@ -110,31 +111,35 @@ def _what_happens(shown: Shown) -> None:
     texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if branched and analysis.baseline:
         texts.note(f"The baseline is {branched}.", "baseline")
-    if analysis.baseline is None:
+    if analysis.baseline is not None:
+        texts.both_translations(analysis, loaded, given=view.mode == "given" and analysis.task.writes)
+    elif analysis.task.writes:
         what_if_texts.translation(base.translation, loaded.languages[1])
-    else:
-        texts.both_translations(analysis, loaded, given=view.mode == "given")
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     chart = change_chart(
-        base.trace.outputs.labels, *probabilities, analysis.comparable, shown.mode, CHART_HEIGHT, chosen=view.step - 1
+        base.trace.predicted.labels, *probabilities, analysis.comparable, shown.mode, CHART_HEIGHT, chosen=view.step - 1
     )
-    texts.write('<h3 class="lab-label">Probability of the baseline’s token</h3>')
+    whose = "the baseline’s token" if analysis.task.writes else "the token that stands there"
+    texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')
     texts.note("Hollow: before. Filled: after.")
     st.plotly_chart(
-        chart, theme=None, key="change", config=controls.picture("probabilities"), alt=texts.change_alt(analysis)
+        chart,
+        theme=None,
+        key="change",
+        config=controls.picture("Probability of each token before and after"),
+        alt=texts.change_alt(analysis),
     )
-    controls.step_slider(view, base.trace.outputs.labels)
+    controls.step_slider(view, base.trace.predicted.labels)
     what_if_controls.largest_step(analysis, view)
     what_if_texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
 
 
-def _leaks(view: View, request: Request) -> None:
+def _leaks(view: View, request: Request, task: Task) -> None:
     """The leak test, where it was asked for."""
     with st.container(key="leaks"):
         texts.write('<h2 class="lab-label lab-rule">Is the mask right?</h2>')
         texts.note(
-            "Changes each token that the decoder reads, then what stands in the padding, and watches every residual stream: "
-            "nothing before a changed token may move, and padding may move no real token.",
+            what_if_texts.LEAKS[task.family],
             "residual stream",
         )
         if not st.toggle("Test it, under the edits above", key="leak test"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 OWN = "view before questions"  # session key: the visitor's own view, and the sentence that a question has put in its place
 
 
-def questions(view: View, language: str) -> None:
-    """The ready experiments, one click each; `language` is what the checkpoint translates from."""
+def questions(view: View, language: str, kinds: Sequence[str]) -> None:
+    """The ready experiments, one click each, that make sense with these kinds of attention; `language` is what the
+    checkpoint reads."""
     from model.experiments.ready import EXPERIMENTS
 
     with st.container(key="questions", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write('<b class="lab-label">Try</b>', inline=True)
         for known in EXPERIMENTS:
+            if not set(known.needs) <= set(kinds):
+                continue
             sentence = known.sentence_in(language)
             st.button(
                 known.question,

@@ -3,11 +3,12 @@
 
 import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { leftOut, pen, pictured } from "../shared/save/pen.js";
 import { readable } from "./switchboard_parts.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
   root.replaceChildren(matrix(), grids());
   refocus(root, focused);
@@ -18,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function matrix() {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
-    const box = element("section", "matrix"), n = keys.length, m = queries.length;
+    const box = pictured(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
     const names = { queries: queries.map((text) => cut(text, 16)), keys: keys.map((text) => cut(text, 12)) }, sans = getComputedStyle(root).fontFamily;
     const measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
@@ -31,8 +32,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     Object.assign(canvas.dataset, { left: LEFT, top: TOP, size });
     canvas.dataset.focus = "matrix";
     canvas.setAttribute("role", "application");
-    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move, space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row.`);
-    const said = element("p", "said");
+    canvas.setAttribute("aria-label", `Mask matrix, ${m} rows by ${n} columns. Arrow keys move${offline ? "" : ", space blocks a cell or frees it; beyond the first row and column stand the tokens, for a whole column or row"}.`);
+    const said = leftOut(element("p", "said"));
     said.setAttribute("aria-live", "polite");
     state.row = Math.min(state.row, m - 1);
     state.column = Math.min(state.column, n - 1);
@@ -41,7 +42,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`).trim();
 
     function draw() {
-      const x = canvas.getContext("2d");
+      const x = pen(canvas);
       x.setTransform(ratio, 0, 0, ratio, 0, 0);
       x.clearRect(0, 0, width, height);
       for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) cell(x, i, j);
@@ -50,7 +51,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const [row, column] = hover || [];
       if (row != null) strong.rows = [row, ...strong.rows.filter((i) => i !== row)];
       if (column != null) strong.columns = [column, ...strong.columns.filter((j) => j !== column)];
-      drawLabels(x, layout, { ...names, font: FONT, family: sans, strong, colour });
+      drawLabels(x, layout, { ...names, whole: data, font: FONT, family: sans, strong, colour });
       const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");
@@ -89,6 +90,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     }
 
     function tell([i, j]) {
+      if (offline && (i === null || j === null)) return nth(i === null ? keys : queries, i ?? j);
       if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
       if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
       if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} may not see ${nth(keys, j)}: the mask forbids it`;
@@ -108,7 +110,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const code = ([i, j]) => block.code.replace("{query}", number(i)).replace("{key}", number(j));
     canvas.onmousemove = (event) => { hover = at(event); said.textContent = hover ? tell(hover) : ""; draw(); };
     canvas.onmouseleave = () => { hover = null; said.textContent = ""; draw(); };
-    canvas.onclick = (event) => { const where = at(event); if (where) toggle(code(where)); };
+    canvas.onclick = (event) => { const where = at(event); if (where && !offline) toggle(code(where)); };
     canvas.onfocus = canvas.onblur = () => { said.textContent = canvas.matches(":focus-visible") ? tell(reached()) : ""; draw(); };
     onKeys(canvas, (key, move) => {
       if (move) {
@@ -117,7 +119,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         hover = null;
         said.textContent = tell(reached());
         draw();
-      } else if (key === " " || key === "Enter") toggle(code(reached()));
+      } else if ((key === " " || key === "Enter") && !offline) toggle(code(reached()));
       else return false;
       return true;
     });
@@ -131,7 +133,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // -- the heads ---------------------------------------------------------------------------------------------------
 
   function grids() {
-    const box = element("section", "heads");
+    const box = pictured(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
     box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "By how many nats the log-probability changes when it alone is off."));
     const most = Math.max(0.01, ...data.grids.flatMap((g) => g.changes.flat().map(Math.abs))), known = data.grids.every((g) => g.changes.flat().every((change) => change !== null));
@@ -150,7 +152,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
           if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);
           button.setAttribute("aria-label", `${name}: ${told("off")}${off ? ", off now" : ""}`);
-          button.title = `${name}: ${told("it is off")}. ${off ? "Click to switch it on." : "Click to switch it off."}`;
+          button.title = `${name}: ${told("it is off")}. ${offline ? (off ? "It is off here." : "") : off ? "Click to switch it on." : "Click to switch it off."}`.trim();
+          button.disabled = Boolean(offline);
           const colour = data.diverging[Math.round((((change ?? 0) / most + 1) / 2) * (data.diverging.length - 1))];
           Object.assign(button.style, { background: colour, color: readable(colour, data.style) });
           button.tabIndex = layer + head ? -1 : 0;

@@ -90,9 +90,9 @@ def _rounded(change: float) -> float | None:
     return None if math.isnan(change) else round(change, 4)
 
 
-_COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>')
+COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
 
 
 def switchboard(data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard") -> None:
     """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked."""
-    _COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)})
+    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)})

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from model.trace import View as Map
     from viz.view import View
 
+LEAKS = {  # what the test does, by family
+    "encoder-decoder": "Changes each token that the decoder reads, then what stands in the padding, and watches every "
+    "residual stream: nothing before a changed token may move, and padding may move no real token.",
+    "decoder-only": "Changes each token that the decoder reads, and watches every residual stream: nothing before a changed "
+    "token may move.",
+    "encoder-only": "Changes what stands in the padding, and watches every residual stream: padding may move no real token. "
+    "Later tokens may be seen: an encoder has no causal mask.",
+}
 IN_TURN = "Every head is switched off in turn"
 MAP_NAMES = {"before": "Before", "after": "After", "difference": "After − before"}
 
@@ -66,15 +74,16 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
     """One step: KL(baseline || edited), and the candidates that gain and lose the most."""
     base = analysis.baseline
     trace = (base or analysis).trace
-    pair = f"{trace.inputs.labels[step]} → {trace.outputs.labels[step]}"
-    title = f'<h3 class="lab-label">Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
+    said = trace.predicted.labels[step]
+    pair, at = (said, "Place") if trace.inputs is None else (f"{trace.inputs.labels[step]} → {said}", "Step")
+    title = f'<h3 class="lab-label">{at} {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
     if base is None:
         texts.write(f"{title}</h3>")
         texts.note("Nothing is edited, so nothing gains or loses.")
         return
     if step >= analysis.comparable:
         texts.write(f"{title}</h3>")
-        texts.note("The two translations have parted before this step, so there is nothing to compare.")
+        texts.note(f"The two {analysis.task.made}s have parted before this step, so there is nothing to compare.")
         return
     before, after = base.trace.log_probs[step], analysis.trace.log_probs[step]
     kl = float(kl_divergence(before[None], after[None])[0])
@@ -101,7 +110,7 @@ def leak_report(report: LeakReport) -> None:
     layers, steps = report.later.shape[:2]
     leaks = report.leaks
     if report.made_up:
-        texts.note(f"The translation is too short for the test: {steps - 1} other tokens stand in for it.")
+        texts.note(f"The text is too short for the test: {steps - 1} other tokens stand in for it.")
     if not leaks:
         texts.note(f"No leak: changing any of {steps} tokens moves no position before it, at any of {layers} layers.")
     else:

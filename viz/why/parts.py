@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import streamlit as st
 
 from viz import cache, state
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.frame import Shown
-from viz.view import WHY, View
-from viz.why import pieces, readings_part, texts
+from viz.view import WHY
+from viz.why import pieces, readings_part, rival_box, rivals, texts, ways
 from viz.why import sum as sums
 
-if TYPE_CHECKING:
-    from model.trace import Trace
-
-RIVALS = 12  # that are offered
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 
@@ -29,57 +22,46 @@ def draw(shown: Shown) -> None:
         shown.notes()
         trace, step = analysis.trace, view.step - 1
         if trace.outputs is None:
-            shared_texts.fault("This checkpoint has no decoder: it chooses no token over another.")
+            shared_texts.fault(
+                "This checkpoint has no decoder: it chooses no token over another. "
+                "What if shows what each head does to its tokens."
+            )
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
+        others = rivals.offered(trace, step)
         tokenizer = shown.page_data.loaded.target_tokenizer
-        others, rival = rivals(view, trace)
-        if view.rival not in (None, rival):
+        rival = rivals.chosen(view, trace)
+        if view.rival is not None and not rivals.fits(view, trace):
             is_own = view.rival == token
             what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
             shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
         _choose(shown, others, rival)
         found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
-        log_probs = float(row[token]), float(row[rival])
-        shared_texts.write(texts.answer(found, (tokenizer.piece(token), tokenizer.piece(rival)), log_probs))
+        log_probs, pair = (float(row[token]), float(row[rival])), (tokenizer.piece(token), tokenizer.piece(rival))
+        shared_texts.write(texts.answer(found, pair, log_probs))
         if view.why == "readings":
             readings_part.draw(shown, rival)
             return
-        shared_texts.note(texts.meant(found, log_probs), "residual stream", "unembedding")
-        writer = pieces.chosen(view, found)
+        shared_texts.note(texts.meant(found, trace, pair, log_probs))
+        writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
         with st.container(key="why_piece", gap=None):
-            if writer:
-                pieces.draw(shown, found, writer)
+            if way:
+                pieces.draw_way(shown, found, way, pair)
+            elif writer:
+                pieces.draw(shown, found, writer, pair)
             else:
                 shared_texts.note(pieces.HINT)
-        data = sums.payload(found, trace, writer, shown.mode)
-        sums.difference(data, pieces.choose_head, pieces.choose_piece)
-
-
-def rivals(view: View, trace: Trace) -> tuple[list[int], int]:
-    """The likeliest other tokens of the step, and the rival: the one that the view names, where it fits, else the first."""
-    step = view.step - 1
-    row, token = trace.log_probs[step], trace.outputs.ids[step]
-    others = [int(i) for i in np.argsort(-row, kind="stable")[: RIVALS + 1] if i != token][:RIVALS]
-    fits = view.rival is not None and view.rival != token and view.rival < len(row)
-    return others, view.rival if fits else others[0]
+        data = sums.payload(found, trace, writer, way, shown.mode)
+        sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose)
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:
-    trace, row = shown.analysis.trace, shown.analysis.trace.log_probs[shown.view.step - 1]
-    tokenizer = shown.page_data.loaded.target_tokenizer
-    assert trace.outputs is not None
-    controls.step_slider(shown.view, trace.outputs.labels)
+    outputs = shown.analysis.trace.outputs
+    assert outputs is not None
+    controls.step_slider(shown.view, outputs.labels)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         shared_texts.label("and not")
-        options = others if rival in others else [*others, rival]
-        st.selectbox(
-            "Rival",
-            options,
-            format_func=lambda token: f"{tokenizer.piece(token)}  {np.exp(row[token]):.3f}",
-            label_visibility="collapsed",
-            **state.bind("rival", "rival", rival),
-        )
+        rival_box.choose(shown, others, rival)
         st.space("stretch")
         st.segmented_control(
             "Part",
@@ -89,3 +71,5 @@ def _choose(shown: Shown, others: list[int], rival: int) -> None:
             label_visibility="collapsed",
             **state.bind("why part", "why", shown.view.why),
         )
+    if complaint := state.complaint("rival"):
+        shared_texts.note(complaint[1], warn=True)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from model.inference.request import Request
     from model.readings.direct_logits import DirectLogits
     from viz.shared.frame import Shown
+    from viz.why.ways import Way
 
-HINT = "Click a part, in the bars or in the grid, to see what it wrote and what switching it off does."
+HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
 
 
@@ -35,13 +36,13 @@ def chosen(view: View, found: DirectLogits) -> Writer | None:
         "ff": Writer("feed-forward", layer=view.layer - 1),
         "token": Writer("token"),
         "position": Writer("position"),
-    }[view.piece]
+    }.get(view.piece)
     return wanted if wanted in found.writers else None
 
 
 def choose_head(kind: str, layer: int, head: int) -> None:
     """A head, from 1; called from callbacks."""
-    state.change(piece="head", kind=kind, layer=layer, head=head)
+    state.change(piece="head", kind=kind, layer=layer, head=head, key=0)
 
 
 def choose_piece(piece: str, layer: int) -> None:
@@ -49,22 +50,39 @@ def choose_piece(piece: str, layer: int) -> None:
     state.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
 
 
-def draw(shown: Shown, found: DirectLogits, writer: Writer) -> None:
+def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
     trace, code = shown.analysis.trace, _code(writer)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
-        told = texts.head_told(found, trace, writer.site, writer.head)
+        told = texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = texts.part_told(sums.name(writer, trace.axis("target").labels[found.step]), value)
-    after = _without(shown, code, found) if code else None
+        told = texts.part_told(sums.name(writer, trace.axis("target").labels[found.step]), value, pair)
+    after = without(shown, (code,), found) if code else None
     if after is not None:
         told = f"{told} {texts.measured(value, found.difference, after)}"
     shared_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(shown, found, writer, code):
             st.button(label, key=key, type="tertiary", on_click=act, args=args)
+
+
+def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str]) -> None:
+    """What came by way of a token, what becomes of the difference where nobody may look at it, and the ways to try it."""
+    after = without(shown, way.codes, found)
+    shared_texts.note(texts.way_told(way, found.difference, after, pair))
+    with st.container(key="why_ways", horizontal=True, gap="small"):
+        if after is not None:
+            st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
+        if way.piece == "source":
+            st.button("Test all words", key="why words", type="tertiary", on_click=state.change, kwargs={"why": "readings"})
+
+
+def _hide(codes: tuple[str, ...]) -> None:
+    for code in codes:
+        state.toggle_edit(code)
+    state.go_to("what-if")
 
 
 def _code(writer: Writer) -> str:
@@ -87,6 +105,7 @@ def _ways(
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
             ("See its map", "why heads", state.go_to, ("heads",)),
+            ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0},)),
             ("Unfold it", "why inside", _to_inside, ({"part": "stages"},)),
         ],
         "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],
@@ -97,16 +116,19 @@ def _ways(
     return [*ways[writer.kind], *off]
 
 
-def _without(shown: Shown, code: str, found: DirectLogits) -> float | None:
-    """The difference where a part is off as well, over the same target; None where the target would be another one, where it
-    is off already, and where the edits that are made have no place for it."""
+def without(shown: Shown, codes: tuple[str, ...], found: DirectLogits) -> float | None:
+    """The difference under these edits as well, over the same target; None where the target would be another one, where one
+    of them is made already, and where the edits that are made have no place for it."""
     request: Request = shown.page_data.request
     if request.mode == "again" and request.intervention:
         return None
-    if any(code == each for each, _ in request.intervention.parts()) or request.intervention.covering(code):
-        return None
+    after = request.intervention
     try:
-        edited = dataclasses.replace(request, intervention=request.intervention.with_edit(code), mode="given")
+        for code in codes:
+            if any(code == each for each, _ in after.parts()) or after.covering(code):
+                return None
+            after = after.with_edit(code)
+        edited = dataclasses.replace(request, intervention=after, mode="given")
     except EditError:
         return None
     row = cache.analyse(edited, shown.view.device).trace.log_probs[found.step]

@@ -51,7 +51,7 @@ def _told(share: Share | None) -> list[float] | None:
     return None if share is None else [share.share, share.low, share.high]
 
 
-_COMPONENT = mount.Component(__file__, '<div class="ranking"></div>')
+_COMPONENT = mount.Component(__file__, '<div class="ranking"></div>', picture="What each reading says of each token")
 
 
 def ranking(data: dict[str, Any], on_reading: Callable[[str], None], key: str = "ranking") -> None:

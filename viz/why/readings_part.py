@@ -73,7 +73,7 @@ def _curves(shown: Shown, found: Tested, at: tuple[int, int], chosen: str, what:
             drawn(shown.page_data.request, view.device, *at, view.tested, chosen, shown.mode),
             theme=None,
             key="curves",
-            config=controls.picture(f"taken-away-{chosen}"),
+            config=controls.picture(f"Tokens taken away: {READINGS[chosen].label}"),
             alt=trust_texts.curves_alt(found, READINGS[chosen]),
         )
     shared_texts.note(trust_texts.CARE)

@@ -1,10 +1,11 @@
 // A difference of logits and what wrote it: bars, two sentences, a grid of heads. Nothing here makes markup from text.
 
 import { button, element, focusOf, mounted, refocus, term, unmounted } from "../shared/mount.js";
+import { pictured } from "../shared/save/pen.js";
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root } = mounted({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
@@ -15,23 +16,27 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function choose(key, about) {
     const [piece, ...place] = key, node = button("", null, () => {
       if (piece === "head") setTriggerValue("head", { kind: place[0], layer: place[1], head: place[2] });
+      else if (about === "way") setTriggerValue("way", { piece, number: place[0] });
       else setTriggerValue("piece", { piece, layer: place[0] ?? 1 });
     });
+    node.disabled = Boolean(offline);
     node.setAttribute("aria-pressed", String(String(data.chosen) === String(key)));
     node.dataset.focus = `${about} ${key.join(" ")}`;
     return node;
   }
 
   function bars() {
-    const part = element("section", "bars"), list = element("div", "list");
+    const part = pictured(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
     const told = element("p", "note");
-    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), ": parts to the right speak for the token, to the left for its rival; in nats. Click one to test it.");
+    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the token, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
     for (const row of data.rows) list.append(bar(row));
     if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }));
     const total = element("p", "total"), sum = element("b", "", nats(data.total));
     total.append(element("span", "", "Sum of all parts"), sum);
-    part.append(total, element("p", "note", `The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`));
+    const whole = element("p", "note");
+    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", term(data.terms, "unembedding", "unembedding"), ` reads it; the norms scale them as they did here. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
+    part.append(total, whole);
     return part;
   }
 
@@ -50,7 +55,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function side() {
-    const part = element("section", "side"), sentences = data.tokens.map((each) => sentence(each));
+    const top = Math.max(...data.tokens.flatMap(({ values }) => values.map(Math.abs)), 1e-9); // one scale for both sentences
+    const part = pictured(element("section", "side"), "The difference by tokens and heads"), sentences = data.tokens.map((each) => sentence(each, top));
     part.append(...sentences, element("h2", "", "Every head"), grids());
     return part;
   }
@@ -60,16 +66,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return data.scale[Math.round(((value / top + 1) / 2) * last)];
   }
 
-  function sentence({ title, labels, values }) {
-    const part = element("div", "sentence"), line = element("div", "line"), top = Math.max(...values.map(Math.abs), 1e-9);
+  function sentence({ piece, title, labels, values }, top) {
+    const part = element("div", "sentence"), line = element("div", "line");
     labels.forEach((label, i) => {
-      const token = element("span", "token"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
+      const token = choose([piece, i + 1], "way"), value = element("small", "", Math.abs(values[i]) < 0.005 ? "0" : nats(values[i], 2));
       token.style.background = shade(0.55 * values[i], top);
+      token.classList.add("token");
       token.append(element("span", "", label), value);
       line.append(token);
     });
     const sum = values.reduce((a, b) => a + b, 0);
-    part.append(element("h2", "", title), line, element("p", "note", `Together ${nats(sum)}.`));
+    part.append(element("h2", "", title), line, element("p", "note", `Together ${nats(sum)}. Click a word to hide it and see.`));
     return part;
   }
 

@@ -9,10 +9,12 @@ from model import format
 from model.trace import SITE_KINDS
 from viz import theme
 from viz.shared import mount
+from viz.why import ways
 
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits, Writer
     from model.trace import Trace
+    from viz.why.ways import Way
 
 SHOWN = 14  # bars; the rest is one more
 FULL = {
@@ -47,21 +49,22 @@ def key(writer: Writer) -> list[Any] | None:
     return [CHOSEN[writer.kind]] if writer.kind in CHOSEN else None
 
 
-def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; nats to five decimals. `chosen`: the part that is looked at."""
+def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, way: Way | None, mode: theme.Mode) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; nats. `chosen` or `way`: the part, or the token, that
+    is looked at."""
     read = trace.axis("target").labels[found.step]
     ranked = found.ranked
     rows = [
         {
             "name": name(writer, read),
-            "value": round(value, 5),
+            "value": round(value, 8),
             "hue": writer.site.kind if writer.site else None,
             "key": key(writer),
         }
         for writer, value in ranked
     ]
     kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
-    sides = {"cross": trace.source, "decoder": trace.inputs}
+    sentences = [(piece, known) for piece in ways.KINDS if (known := ways.parts(found, trace, piece))]
     return {
         "rows": rows[:SHOWN],
         "rest": [len(rows[SHOWN:]), round(sum(value for _, value in ranked[SHOWN:]), 5)],
@@ -77,39 +80,47 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, mode: them
         ],
         "tokens": [
             {
-                "title": "By way of source tokens, all heads of cross-attention"
-                if kind == "cross"
-                else "By way of target tokens, all heads of decoder self-attention",
-                "labels": list(sides[kind].labels[: len(found.by_kind[kind])]),
-                "values": [round(float(v), 5) for v in found.by_kind[kind]],
+                "piece": piece,
+                "title": f"By way of {piece} tokens, all heads of {SITE_KINDS[ways.KINDS[piece]].name}",
+                "labels": list(labels),
+                "values": [round(float(v), 5) for v in values],
             }
-            for kind in reversed(kinds)
-            if sides.get(kind) is not None
+            for piece, (labels, values) in sentences
         ],
-        "chosen": key(chosen) if chosen else None,
+        "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
+        "count": len(found.writers),
         "scale": list(theme.diverging(mode)),
     }
 
 
-_COMPONENT = mount.Component(__file__, '<div class="sum"></div>', told=("direct logit attribution", "bias"))
+COMPONENT = mount.Component(
+    __file__,
+    '<div class="sum"></div>',
+    told=("direct logit attribution", "bias", "residual stream", "unembedding"),
+    picture="What wrote the difference",
+)
 
 
 def difference(
     data: dict[str, Any],
     on_head: Callable[[str, int, int], None],
     on_piece: Callable[[str, int], None],
+    on_way: Callable[[str, int], None],
     key: str = "sum",
 ) -> None:
     """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
-    clicked, `on_piece` with another piece of the view and its layer (1 where it has none)."""
+    clicked, `on_piece` with another piece of the view and its layer (1 where it has none), `on_way` with a side and one of
+    its tokens, from 1."""
     kinds = [grid["kind"] for grid in data["grids"]]
     layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
     pieces = [piece for piece in CHOSEN.values() if piece != "head"]
+    longest = max((len(each["labels"]) for each in data["tokens"]), default=1)
     events = {
         "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
         "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
+        "way": (mount.fields(piece=mount.one_of(list(ways.KINDS)), number=mount.whole(1, longest)), on_way),
     }
-    _COMPONENT.mount(key, data, events)
+    COMPONENT.mount(key, data, events)
 
 
 def _layers(grid: dict[str, Any]) -> list[Any]:

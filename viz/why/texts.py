@@ -4,41 +4,66 @@ from __future__ import annotations
 
 import html
 import math
+from typing import TYPE_CHECKING
 
 from model import format
 from model.inference.decisions import NEAR_TIE, is_near
-from model.readings.direct_logits import DirectLogits
-from model.trace import Site, Trace
 from viz.shared import terms
+
+if TYPE_CHECKING:
+    from model.readings.direct_logits import DirectLogits, Writer
+    from model.trace import Site, Trace
+    from viz.why.ways import Way
 
 
 def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """The difference and the two probabilities, as markup; `pieces` and `log_probs` of token and rival."""
     token, rival = (f'<span class="lab-mono">{html.escape(piece)}</span>' for piece in pieces)
-    first, second = (f"{math.exp(each):.3f}" for each in log_probs)
+    first, second = (html.escape(format.probability(math.exp(each))) for each in log_probs)
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
     difference = f"their {logits} differ by <b>{format.signed(found.difference, 3)}</b> {nats}"
     return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p>'
 
 
-def meant(found: DirectLogits, log_probs: tuple[float, float]) -> str:
-    """What the difference means, and what it is the sum of, as a sentence each."""
+def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """What the difference means, and which part speaks most for the token and which for its rival: sentences."""
     tie = f" This is {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
-    return (
-        f"{_times(found.difference)}{tie} The difference is the sum of {len(found.writers)} parts, one for each that wrote "
-        "into the residual stream, as the unembedding reads it; the norms scale them as they did here."
-    )
+    named = [(writer, value) for writer, value in found.ranked if writer.kind in ("head", "feed-forward")]
+    told = []
+    for name, sign in zip(map(_named, pair), (1, -1), strict=True):
+        own = [(writer, value) for writer, value in named if value * sign > 0]
+        if own:
+            told.append(_part(found, trace, *own[0], name))
+    most = "; ".join(told)
+    return f"{_times(found.difference, pair)}{tie} {most[:1].upper()}{most[1:]}{'.' if told else ''}".strip()
 
 
-def _times(difference: float) -> str:
+def _named(piece: str) -> str:
+    return f"“{piece.removeprefix('·') or '·'}”"
+
+
+def _part(found: DirectLogits, trace: Trace, writer: Writer, value: float, name: str) -> str:
+    """The head or feed-forward network that speaks most for a token, with what it wrote, and of a head by way of which."""
+    if writer.site is None or writer.head is None:
+        return (
+            f"the feed-forward network of layer {(writer.layer or 0) + 1} speaks most for {name} ({format.signed(value, 3)})"
+        )
+    parts = found.tokens[writer.site][writer.head]
+    way = f", by way of “{trace.keys(writer.site)[int(abs(parts).argmax())]}”" if parts.any() else ""
+    head = f"{writer.site.of.name}, layer {writer.site.layer + 1}, head {writer.head + 1}"
+    return f"{head} speaks most for {name} ({format.signed(value, 3)}{way})"
+
+
+def _times(difference: float, pair: tuple[str, str]) -> str:
     """How many times as likely the one is as the other."""
     times = math.exp(min(abs(difference), 50))
-    more, less = ("The first", "the second") if difference >= 0 else ("The second", "the first")
-    shown = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
-    return f"{more} is {shown} times as likely as {less}."
+    more, less = map(_named, pair if difference >= 0 else pair[::-1])
+    if times < 1.05:
+        return f"{more} and {less} are all but equally likely."
+    return f"{more} is {f'{times:,.0f}' if times >= 10 else f'{times:.1f}'} times as likely as {less}."
 
 
-def head_told(found: DirectLogits, trace: Trace, site: Site, head: int) -> str:
+def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
     """What one head wrote and by way of which token most of it came, as a sentence."""
     value = found.head(site, head)
     parts = found.tokens[site][head]
@@ -46,18 +71,41 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int) -> str:
     most = int(abs(parts).argmax())
     way = "" if not parts.any() else f", the most by way of “{keys[most]}” ({format.signed(float(parts[most]), 3)})"
     name = f"{site.of.name}, layer {site.layer + 1}, head {head + 1}"
-    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value)}{way}."
+    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value, pair)}{way}."
 
 
-def part_told(name: str, value: float) -> str:
+def part_told(name: str, value: float, pair: tuple[str, str]) -> str:
     """What another part wrote, as a sentence."""
-    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value)}."
+    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value, pair)}."
 
 
-def _sense(value: float) -> str:
+def _sense(value: float, pair: tuple[str, str]) -> str:
     if abs(value) < 0.0005:
-        return "neither for the token nor for its rival"
-    return "for the token" if value > 0 else "for its rival"
+        return f"neither for {_named(pair[0])} nor for {_named(pair[1])}"
+    return f"for {_named(pair[0] if value > 0 else pair[1])}"
+
+
+WHERE = {  # which heads bring what came by way of a token, and from whom it is hidden
+    "source": ("the heads of cross-attention", "from every token, in the encoder and from the decoder"),
+    "target": ("the heads of decoder self-attention", "from every token of the target"),
+}
+LEAST = 0.005  # nats: a change below it is none
+
+
+def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
+    """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
+    heads, whom = WHERE[way.piece]
+    said = f"By way of “{way.label}” {heads} wrote {format.signed(way.value, 3)}, {_sense(way.value, pair)}."
+    if after is None:
+        return said
+    change = after - before
+    tested = f"The test: hidden {whom}, the difference changes by {format.signed(change, 3)}, to {format.signed(after, 3)}"
+    if abs(change) < LEAST:
+        return f"{said} {tested}: nothing hangs on it."
+    really = f"“{way.label}” speaks {_sense(-change, pair)}"
+    if abs(way.value) >= LEAST and (way.value > 0) == (change > 0):
+        return f"{said} {tested}. So in all {really}: much of what it does goes through tokens that have read it."
+    return f"{said} {tested}. So {really}."
 
 
 def measured(predicted: float, before: float, after: float) -> str:

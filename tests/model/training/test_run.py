@@ -206,9 +206,9 @@ def test_the_last_epochs_see_only_first_targets(tmp_path):
     run = make(tmp_path / "run", (file, file), epochs=3, first_target_epochs=1, batch_tokens=40)
     texts = [run.target_tokenizer.decode(run.corpus.targets[i]) for i in run.corpus.first]
     assert texts == ["Es vechu.", "Una lumel.", "Es vechu."]  # the last is of the typeset copy
-    seen = [sorted(i for batch in run._batches(epoch) for i in batch) for epoch in range(3)]
+    seen = [sorted(i for batch in run.epochs.batches(epoch) for i in batch) for epoch in range(3)]
     assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
-    assert run.total == sum(len(run._batches(epoch)) for epoch in range(3))
+    assert run.total == sum(len(run.epochs.batches(epoch)) for epoch in range(3))
     assert len(run.dev.corpus) == 2  # dev loss is that of first targets alone
 
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gathered, moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
+import { abreast, gathered, moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
 
 const maps = [
   { queries: ["il", "est", "las"], keys: ["he", "is", "tired"], rows: [0, -1, 1], columns: [0, 1, -1], values: [[0.5, 0.5, 0], [0.1, 0.2, 0.7], [1, 0, 0]], allowed: [[1, 1, 0], [1, 1, 1], [1, 1, 1]] },
@@ -36,4 +36,11 @@ test("tokens without a partner that stand between the same two stand together", 
   const [pair, first, second] = [["a", "a"], ["b", null], [null, "c"]].map((chips) => ({ chips }));
   assert.deepEqual(gathered([pair, first, second, pair, first, pair]), [[pair], [first, second], [pair], [first], [pair]]);
   assert.deepEqual(gathered([]), []);
+});
+
+test("what has no partner stands in columns of two, so that a line can be broken anywhere, and nothing is lost", () => {
+  const group = [["a", null], ["b", null], [null, "c"], ["d", null]].map((chips) => ({ chips }));
+  assert.deepEqual(abreast(group), [["a", "c"], ["b", null], ["d", null]]);
+  assert.deepEqual(abreast([{ chips: ["a", "b"] }]), [["a", "b"]]);
+  assert.deepEqual(abreast([{ chips: [null, "b"] }]), [[null, "b"]]);
 });

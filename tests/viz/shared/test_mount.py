@@ -44,14 +44,14 @@ def test_a_component_is_found_mounted_in_the_themes_colours_and_heard(folder, mo
     monkeypatch.setattr(st.components.v2, "component", lambda name, **files: made.update(files, name=name) or given.update)
     monkeypatch.setattr(state, "theme_mode", lambda: "dark")
     monkeypatch.setattr(state, "component_value", lambda key, name: told[key, name])
-    bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>')
+    bell = mount.Component(str(folder / "bell.py"), '<div class="bell"></div>', picture="Bell")
     assert (made["name"], made["html"], made["css"]) == ("attention_lab.bell", '<div class="bell"></div>', ".bell {}\n")
     assert made["js"] == mount.unpacking(mount.joined(folder / "bell.js"))
 
     data = {"n": 3, "style": {"--own": "red"}}
     bell.mount("the bell", data, {"ring": (mount.whole(1, 3), heard.append)}, default={"ring": 1})
     style = {**theme.PALETTES["dark"].css_variables(), "--own": "red"}
-    assert json.loads(given["data"]) == {"n": 3, "style": style}
+    assert json.loads(given["data"]) == {"n": 3, "style": style, "picture": "Bell"}
     assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
     for value in (2, 4, "2", 3.0):
         told["the bell", "ring"] = value

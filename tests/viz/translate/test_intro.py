@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from viz_helpers import Lab
 
+from model.task import TRANSLATES
 from viz.shared.tour import STOPS
 from viz.translate import intro
 
@@ -12,7 +13,8 @@ from viz.translate import intro
 @pytest.mark.parametrize("checkpoint", ["en-fr", "nothere"])
 def test_the_line_is_the_same_before_and_after_and_holds_of_any_checkpoint(checkpoint):
     (line,) = Lab(text="I love you.", checkpoint=checkpoint).sentences("lab-intro")
-    assert line == " ".join([intro.LINE, *intro.WAYS.values()]) and not any(sign.isdigit() for sign in line)
+    ways = [f"{way} {TRANSLATES.keys}" for way in intro.WAYS.values()]
+    assert line == " ".join([TRANSLATES.line, *ways]) and not any(sign.isdigit() for sign in line)
     for claim in ("scratch", "translat", "English", "small"):
         assert claim not in line
 

@@ -14,7 +14,7 @@ from model.experiments.faithfulness import NEAR, Curves
 from model.readings.word_readings import READINGS, Words
 from model.text.trust import Share, Trust
 from viz import cache
-from viz.why import texts, trust_texts
+from viz.why import rival_box, texts, trust_texts
 from viz.why.curves_figure import curves_chart
 
 
@@ -93,6 +93,44 @@ def test_any_other_part_is_told_and_tested_where_it_can_be_taken_away(piece, nam
     assert without == -wrote and after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
     lab.click("why off")
     assert lab.link["edits"] == edit
+
+
+@pytest.mark.parametrize(
+    ("piece", "number", "edits"), [("source", 9, "block_cross_all-9~block_enc_all-9"), ("target", 2, "block_dec_all-2")]
+)
+def test_what_came_by_way_of_a_token_is_told_and_tested_by_hiding_it(piece, number, edits):
+    lab = why(piece=piece, key=str(number))
+    sentence = next(each for each in data(lab)["tokens"] if each["piece"] == piece)
+    told = next(text for text in lab.sentences("lab-note") if text.startswith("By way of"))
+    assert f"“{sentence['labels'][number - 1]}”" in told and data(lab)["chosen"] == [piece, number]
+    wrote, change, after = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
+    assert wrote == pytest.approx(sentence["values"][number - 1], abs=6e-4)
+    assert after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
+    assert ("much of what it does" in told) == (wrote * change > 0)
+    lab.click("why hide")
+    assert lab.link["edits"] == edits
+
+
+def test_tokens_that_were_not_written_yet_are_left_out_of_the_target():
+    assert [len(each["labels"]) for each in data(why(step="4"))["tokens"]] == [14, 4]
+
+
+def test_a_typed_rival_is_the_token_that_would_follow_and_what_is_none_is_told():
+    lab = why()
+    page_data = cache.page_data(lab.at.session_state["view"])
+    tokenizer, ids = page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids
+    read = rival_box.reading(tokenizer, ids[:10], ids[10])
+    assert (
+        tokenizer.piece(read(" elle ")) == "·elle" and read(7) == 7
+    )  # as it follows “qu'”, not as a word that begins a text
+    for typed, told in (
+        ("zzqxplonk", "is 6 tokens"),
+        ("il", "is the token that was chosen"),
+        ("", "is empty"),
+        ("x" * 200, "200 characters"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            read(typed)
 
 
 def test_what_is_off_is_not_tested_again():
@@ -193,10 +231,10 @@ def test_what_is_said_of_many_sentences_follows_their_intervals():
 
 @pytest.mark.parametrize(
     ("difference", "told"),
-    [(0.0, "The first is 1.0 times"), (-2.3, "The second is 10.0 times"), (5.0, "The first is 148 times")],
+    [(0.0, "“il” and “elle” are all but equally"), (-2.3, "“elle” is 10.0 times"), (5.0, "“il” is 148 times")],
 )
 def test_a_difference_is_odds(difference, told):
-    assert texts._times(difference).startswith(told)
+    assert texts._times(difference, ("·il", "·elle")).startswith(told)
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

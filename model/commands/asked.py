@@ -1,0 +1,38 @@
+"""What is asked of a sentence, as options of the commands that write a file of it."""
+
+from __future__ import annotations
+
+import argparse
+
+from model.commands import options
+from model.edits.kinds import EditError
+from model.inference.request import Request
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    options.add_decoding(parser)
+    asked = parser.add_argument_group("what else is asked")
+    asked.add_argument("--target", metavar="TEXT", help="a translation to read, in place of the model’s own")
+    asked.add_argument("--prefix", default="", metavar="TEXT", help="what the translation is made to begin with")
+    hint = "what is changed, as the edits of a link: off_cross.3.5~causal-off"
+    asked.add_argument("--edits", default="", metavar="CODES", help=hint)
+    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: over the given target)")
+
+
+def request(args: argparse.Namespace) -> Request:
+    """The request of the options; ValueError, one sentence, for what cannot be asked."""
+    from model.export import requests
+
+    try:
+        edits = requests.intervention(filter(None, args.edits.split(requests.BETWEEN)))
+    except EditError as fault:
+        raise ValueError(f"--edits: {fault}") from None
+    return Request(
+        args.text,
+        args.checkpoint,
+        target=args.target,
+        prefix=args.prefix,
+        mode="again" if args.again else "given",
+        decoding=options.decoding(args),
+        intervention=edits,
+    )

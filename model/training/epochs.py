@@ -1,0 +1,35 @@
+"""What each epoch of a run is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from model.config import TrainConfig
+from model.text.augmented import Joins
+from model.text.corpus import Corpus
+from model.text.tokenizer import Tokenizer
+
+
+class Epochs:
+    """The pairs of every epoch and the order of their batches: both follow from the settings, so that a run that goes on
+    finds what it left."""
+
+    def __init__(
+        self, corpus: Corpus, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: TrainConfig
+    ) -> None:
+        self.config, self.whole = config, corpus
+        self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
+        self.corpus = lru_cache(1)(self._corpus)
+
+    def _corpus(self, epoch: int) -> Corpus:
+        """All pairs of an epoch, or in the last ones those with the first target of their source."""
+        return self.joins.with_joined(self.config.joined_share, self.config.seed, epoch) if self.joins else self.whole
+
+    def batches(self, epoch: int) -> list[list[int]]:
+        """Rows of that epoch's corpus, batch by batch."""
+        corpus = self.corpus(epoch)
+        late = epoch >= self.config.epochs - self.config.first_target_epochs
+        joined = range(len(self.whole), len(corpus))
+        rows = [*self.whole.first, *joined] if late else None
+        return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)

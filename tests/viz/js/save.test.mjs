@@ -1,0 +1,49 @@
+// What a saved picture is called, its colours in the other theme, and what a pen remembers.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { hex, parsed, recolouring } from "../../../viz/shared/save/colours.js";
+import { fileName, slug } from "../../../viz/shared/save/files.js";
+import { pen } from "../../../viz/shared/save/pen.js";
+
+test("a file's name is plain, bounded, and says what it is", () => {
+  assert.equal(fileName(["en-fr", "Cross-attention map", "l3", "h2", "step11", "The animal didn't cross"], "svg"), "attention-en-fr-cross-attention-map-l3-h2-step11-the-animal-didnt-cross.svg");
+  assert.equal(slug("Où est “l’été”? ../../etc/passwd"), "ou-est-lete-etc-passwd");
+  for (const text of ["x".repeat(500), "word ".repeat(99), "日本語", "../..", ""]) assert.match(fileName(["en-fr", text], "png"), /^attention-en-fr[a-z0-9-]{0,66}\.png$/);
+});
+
+const theme = (page, ink, hue, tip) => {
+  const mix = (a, b, n) => hex(parsed(a).map((part, k) => part + ((parsed(b)[k] - part) * n) / 16));
+  const rising = Array.from({ length: 17 }, (_, n) => mix(page, tip, n)), falling = Array.from({ length: 17 }, (_, n) => mix("#cc79a7", page, n));
+  return { palette: [page, "#ffffff", ink, hue], scales: [rising, [...falling, ...Array.from({ length: 17 }, (_, n) => mix(page, hue, n)).slice(1)]] };
+};
+const light = theme("#fdfdfc", "#171c20", "#0072b2", "#0072b2"), dark = theme("#14181b", "#eceff0", "#0072b2", "#8fd0f7");
+
+test("a colour of one theme becomes that of the same weight in the other", () => {
+  const change = recolouring(light, dark), as = (css, data) => hex(change(parsed(css), data));
+  assert.equal(as("#fdfdfc"), "#14181b");
+  assert.equal(as("#171c20"), "#eceff0");
+  assert.equal(as("#0072b2"), "#0072b2"); // the hue by which a thing is known
+  light.scales[0].forEach((css, n) => assert.equal(as(css, true), dark.scales[0][n]));
+  light.scales[1].forEach((css, n) => assert.equal(as(css, "signed"), dark.scales[1][n]));
+  assert.equal(change([23, 28, 32, 0.5])[3], 0.5);
+});
+
+test("differences are known by their half below zero", () => {
+  const { isLoss } = recolouring(light, dark);
+  assert.ok(isLoss(parsed(light.scales[1][4])));
+  for (const css of [...light.scales[0], "#fdfdfc", "#171c20"]) assert.ok(!isLoss(parsed(css)));
+});
+
+test("a pen draws, and remembers what it drew last", () => {
+  const done = [], canvas = { getContext: () => ({ fillStyle: "", fillRect: (...args) => done.push(args), fillText: (...args) => done.push(args) }) };
+  const x = pen(canvas);
+  x.fillStyle = "#000";
+  x.fillRect(1, 2, 3, 4);
+  x.instead("labels", ["whole"], () => x.fillText("who…", 0, 0));
+  assert.deepEqual(done, [[1, 2, 3, 4], ["who…", 0, 0]]);
+  assert.deepEqual(canvas.labDrawn, [{ name: "fillStyle", value: "#000" }, { name: "fillRect", args: [1, 2, 3, 4] }, { name: "labels", args: ["whole"] }]);
+  pen(canvas);
+  assert.deepEqual(canvas.labDrawn, []);
+});

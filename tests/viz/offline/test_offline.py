@@ -1,0 +1,217 @@
+"""A page as one HTML file: it holds what the page draws, nothing gets in, and the command line writes it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from command_line_helpers import fails
+
+from model import Decoding, Intervention, Request, Site, analyse
+from model.__main__ import main
+from viz.links import link, parse
+from viz.offline import packing, take
+
+TARGET = "Lo varun mira."  # untrained, it would write on and on
+HOSTILE = "The </script><script>alert(1)</script> <img src=x onerror=alert(1)> fox."
+
+
+class Read(HTMLParser):
+    """The tags of a file, and the text of those with an id."""
+
+    def __init__(self, file: bytes) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: dict[str | None, str] = {}
+        self.policy = ""
+        self._at: str | None = None
+        self.feed(file.decode())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        given = dict(attrs)
+        self._at = given.get("id") or tag
+        if "http-equiv" in given:
+            self.policy = given["content"]
+
+    def handle_data(self, data):
+        self.texts[self._at] = self.texts.get(self._at, "") + data
+
+
+def held(file: bytes) -> dict:
+    """What a file holds, with numbers and long texts where their references stand."""
+    read = Read(file)
+    view, raw = (zlib.decompress(base64.b64decode(read.texts[name])) for name in ("view", "numbers"))
+    view = json.loads(view)
+    whole = np.frombuffer(raw, np.uint8).reshape(4, -1).T.copy().view("<i4").ravel() / packing.STEPS
+    numbers = np.split(whole, np.cumsum(view["counts"])[:-1])
+
+    def restored(value):
+        if isinstance(value, list):
+            return [restored(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if packing.REFERENCE in value:
+            kind, n = value[packing.REFERENCE]
+            return numbers[n] if kind == "numbers" else view["texts"][n]
+        return {key: restored(each) for key, each in value.items()}
+
+    return restored({name: each for name, each in view.items() if name != "texts"})
+
+
+def chosen(view: dict, choice: int, *values) -> dict:
+    """The parts of a file after a choice."""
+    made = json.loads(json.dumps(view["parts"], default=lambda array: array.tolist()))
+    options = view["choices"][choice]
+    for path, value in options["patches"][options["options"][json.dumps(values, separators=(",", ":"))][0]]:
+        at = made
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = value
+    return made
+
+
+@pytest.fixture(scope="module")
+def taken(tiny_checkpoint):
+    """Makes the file of a page on the made-up checkpoint."""
+
+    def made(name: str, text: str = "The fox sees a boat.", query: str = "", **changes) -> bytes:
+        request = Request(text, target=TARGET)
+        view = take.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
+        page_data = take.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
+        return take.file_of(name, page_data, with_fonts=False)
+
+    return made
+
+
+@pytest.mark.parametrize("name", [name for name in take.names() if name != "compare"])
+def test_a_file_holds_its_policy_and_nothing_from_elsewhere(taken, name):
+    file = taken(name, HOSTILE)
+    read = Read(file)
+    assert "img" not in read.tags and "link" not in read.tags
+    assert read.tags.count("script") == 1 + read.tags.count("template") + 2  # with a style for each part, and the data twice
+    assert set(re.findall(r"https?://[^\s\"'`)]*", file.decode())) <= {"http://www.w3.org/2000/svg"}
+    script, style = (
+        re.search(pattern, file.decode(), re.S)[1] for pattern in (r"<script>(.*?)</script>", r"<style>(.*?)</style>")
+    )
+    for text in (script, style):
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in read.policy
+    assert read.policy.startswith("default-src 'none'; ") and "unsafe" not in read.policy
+    assert read.texts["dd"].startswith(HOSTILE)
+
+
+def test_the_same_view_gives_the_same_bytes(taken):
+    first = taken("heads", "The fox.")
+    assert first == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")
+
+
+def test_any_head_is_in_the_file_as_the_page_draws_it(taken, tiny_checkpoint):
+    view = held(taken("heads", kind="cross"))
+    analysis = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET))
+    for kind, layer, head in [("cross", 1, 2), ("encoder", 2, 1), ("decoder", 1, None)]:
+        found = chosen(view, 0, kind, layer, head, False)["all_heads"]["chosen"]
+        site = next(site for site in analysis.whole.sites(kind) if site.layer == layer - 1)
+        shown = analysis.whole.view(site, None if head is None else head - 1)
+        assert (found["kind"], found["layer"], found["head"]) == (kind, layer, head)
+        assert found["keys"] == list(shown.keys)
+        np.testing.assert_allclose(found["values"], shown.values.ravel(), atol=0.5001 / packing.STEPS)
+        assert [f"{v:.5f}" for v in np.float32(found["values"])] == [f"{v:.5f}" for v in shown.values.ravel()]
+
+
+def test_all_that_can_be_chosen_is_there_once(taken):
+    view = held(taken("heads", kind="cross", head=None, together=True))
+    for choice in view["choices"]:
+        own = json.dumps([view["state"][field] for field in choice["fields"]], separators=(",", ":"))
+        assert own in choice["options"]
+        assert len({json.dumps(each, default=np.ndarray.tolist) for each in choice["patches"]}) == len(choice["patches"])
+    (place, _, together, _) = view["choices"]
+    assert place["patches"][place["options"]['["cross",1,null,false]'][0]] == []
+    assert together["patches"][together["options"]["[true]"][0]] == []
+    assert together["patches"][together["options"]["[false]"][0]] == [[["all_heads", "together"], None]]
+
+
+def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
+    view, whole = held(taken("translate")), analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET)).whole
+    found = chosen(view, 0, 2, 2)
+    np.testing.assert_allclose(found["timeline"]["cross"], whole.view(Site("cross", 1), 1).values, atol=1e-5)
+    assert found["timeline"]["where"] == "layer 2, head 2"
+    for map, kind in zip(found["file_maps"]["maps"], whole.kinds, strict=True):
+        values = whole.view(Site(kind, 1), 1).values
+        np.testing.assert_allclose(map["values"], values.ravel(), atol=0.5001 / packing.STEPS)
+    assert view["choices"][0]["options"]["[2,null]"][1] == {"layer": "2", "head": "mean"}
+
+
+def test_nothing_in_a_file_needs_a_server(taken):
+    """What would lead to another page or decode anew is not offered."""
+    parts = held(taken("translate"))["parts"]
+    assert not any(parts["timeline"]["reasons"])
+    assert not any(each["asked"] or each["to"] for each in parts["timeline"]["why"])
+    assert held(taken("heads", query="find=cross_1_1"))["parts"]["all_heads"]["find"] is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "patch"),
+    [
+        ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 2]}, []),
+        ({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1, 3]}, [(["a"], 2), (["b"], [1, 3])]),
+        ([{"a": 1}, {"a": 2}], [{"a": 1}, {"a": 3}], [([1, "a"], 3)]),
+        ([{"a": 1}], [{"a": 1}, {"a": 3}], [([], [{"a": 1}, {"a": 3}])]),
+        ({"a": {"b": None}}, {"a": {"c": None}}, [(["a"], {"c": None})]),
+    ],
+)
+def test_a_difference_is_as_small_as_it_can_be(one, other, patch):
+    assert packing.difference(one, other) == patch
+
+
+def test_the_link_of_a_file_asks_for_its_request(tiny_checkpoint):
+    asked = Request(
+        "The fox sees. The king paints.",
+        "tiny",
+        decoding=Decoding("sample", temperature=0.5, seed=3),
+        intervention=Intervention(causal_mask=False).with_edit("off_cross.1.2"),
+        mode="again",
+    )
+    view = take.view_of(asked, "tiny", "heads?order=entropy", step=2)
+    again, faults = parse(link(view))
+    assert (again.request(), faults) == (asked, ())
+    assert (again.order, again.step) == ("entropy", 2)
+    with pytest.raises(ValueError, match="The link's layer is “x”; expected"):
+        take.view_of(asked, "tiny", "layer=x")
+
+
+def test_a_file_from_the_command_line(home, tmp_path, capsys):
+    file = tmp_path / "fox.html"
+    command = ["export", "The fox.", "--html", str(file), "--checkpoint", str(home), "--device", "cpu", "--target", TARGET]
+    assert main([*command, "--page", "heads", "--site", "cross", "--layer", "2", "--head", "mean"]) == 0
+    state = held(file.read_bytes())["state"]
+    assert (state["kind"], state["layer"], state["head"]) == ("cross", 2, None)
+    capsys.readouterr()
+    assert "fox.html is there already; give another name" in fails(capsys, *command)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--html", "{}/nowhere/fox.html"], "there is no folder"),
+        (
+            ["--html", "{}/fox.html", "--page", "lessons"],
+            "There is no page 'lessons' that makes a file; expected one of tran",
+        ),
+        (["--html", "{}/fox.html", "--head", "x"], "the head is 'x'; expected a number from 1, or mean"),
+        (["--html", "{}/fox.html", "--step", "999"], "There is no step 999"),
+        (["--html", "{}/fox.html", "--view", "order=x"], "The link's order is “x”; expected"),
+        (["--html", "{}/fox.html", "--edits", "nonsense"], "--edits: "),
+        (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_written_is_told_in_a_line(home, tmp_path, capsys, options, message):
+    before = sorted(tmp_path.iterdir())
+    asked = [each.format(tmp_path) for each in options]
+    assert message in fails(capsys, "export", "The fox.", "--checkpoint", str(home), "--device", "cpu", *asked)
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,62 @@
+"""What a saved picture says of itself, and what the server offers as files."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+
+import pytest
+from viz_helpers import HEADS, Lab
+
+from viz import pages, theme
+from viz.shared.save import save
+from viz.shared.save.offers import FAULT, Offer, made
+
+
+def panel(lab: Lab) -> dict:
+    return next(
+        json.loads(element.proto.bytes)
+        for element in lab.at.get("bidi_component")
+        if element.proto.component_name.endswith(".save")
+    )
+
+
+def test_a_caption_tells_of_what_the_picture_is():
+    given = panel(Lab(HEADS, text="I am tired.", kind="cross", layer="2", head="4", step="3", edits="off_cross.3"))
+    sentence, facts = given["caption"]
+    assert sentence.startswith("“I am tired.” → “")
+    assert facts.startswith("en-fr · cross-attention, layer 2, head 4 · step 3 of ")
+    assert facts.endswith("edits: cross-attention, layer 3: off")
+    assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
+
+
+def test_what_cannot_be_read_has_a_panel_all_the_same():
+    given = panel(Lab(text="", checkpoint="nothere"))
+    assert given["caption"] == ["“”", "nothere"] and given["offers"] == []
+
+
+def test_both_themes_have_the_same_colours_in_the_same_order():
+    themes = save._themes()["themes"]
+    assert set(themes) == set(theme.PALETTES)
+    assert len({tuple(len(scale) for scale in each["scales"]) for each in themes.values()}) == 1
+    for mode, each in themes.items():
+        colours = theme.PALETTES[mode]
+        assert (each["palette"][0], each["palette"][2], each["palette"][3]) == (colours.page, colours.ink, colours.ink2)
+
+
+def test_every_page_says_what_its_pictures_are_of():
+    assert {page.name for page in pages.PAGES if not page.of_a_step} == {"positions", "lessons"}
+
+
+def test_an_offer_is_made_when_it_is_asked_for():
+    got = made(Offer("CSV", "a.csv", "text/csv", lambda: b"a,b\n"), "7")
+    assert b64decode(got.pop("bytes")) == b"a,b\n"
+    assert got == {"number": "7", "name": "a.csv", "mime": "text/csv", "copied": False}
+
+
+@pytest.mark.parametrize("fault, said", [(ValueError("Too long."), "Too long."), (KeyError("x"), FAULT.format("KeyError"))])
+def test_an_offer_that_fails_says_why_in_one_sentence(fault, said):
+    def fail() -> bytes:
+        raise fault
+
+    assert made(Offer("CSV", "a.csv", "text/csv", fail), "8") == {"number": "8", "fault": said}

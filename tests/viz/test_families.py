@@ -1,0 +1,152 @@
+"""Every page on a model that only reads, and on one that only writes: what it lacks is absent, and nothing is empty."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
+
+from model import checkpoint as checkpoints
+from model.config import FAMILIES
+from model.task import TASKS, task_of
+from viz import pages
+from viz.view import DIFFERS, PARTS
+
+TEXT = "The red fox sees a lamp."
+ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}
+LACKING = {"encoder-only": ("decoder", "cross"), "decoder-only": ("encoder", "cross")}
+CODE = {"encoder-only": "off_enc.1", "decoder-only": "off_dec.1"}
+EACH = pytest.mark.parametrize("family", ALONE)
+VIEWS = (
+    *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
+    (HEADS, {}),
+    (HEADS, {"sites": "all"}),
+    *((INSIDE, {"part": part}) for part in PARTS),
+    (POSITIONS, {}),
+    (WHAT_IF, {}),
+    (WHY, {}),
+    (WHY, {"why": "readings"}),
+    *((COMPARE, {"differs": differs, "other_text": "The old king paints a boat."}) for differs in DIFFERS),
+    (COMPARE, {"differs": "sentence", "other_text": "The old king paints a boat.", "compare": "patching"}),
+    (LESSONS, {}),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory) -> Path:
+    """A folder with a tiny checkpoint of each family, of a language that no other has."""
+    home = tmp_path_factory.mktemp("families")
+    for family, sizes in ALONE.items():
+        made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **sizes)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), home / family)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def offered(folder, monkeypatch):
+    monkeypatch.setenv("CHECKPOINTS", str(folder))
+
+
+def opened(family: str, page: str | None = None, **link: str) -> Lab:
+    return Lab(page, **({"checkpoint": family, "text": TEXT} | link))
+
+
+def said(lab: Lab) -> str:
+    """All that stands on a page in our own markup, in small letters, but for the stylesheet and the list of terms."""
+    own = [text for text in lab.html if not text.startswith("<style>") and "BLEU" not in text]
+    return re.sub(r"<[^>]+>", " ", " ".join(own)).lower()
+
+
+def test_every_family_has_a_task():
+    assert set(TASKS) == set(FAMILIES)
+    for family, kinds in FAMILIES.items():
+        assert task_of(kinds) is TASKS[family]
+    with pytest.raises(ValueError, match="no family has the kinds of attention cross; expected those of"):
+        task_of(("cross",))
+
+
+@EACH
+def test_every_page_opens_and_speaks_of_no_part_that_is_not_there(family):
+    """No page ends in a traceback, which `Lab` watches; a page that cannot show anything says why in one sentence."""
+    for page, link in VIEWS:
+        lab = opened(family, page, **link)
+        drawn = [c.proto.component_name for c in lab.at.get("bidi_component")]
+        assert len(lab.faults) <= 1, (page, link)
+        assert "translat" not in said(lab) or lab.faults or page == LESSONS, (page, link, said(lab))
+        assert all("Translate" not in label for label in (b.label for b in lab.at.button)), (page, link)
+        if "cross" in said(lab):
+            assert "has no" in said(lab), (page, link)
+        if page not in (WHY, COMPARE):
+            shown = lab.charts or any(name.split(".")[-1] not in ("copy_link", "tour", "watch") for name in drawn)
+            assert shown or lab.faults, (page, link)
+
+
+@EACH
+def test_the_first_page_is_called_after_what_the_checkpoint_does(family):
+    task = TASKS[family]
+    lab = opened(family)
+    assert pages.of(task)[0].title == task.title
+    assert f"<h1>{task.title}</h1>" in " ".join(lab.html)
+    assert lab.at.text_input(key="source").label == task.box
+    assert lab.at.button(key="translate").label == task.verb
+    assert lab.timeline["language"] == "Danish"
+
+
+@EACH
+def test_the_maps_are_those_of_the_sites_that_there_are(family):
+    lab = opened(family, HEADS)
+    assert [grid["kind"] for grid in lab.all_heads["grids"]] == list(FAMILIES[family])
+    maps = [chart for chart in opened(family).charts if chart["data"][0]["type"] == "heatmap"]
+    assert len(maps) == 1
+
+
+@EACH
+def test_a_link_that_names_a_site_which_is_not_there_says_so(family):
+    own = FAMILIES[family][0]
+    for kind in LACKING[family]:
+        if kind == "encoder":  # the default of a view is nobody's mistake
+            continue
+        lab = opened(family, HEADS, kind=kind, find=f"{kind}_1_1")
+        assert any(re.match(f"This checkpoint has no .*: {own} self-attention is shown", told) for told in lab.warnings)
+        assert lab.link["kind"] == own if own != "encoder" else "kind" not in lab.link
+
+
+def test_a_text_is_gone_on_with_on_the_same_timeline(tokenizer):
+    lab = opened("decoder-only")
+    prompt = tokenizer.encode(TEXT)
+    shown = lab.timeline
+    assert (shown["source"], shown["given"], shown["own"]) == ([], len(prompt), "decoder")
+    assert lab.translation.startswith(TEXT)
+    assert lab.link["step"] == str(len(prompt) + 1)  # the first that the model has written
+    assert opened("decoder-only", step="2").timeline["step"] == 2
+    two = opened("decoder-only", text="The red fox. A lamp.")
+    assert two.translation.startswith("The red fox. A lamp.") and not two.faults
+
+
+def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
+    lab = opened("encoder-only", step="3")
+    shown, ids = lab.timeline, tokenizer.encode(TEXT)
+    assert [each["t"] for each in shown["inputs"]] == [*tokenizer.pieces(ids), "</s>"]
+    assert shown["step"] == 3 and shown["at"] == "Place" and "No token for a blank" in shown["doubt"]["verdict"]
+    assert all(len(row) == len(ids) + 1 for row in shown["decoder"])
+
+
+@EACH
+def test_an_edit_is_made_and_told(family):
+    lab = opened(family, WHAT_IF, edits=CODE[family], mode="again")
+    assert list(lab.edits) == [CODE[family]] and not lab.faults
+    again = opened(family, edits=CODE[family])
+    assert again.timeline["before"] is not None
+
+
+@EACH
+def test_going_back_to_a_translator_leaves_nothing_behind(family):
+    lab = opened(family)
+    lab.at.selectbox(key="checkpoint").set_value("en-fr")
+    lab.run()
+    assert "<h1>Translate</h1>" in " ".join(lab.html) and lab.timeline["source"] and not lab.warnings

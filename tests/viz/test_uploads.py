@@ -1,0 +1,170 @@
+"""What a visitor brings: seen by that session alone, bounded, and gone with it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import multiprocessing
+import zipfile
+from pathlib import Path
+
+import pytest
+from viz_helpers import Lab
+
+from model.checkpoint import CheckpointError, save
+from model.inference.request import Request
+from viz import cache, uploads
+
+
+@pytest.fixture
+def session(monkeypatch, tmp_path):
+    """Says whose run it is; what is brought lies in a folder of the test."""
+    monkeypatch.setenv("UPLOADS", "1")
+    monkeypatch.setattr(uploads.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(uploads, "_watch", lambda: None)
+    now, there = ["one"], {"one", "two", "three", "four", "five"}
+    monkeypatch.setattr(uploads, "_session", lambda: now[0])
+    monkeypatch.setattr(uploads, "_is_there", lambda name: name in there)
+
+    def become(name: str | None, leaves: str | None = None) -> None:
+        now[0] = name
+        there.discard(leaves)
+
+    yield become
+    uploads.clear()
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(uploads.PREFIX)] == []
+
+
+def packed(folder: Path, **more: bytes) -> io.BytesIO:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as out:
+        for path in folder.iterdir():
+            out.writestr(f"mine/{path.name}", more.get(path.name, path.read_bytes()))
+    made.seek(0)
+    return made
+
+
+def folders(tmp_path: Path) -> list[Path]:
+    return [path.parent for path in tmp_path.glob(f"{uploads.PREFIX}*/*/config.json")]
+
+
+def test_only_the_session_that_brought_it_sees_it_also_where_it_is_kept_already(session, saved):
+    name = uploads.bring(packed(saved), "mine.zip")
+    request = Request("The fox.", name)
+    assert name in cache.checkpoint_names()
+    assert cache.checkpoint(name, "cpu").name == name
+    assert cache.analyse(request, "cpu").request is request
+    for other in ("two", None):
+        session(other)
+        assert name not in cache.checkpoint_names()
+        assert cache.languages(name, "cpu") == ("Sentence", "Translation")
+        with pytest.raises(CheckpointError, match="Bring the same zip here") as fault:
+            cache.checkpoint(name, "cpu")
+        assert "/" not in str(fault.value)
+    session("two")
+    assert uploads.bring(packed(saved), "mine.zip") == name  # the same files, whoever brings them
+    assert cache.checkpoint(name, "cpu")
+
+
+def test_it_is_gone_with_its_session_and_nothing_of_it_is_kept(session, saved, tmp_path):
+    name = uploads.bring(packed(saved), "mine.zip")
+    cache.checkpoint(name, "cpu")
+    uploads.sweep(0)
+    assert len(folders(tmp_path)) == 1
+    session("one", leaves="one")
+    uploads.sweep()
+    assert len(folders(tmp_path)) == 1  # it may come back
+    uploads.sweep(0)
+    assert folders(tmp_path) == []
+    assert cache._loaded.known(name, "cpu") is None
+    with pytest.raises(CheckpointError):
+        cache.checkpoint(name, "cpu")
+
+
+def test_there_is_room_for_so_many_and_what_who_left_has_brought_makes_room(session, saved, tiny_checkpoint, tmp_path):
+    for number, who in enumerate(("one", "one", "two", "three")):
+        session(who)
+        save(dataclasses.replace(tiny_checkpoint, languages=("A", str(number))), saved)
+        uploads.bring(packed(saved), "mine.zip")
+    session("one")
+    with pytest.raises(ValueError, match="You have brought 2 checkpoints"):
+        uploads.bring(packed(saved), "mine.zip")
+    session("four")
+    with pytest.raises(ValueError, match="Visitors have brought 4 checkpoints"):
+        uploads.bring(packed(saved), "mine.zip")
+    assert len(folders(tmp_path)) == 4
+    session("four", leaves="two")
+    uploads.bring(packed(saved), "mine.zip")
+    assert len(folders(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("name", ["../../x.zip", "a/b.zip", "a\nb.zip", "", ".zip", "x" * 300, "<b>é</b>.ZIP", "C:\\x.zip"])
+def test_whatever_a_zip_is_called_its_name_can_be_shown_and_linked_to(session, saved, name):
+    found = uploads.bring(packed(saved), name)
+    assert uploads.is_uploaded(found)
+    assert cache.checkpoint(found, "cpu").name == found
+    assert uploads.shown(found).endswith(f"(zip {found[-13:-9]})")
+
+
+def test_what_fails_leaves_nothing(session, saved, tmp_path):
+    whole = packed(saved).getvalue()
+    for wrong, told in ((b"x" + whole[1:100], "is no zip"), (whole[:-9], "begins"), (whole.replace(b"{", b"[", 1), "holds")):
+        with pytest.raises(ValueError, match=f"^mine.zip {told}"):
+            uploads.bring(io.BytesIO(wrong), "mine.zip")
+    assert folders(tmp_path) == []
+    session(None)
+    with pytest.raises(ValueError, match="takes no uploads"):
+        uploads.bring(packed(saved), "mine.zip")
+
+
+def _left_over(place: str) -> None:
+    uploads.tempfile.tempdir = place
+    (uploads._root() / "tmp").mkdir()
+
+
+def test_what_a_crash_has_left_goes_and_what_a_running_server_has_stays(session, saved, tmp_path):
+    uploads.bring(packed(saved), "mine.zip")
+    crashed = multiprocessing.get_context("fork").Process(target=_left_over, args=(str(tmp_path),))
+    uploads._root.cache_clear(), crashed.start(), crashed.join()
+    assert len(list(tmp_path.glob(f"{uploads.PREFIX}*"))) == 2
+    uploads.clear_left_over()
+    assert len(list(tmp_path.glob(f"{uploads.PREFIX}*"))) == 1
+    assert len(folders(tmp_path)) == 1
+    for each in uploads._locks:
+        each.release()
+    uploads.clear_left_over()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "host", "allowed", "on"),
+    [
+        ("", "127.0.0.1", "", True),
+        ("", "::1", "", True),
+        ("", "localhost", "", True),
+        ("", "0.0.0.0", "", False),
+        ("", "127.0.0.1", "lab.example", False),
+        ("", "lab.example", "", False),
+        ("1", "0.0.0.0", "lab.example", True),
+        ("0", "127.0.0.1", "", False),
+    ],
+)
+def test_the_switch_is_on_where_the_lab_serves_this_machine_alone(monkeypatch, wanted, host, allowed, on):
+    monkeypatch.setenv("UPLOADS", wanted)
+    assert uploads.switch(wanted, "", host, allowed) is on is uploads.is_on()
+
+
+@pytest.mark.parametrize(("wanted", "size"), [("yes", ""), ("", "0"), ("", "x"), ("", "99999"), ("", "²")])
+def test_a_switch_that_says_nothing(wanted, size):
+    with pytest.raises(ValueError, match=r"^UPLOAD(S|_MB) is '.*'; expected "):
+        uploads.switch(wanted, size, "127.0.0.1", "")
+
+
+def test_a_link_to_what_another_session_brought_says_what_to_do(monkeypatch):
+    monkeypatch.setenv("UPLOADS", "1")
+    page = Lab(checkpoint="mine (zip 0123456789ab)")
+    (said,) = page.sentences("lab-fault")
+    assert said.startswith("The checkpoint “mine (zip 0123)” was brought as a zip")
+    assert "Bring the same zip here" in said
+    monkeypatch.setenv("UPLOADS", "0")
+    (said,) = Lab(checkpoint="mine (zip 0123456789ab)").sentences("lab-fault")
+    assert "UPLOADS=1" in said

@@ -1,0 +1,30 @@
+"""Inside as a file: the stages of one head for one query."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from model.readings.unfold import Unfolded, unfold
+from viz import theme
+from viz.cache import PageData
+from viz.inside import one_head, stages
+from viz.offline.parts import Part, Taken
+from viz.view import View
+
+
+def _unfolded(page_data: PageData) -> Unfolded:
+    return unfold(page_data.loaded, page_data.analysis, *one_head.place(page_data, page_data.view))
+
+
+def parts(page_data: PageData, found: Unfolded, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+    """The stages with their numbers; another token cannot ask."""
+    data = stages.payload(found, page_data.loaded, page_data.analysis.whole, mode)
+    return (stages.COMPONENT.part(data, {"stage": min(view.stage, len(data["stages"]))}),)
+
+
+def _look(page_data: PageData) -> View:
+    view, kinds = page_data.view, page_data.analysis.whole.kinds
+    return dataclasses.replace(view, part="stages", kind=view.kind if view.kind in kinds else kinds[-1])
+
+
+TAKEN = Taken(parts, compute=_unfolded, look=_look)

@@ -1,0 +1,1 @@
+"""A page as one HTML file that needs no server: the lab's own components with what they draw inside."""

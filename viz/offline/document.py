@@ -1,0 +1,191 @@
+"""The HTML of a file that needs no server. Typed text is escaped in the head, and stands nowhere else but deflated; the
+page's own policy lets nothing in but what it holds: no script, style or typeface from elsewhere, and no request."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import html
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from viz import pages, theme
+from viz.cache import PageData
+from viz.fields import fields
+from viz.links import link
+from viz.offline import fonts
+from viz.offline.packing import Packing, deflated, difference, written
+from viz.offline.parts import Choice, Drawn, Part, Taken
+from viz.scripts import joined
+from viz.theme import Mode
+from viz.view import View
+
+HERE = Path(__file__).parent
+PLAIN = ("step", "stage", "rows")  # fields that components change themselves, and that are in the link
+LONGEST_TITLE = 80  # characters
+
+
+def document(page: pages.Page, taken: Taken, page_data: PageData, with_fonts: bool = True) -> bytes:
+    """The file of a page's view, in UTF-8: the same view gives the same bytes. `with_fonts`: the lab's typefaces are in it,
+    else the reader's system lends its own."""
+    page_data = dataclasses.replace(page_data, view=taken.look(page_data))
+    view, found = page_data.view, taken.compute(page_data)
+    drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
+    values = {mode: {part.drawn.name: _plain(part) for part in parts} for mode, parts in drawn.items()}
+    packing = Packing(taken.rounded)
+
+    def patched(other: View) -> list[Any]:
+        parts = taken.parts(page_data, found, other, "light")
+        return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
+
+    whole = {
+        "page": "" if page is pages.PAGES[0] else page.name,
+        "link": link(view),
+        "parts": packing.packed(values["light"]),
+        "dark": packing.patch(difference(values["light"], values["dark"])),
+        "styles": {mode: theme.PALETTES[mode].css_variables() for mode in get_args(Mode)},
+        "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
+        "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
+        "also": dict(taken.also or {}),
+        "plain": {name: fields(View)[name].parameter for name in PLAIN},
+    }
+    chosen = {name for choice in whole["choices"] for name in choice["fields"]}
+    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *PLAIN})}
+    counts, numbers = packing.numbers()
+    whole |= {"counts": counts, "texts": packing.texts()}
+    parts = [part.drawn for part in drawn["light"]]
+    head = _head(page, page_data, "".join(taken.told(page_data, found)))
+    title = f"{page.title}: {_cut(page_data.request.source.strip())}"
+    data = {"view": written(whole), "numbers": numbers}
+    return _html(page.name, title, head, parts, data, _style(with_fonts)).encode()
+
+
+def _plain(part: Part) -> dict[str, Any]:
+    """The values of a part as JSON has them: without tuples."""
+    return json.loads(json.dumps(dict(part.data)))
+
+
+def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
+    """By the values of its fields, as JSON: which patch makes a view that can be asked for, and what its link says."""
+    written_by = {name: fields(View)[name] for name in choice.fields}
+    numbers: dict[View, int] = {}
+    patches: list[Any] = []
+    options = {}
+    for asked, shown in choice.views.items():
+        if shown not in numbers:
+            numbers[shown] = len(patches)
+            patches.append(patched(shown))
+        told = link(asked)
+        params = {field.parameter: told.get(field.parameter) for field in written_by.values()}
+        key = json.dumps([getattr(asked, name) for name in choice.fields], separators=(",", ":"))
+        options[key] = [numbers[shown], params]
+    return {"fields": list(choice.fields), "options": options, "patches": patches}
+
+
+@cache
+def _script(parts: tuple[Drawn, ...]) -> str:
+    """All scripts as one: each component in a function of its own, so that no name meets another."""
+    components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
+    engine = joined(HERE / "offline.js")
+    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{engine}\nstart(components);\n}})();'
+    assert "</script" not in script and "<!--" not in script
+    return script
+
+
+def _style(with_fonts: bool) -> str:
+    variables = {
+        mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
+        for mode in get_args(Mode)
+    }
+    return (
+        f":root{{{variables['light']}}}"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
+        f":root[data-theme=dark]{{{variables['dark']}}}"
+        + (fonts.rules() if with_fonts else "")
+        + (HERE / "offline.css").read_text(encoding="utf-8")
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
+
+
+def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
+    script = _script(tuple(parts))
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    held = "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
+    drawn = "".join(
+        f'<template id="markup-{each.name}">{each.html}</template>'
+        f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
+        for each in parts
+    )
+    places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Attention Lab">
+<title>{html.escape(title)}</title>
+<style>{style}</style>
+</head>
+<body class="page-{name}">
+{head}
+<main>
+{places}</main>
+</div>
+<noscript><p>This file is drawn by a script that it holds; scripts are switched off here.</p></noscript>
+{drawn}{held}<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _head(page: pages.Page, page_data: PageData, told: str) -> str:
+    """What is shown: the sentence and what came of it, by which checkpoint, how it was decoded, under which edits; and the
+    link of the view."""
+    analysis, request = page_data.analysis, page_data.request
+    languages = page_data.loaded.languages
+    said = {languages[0]: request.source.strip()}
+    if analysis.trace.outputs is not None:
+        said[languages[1] if languages[1] != languages[0] else f"{languages[1]}, written"] = (
+            analysis.translation.strip() or "(empty: it ends at once)"
+        )
+    sentences = "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
+    )
+    facts = [f"Checkpoint <b>{html.escape(analysis.checkpoint)}</b>", html.escape(analysis.how)]
+    if request.intervention:
+        edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
+        facts.append(f"edits: <b>{html.escape(edits)}</b>")
+    if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
+        facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
+    query = urlencode(link(page_data.view))
+    address = ("" if page is pages.PAGES[0] else page.name) + (f"?{query}" if query else "")
+    way = f'In a lab: <code id="link">{html.escape(address)}</code>'
+    if request.prefix:  # no link says it
+        way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
+    return f"""<header>
+<div class="top">
+<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p><button type="button" id="theme" hidden></button>
+</div>
+<p class="facts">{" · ".join(facts)}</p>
+<p class="link">Saved from Attention Lab. {way}</p>
+</header>
+<p id="said" role="alert"></p>
+<div class="stage">
+<dl class="sentences">{sentences}</dl>
+<div class="told">{told}</div>"""

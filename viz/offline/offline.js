@@ -1,0 +1,130 @@
+// A file that needs no server: mounts the lab's components with the data that stands beside this script, and answers what can
+// be chosen from what was computed for it. Nothing here makes markup from text: textContent only.
+
+import { button, element } from "../shared/mount.js";
+
+const STEPS = 1e5; // of a rounded number
+const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
+
+async function inflated(id) {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+}
+
+// Numbers that were split into planes of bytes, as the components read them: float32, base64.
+function packedNumbers(planes, from, count) {
+  const whole = planes.length / 4, values = new Float32Array(count);
+  for (let n = 0; n < count; n++) {
+    const at = from + n;
+    values[n] = (planes[at] | (planes[whole + at] << 8) | (planes[2 * whole + at] << 16) | (planes[3 * whole + at] << 24)) / STEPS;
+  }
+  let text = "";
+  const bytes = new Uint8Array(values.buffer);
+  for (let n = 0; n < bytes.length; n += 8192) text += String.fromCharCode(...bytes.subarray(n, n + 8192));
+  return btoa(text);
+}
+
+// What gives a value with its long texts and numbers in the place of their references.
+function restoring({ texts, counts }, planes) {
+  const starts = [0];
+  for (const count of counts) starts.push(starts.at(-1) + count);
+  const read = { texts: (n) => texts[n], numbers: (n) => packedNumbers(planes, starts[n], counts[n]) };
+  return function restored(value) {
+    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(restored);
+    if (value === null || typeof value !== "object") return value;
+    if (value.$) return read[value.$[0]](value.$[1]);
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, restored(each)]));
+  };
+}
+
+// A copy of a value with another one at a path; what is not on the way is shared.
+function set(value, [key, ...rest], other) {
+  const copy = Array.isArray(value) ? [...value] : { ...value };
+  copy[key] = rest.length ? set(copy[key], rest, other) : other;
+  return copy;
+}
+
+export async function start(components) {
+  const said = document.getElementById("said");
+  if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { said.textContent = TOO_OLD; return; }
+  const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
+  const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
+  let mode = system.matches ? "dark" : "light", own = false;
+
+  const keyOf = (fields) => JSON.stringify(fields.map((field) => chosen[field]));
+
+  function data() { // of all parts, as they are chosen, in the theme
+    let all = view.parts;
+    const apply = (patch) => { for (const [path, value] of patch) all = set(all, path, value); };
+    for (const { fields, options, patches } of view.choices) apply(patches[options[keyOf(fields)][0]]);
+    if (mode === "dark") apply(view.dark);
+    return all;
+  }
+
+  function draw() {
+    document.documentElement.dataset.theme = mode;
+    const all = data(), style = view.styles[mode];
+    for (const name in all) {
+      const given = { ...restored(all[name]), style };
+      components[name]({ data: given, parentElement: roots[name], setStateValue: told, setTriggerValue: told, offline: true });
+    }
+    for (const paint of picks) paint();
+    address();
+  }
+
+  function told(event, value) { // fields of the view that the file can change, or has to put into the link
+    const fields = value !== null && typeof value === "object" ? value : { [event]: value };
+    if (!Object.keys(fields).every((field) => field in chosen)) return;
+    const before = { ...chosen };
+    Object.assign(chosen, view.also[event], fields);
+    if (!view.choices.every(({ fields: own, options }) => keyOf(own) in options)) { Object.assign(chosen, before); return; }
+    if (view.choices.some(({ fields: own }) => own.some((field) => chosen[field] !== before[field]))) draw();
+    else address();
+  }
+
+  function address() { // the link of what is seen, for a lab
+    const params = { ...view.link };
+    for (const { fields, options } of view.choices) for (const [name, text] of Object.entries(options[keyOf(fields)][1])) { if (text === null) delete params[name]; else params[name] = text; }
+    for (const [field, name] of Object.entries(view.plain)) if (chosen[field] !== view.state[field]) params[name] = String(chosen[field]);
+    const query = new URLSearchParams(params).toString();
+    document.getElementById("link").textContent = view.page + (query && `?${query}`);
+  }
+
+  function pickList({ field, label, options }) {
+    const row = element("label", "pick", label), list = element("select");
+    options.forEach(([, text], n) => { const option = element("option", "", text); option.value = n; list.append(option); });
+    list.onchange = () => told(field, options[list.value][0]);
+    picks.push(() => { list.value = options.findIndex(([value]) => value === chosen[field]); });
+    row.append(list);
+    return row;
+  }
+
+  function pickRow({ field, label, options }) {
+    const row = element("div", "pick"), group = element("div", "options");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", label);
+    const nodes = options.map(([value, text]) => { const node = button("", text, () => told(field, value)); group.append(node); return [node, value]; });
+    picks.push(() => { for (const [node, value] of nodes) node.setAttribute("aria-pressed", String(value === chosen[field])); });
+    row.append(element("span", "", label), group);
+    return row;
+  }
+
+  for (const name in view.parts) {
+    const box = document.querySelector(`.part-${name}`), root = box.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
+    sheet.replaceSync(`${document.getElementById(`style-${name}`).textContent}\nbutton:disabled { cursor: default !important; } button:is(.row, .bar):disabled:hover { background: none; }`);
+    root.adoptedStyleSheets = [sheet];
+    root.append(document.getElementById(`markup-${name}`).content.cloneNode(true));
+    roots[name] = root;
+    const above = view.picks.filter((pick) => pick.above === name);
+    if (above.length) { const bar = element("div", "picks"); bar.append(...above.map((pick) => (pick.listed ? pickList : pickRow)(pick))); box.before(bar); }
+  }
+  const theme = document.getElementById("theme");
+  theme.hidden = false;
+  const turn = (to) => { mode = to; theme.textContent = mode === "dark" ? "Light" : "Dark"; theme.setAttribute("aria-label", `${theme.textContent} theme`); draw(); };
+  theme.onclick = () => { own = true; turn(mode === "dark" ? "light" : "dark"); };
+  system.onchange = () => { if (!own) turn(system.matches ? "dark" : "light"); };
+  turn(mode);
+  await document.fonts.ready; // what stands on a canvas was drawn before they were there
+  draw();
+  document.documentElement.dataset.drawn = "";
+}

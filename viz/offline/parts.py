@@ -1,0 +1,72 @@
+"""What a file that needs no server is made of: components with what they draw, and what can be chosen there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from viz.cache import PageData
+    from viz.theme import Mode
+    from viz.view import View
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A component: its name, its markup and style, and its script as an expression that gives its function."""
+
+    name: str
+    html: str
+    css: str
+    script: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A component with its JSON values."""
+
+    drawn: Drawn
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What can be chosen in the file: fields of the view that change together, and for each view that can be asked for the
+    one that is drawn for it. What is drawn otherwise than by the view itself must not depend on the theme."""
+
+    fields: tuple[str, ...]
+    views: Mapping[View, View]
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A row of buttons above a part, or a list: a field of the view, and its values with their texts."""
+
+    field: str
+    label: str
+    options: tuple[tuple[Any, str], ...]
+    above: str  # the part
+    listed: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How a page is taken along.
+
+    `look` has the view that is shown where the page's own has something that is not there, and `compute` what is needed
+    beside the page's data. `parts` makes the components of a view in a theme, in their order; `told` has sentences above
+    them, as our own markup. `choices` and `picks` are what can be chosen; what is chosen is kept as a difference from the
+    parts of `base`, a view like the one that is shown. `also`: fields that an event of a component sets beside its own.
+    `rounded`: names of packed numbers in the parts, or of what holds them, that are printed with five decimals at most.
+    """
+
+    parts: Callable[[PageData, Any, View, Mode], tuple[Part, ...]]
+    compute: Callable[[PageData], Any] = lambda page_data: None
+    look: Callable[[PageData], View] = lambda page_data: page_data.view  # what is shown where the view has something else
+    base: Callable[[View], View] = lambda view: view
+    told: Callable[[PageData, Any], tuple[str, ...]] = lambda page_data, found: ()
+    choices: Callable[[PageData], tuple[Choice, ...]] = lambda page_data: ()
+    picks: Callable[[PageData], tuple[Pick, ...]] = lambda page_data: ()
+    also: Mapping[str, Mapping[str, Any]] | None = None
+    rounded: frozenset[str] = frozenset()

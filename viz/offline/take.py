@@ -1,0 +1,94 @@
+"""Any page as one file: which pages can be taken along, and the file of a view.
+
+Beside its `page.py` a page's folder may hold an `offline.py`, whose `TAKEN` says how."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from model.decoding.strategy import strategy
+from model.files import shown
+from model.inference.request import Request
+from viz import pages
+from viz.cache import PageData
+from viz.links import parse
+from viz.offline.document import document
+from viz.offline.parts import Taken
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
+
+
+def names() -> tuple[str, ...]:
+    """The pages that can be taken along, in the order of the navigation."""
+    return tuple(page.name for page in pages.PAGES if find_spec(_module(page)))
+
+
+def file_of(name: str, page_data: PageData, with_fonts: bool = True) -> bytes:
+    """One HTML file of the view of a page, by the page's name.
+
+    Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
+    """
+    page = page_of(name)
+    taken: Taken = import_module(_module(page)).TAKEN
+    return document(page, taken, page_data, with_fonts)
+
+
+def page_of(name: str) -> pages.Page:
+    """The page of a name that can be taken along; ValueError for another."""
+    if name not in names():
+        raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
+    return pages.find(name)
+
+
+def _module(page: pages.Page) -> str:
+    return page.file.removesuffix("page.py").replace("/", ".") + "offline"
+
+
+def view_of(request: Request, checkpoint: str, query: str = "", **changes: object) -> View:
+    """The view that asks for a request; all else as the query of a link and the changes, fields of the view, say. A prefix
+    stands in no view.
+
+    Raises ValueError for a query that is none.
+    """
+    view, faults = parse(_read(query))
+    if faults:
+        raise ValueError(" ".join(faults))
+    decoding, intervention = request.decoding, request.intervention
+    masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
+    chosen = {name: getattr(decoding, name) for name in ("strategy", *strategy(decoding.strategy).controls)}
+    asked = {
+        "source": " ".join((request.source, *request.other_sentences)),
+        "target": request.target,
+        "branches": request.branches,
+        "path": request.path,
+        "pad": request.pad,
+        "mode": request.mode,
+        "edits": intervention,
+        "checkpoint": checkpoint,
+    }
+    made = dataclasses.replace(view, **(asked | masks | chosen | changes))
+    read = made.sentences == (request.source, *request.other_sentences)
+    return made if read else dataclasses.replace(made, split=False)
+
+
+def _read(query: str) -> dict[str, str]:
+    return dict(parse_qsl(query.partition("?")[2] if "?" in query else query, keep_blank_values=True))
+
+
+def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View) -> PageData:
+    """What a page draws from, of an analysis that is at hand; ValueError for a layer, head or step that is not there."""
+    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
+    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
+    if faults:
+        raise ValueError(" ".join(faults))
+    steps = len(analysis.trace.predicted)
+    if view.step > steps:
+        raise ValueError(f"There is no step {view.step}; this translation has {steps}.")
+    return PageData(view, loaded, analysis.request, analysis, layers, (), ())

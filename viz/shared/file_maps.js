@@ -1,0 +1,49 @@
+// Maps of one head beside each other, as the lab has them as charts. Nothing here makes markup from text: textContent only.
+
+import { element, followStep, mounted, nth, onResize, pointAt, signed, toldStep, unmounted } from "./mount.js";
+import { floats, rowsOf } from "./packed.js";
+import { cellSize, largest, pairMap } from "../compare/side_by_side_maps.js";
+
+const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
+
+export default function ({ data, parentElement }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
+  const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
+  state.step = toldStep()?.step ?? data.step;
+  const build = () => {
+    const narrow = root.clientWidth < NARROW, columns = narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
+    state.width = root.clientWidth;
+    root.classList.toggle("narrow", narrow);
+    const size = data.alike ? cellSize(maps, width, sans) : null;
+    state.drawn = [];
+    root.replaceChildren(...maps.map((map, n) => box(map, n, width, size ?? cellSize([map], width, sans), sans)));
+  };
+  build();
+  onResize(state, root, () => { if (root.clientWidth !== state.width) build(); });
+  if (first) state.unfollow = followStep(({ step }) => { state.step = step; for (const draw of state.drawn) draw(); });
+  return () => { state.unfollow(); unmounted(root); };
+
+  function box(map, n, width, size, sans) {
+    const part = element("section", "map"), title = element("h2", "", map.title), said = element("p", "told"), last = map.scale.length - 1, { most } = map;
+    const share = (value) => (most === null ? Math.min(1, value) : value / most / 2 + 0.5);
+    const told = ([i, j]) => (map.allowed[i][j] ? `${nth(map.queries, i)} on ${nth(map.keys, j)}: ${most === null ? map.values[i][j].toFixed(5) : signed5(map.values[i][j])}` : `${nth(map.queries, i)} may not look at ${nth(map.keys, j)}`);
+    let mark = null;
+    if (map.kind) { const hue = element("i", "hue"); hue.style.background = `var(--lab-${map.kind})`; title.prepend(hue); }
+    said.setAttribute("aria-live", "polite");
+    const rest = `${pointAt()} a cell for its exact value.${most === null ? "" : ` Colour from ${signed(-most)} to ${signed(most, "+")}.`}`;
+    const tell = (cell) => { mark = cell; said.textContent = cell ? told(cell) : rest; made.draw(); };
+    const made = pairMap(map, {
+      width, size, sans, colour, label: `${map.title}: ${largest(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+      tint: (i, j) => (map.allowed[i][j] ? map.scale[Math.round(share(map.values[i][j]) * last)] : null),
+      ring: () => mark,
+      row: () => (map.follows && state.step <= map.queries.length ? state.step - 1 : -1),
+      on: { point: tell, take: tell },
+    });
+    said.textContent = rest;
+    state.drawn.push(made.draw);
+    part.append(title, made.canvas, said);
+    return part;
+  }
+}
+
+const signed5 = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(5)}`;

@@ -1,0 +1,50 @@
+"""What a saved picture says of itself: the lines under it, and the parts of its file's name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.trace import SITE_KINDS
+
+if TYPE_CHECKING:
+    from model.inference.analyse import Analysis
+    from viz.pages import Page
+    from viz.view import View
+
+NAMED_WORDS = 6  # of the sentence, in a file's name
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The lines under a picture, and what comes after the picture in its file's name."""
+
+    lines: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
+    """Of a view on a page; where nothing could be read of it, of what was asked."""
+    source = analysis.request.source if analysis else view.source
+    words = " ".join(source.split()[:NAMED_WORDS])
+    if analysis is None:
+        return Caption((f"“{source}”", view.checkpoint), (view.checkpoint, words))
+    facts = [view.checkpoint]
+    names = [view.checkpoint]
+    if page.of_a_head:
+        site = f"{SITE_KINDS[view.kind].name}, " if page.of_a_kind else ""
+        which = "mean over heads" if view.head is None else f"head {view.head}"
+        facts.append(f"{site}layer {view.layer}, {which}")
+        names += [
+            *([view.kind] if page.of_a_kind else []),
+            f"l{view.layer}",
+            "mean" if view.head is None else f"h{view.head}",
+        ]
+    if page.of_a_step:
+        steps = analysis.trace.predicted
+        step = min(view.step, len(steps))
+        facts.append(f"step {step} of {len(steps)}")
+        names.append(f"step{step}")
+    edits = analysis.request.intervention
+    facts.append(f"edits: {edits.describe()}" if edits else "no edits")
+    return Caption((f"“{source}” → “{analysis.translation}”", " · ".join(facts)), (*names, words))

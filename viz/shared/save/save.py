@@ -1,0 +1,66 @@
+"""*Save*: one control at the same place on every page. The browser draws the pictures; the server makes what is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import streamlit as st
+
+from viz import pages, state, theme
+from viz.keep import Payload
+from viz.shared import mount
+from viz.shared.save.caption import caption
+from viz.shared.save.offers import Offer, listed, made
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from model.inference.analyse import Analysis
+    from viz.view import View
+
+KEY = "save"
+ASKED = "save asked"
+STEPS = 65  # of a scale: a colour between two is as good as either
+_COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
+
+
+def place() -> DeltaGenerator:
+    """Mounts the button, in a place that moves nothing; returns where its panel goes."""
+    with st.container(key=KEY):
+        return st.popover("Save", key="save panel")
+
+
+def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
+    """The panel, once the view is known; what was asked for of its offers is made now."""
+    said = caption(view, pages.find(state.page()), analysis)
+    asked = st.session_state.pop(ASKED, None)
+    data = {
+        "mode": state.theme_mode(),
+        "caption": said.lines,
+        "names": said.names,
+        "offers": listed(offers),
+        "made": made(offers[asked[0]], asked[1]) if asked and asked[0] < len(offers) else None,
+    }
+    with where:
+        _COMPONENT.mount("save_files", _themes(), {"make": (mount.whole(0, 99), _ask)}, beside=data)
+
+
+def _ask(number: int) -> None:
+    st.session_state[ASKED] = (number, uuid4().hex)
+
+
+@cache
+def _themes() -> Payload:
+    """The colours of both themes, each in the same order: by which a picture changes from one to the other."""
+    return Payload(themes={mode: _colours(mode) for mode in theme.PALETTES})
+
+
+def _colours(mode: theme.Mode) -> dict[str, Any]:
+    scales = [theme.scale(kind, mode, STEPS) for kind in theme.HUES]
+    return {
+        "palette": list(theme.PALETTES[mode].css_variables().values()),
+        "scales": [*scales, theme.diverging(mode, STEPS)],
+    }

@@ -1,0 +1,69 @@
+"""What if as a file: what every head costs, and what the edits changed, token by token and head by head."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.experiments.effects import head_effects
+from model.trace import Site
+from viz import theme
+from viz.cache import PageData
+from viz.offline.parts import Part, Taken
+from viz.shared import file_change, file_maps
+from viz.shared import texts as shared_texts
+from viz.view import View, unedited
+from viz.what_if import switchboard, texts
+
+if TYPE_CHECKING:
+    from model.experiments.effects import HeadEffect
+
+
+def _costs(page_data: PageData) -> Sequence[HeadEffect]:
+    """What every head costs, as on the page: without the edits."""
+    base = page_data.analysis.baseline or page_data.analysis
+    ids = None if base.trace.outputs is None else base.trace.outputs.ids
+    return head_effects(page_data.loaded, unedited(page_data.request), lambda share: None, ids)
+
+
+def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: theme.Mode) -> tuple[Part, ...]:
+    """The switchboard, every token's probability, and the maps of one head before the edits, after them and their
+    difference."""
+    analysis = page_data.analysis
+    board = switchboard.payload(analysis.whole, costs, view.place, page_data.request.intervention, mode)
+    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
+    place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
+    before, after = (each.view(site, head) for each in ((analysis.baseline or analysis).whole, analysis.whole))
+    shown = switchboard.COMPONENT.part(board), _change(page_data, view)
+    if analysis.baseline is None:
+        return *shown, file_maps.part([file_maps.one(place, after, site.kind, mode)], view.step)
+    titles = {name: f"{text}: {place}" for name, text in texts.MAP_NAMES.items()}
+    maps = [file_maps.one(titles["before"], before, site.kind, mode), file_maps.one(titles["after"], after, site.kind, mode)]
+    if (before.queries, before.keys) == (after.queries, after.keys):
+        change = after - before
+        change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
+        maps.append(file_maps.change(titles["difference"], change, site.kind, mode))
+    return *shown, file_maps.part(maps, view.step, alike=True)
+
+
+def _change(page_data: PageData, view: View) -> Part:
+    analysis = page_data.analysis
+    base, after = analysis.baseline or analysis, np.exp(analysis.baseline_token_log_probs)
+    labels, before = base.trace.predicted.labels, np.exp(base.trace.token_log_probs)
+    return file_change.part(labels, before, after, view.step, analysis.baseline is not None)
+
+
+def _look(page_data: PageData) -> View:
+    view, kinds = page_data.view, page_data.analysis.whole.kinds
+    kind = view.kind if view.kind in kinds else kinds[-1]
+    return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
+
+
+def _told(page_data: PageData, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
+    return (shared_texts.verdict_line(page_data.analysis),)
+
+
+TAKEN = Taken(parts, compute=_costs, told=_told, look=_look, rounded=file_maps.ROUNDED)

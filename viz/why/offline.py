@@ -1,0 +1,39 @@
+"""Why as a file: a difference of two logits as a sum of all that wrote it."""
+
+from __future__ import annotations
+
+import html
+
+from model.readings.direct_logits import DirectLogits, direct_logits
+from viz import theme
+from viz.cache import PageData
+from viz.offline.parts import Part, Taken
+from viz.view import View
+from viz.why import pieces, rivals, texts, ways
+from viz.why import sum as sums
+
+
+def _found(page_data: PageData) -> DirectLogits:
+    analysis, step = page_data.analysis, page_data.view.step - 1
+    if analysis.trace.outputs is None:
+        raise ValueError("This checkpoint has no decoder: it chooses no token over another.")
+    rival = rivals.chosen(page_data.view, analysis.trace)
+    return direct_logits(page_data.loaded, analysis, step, analysis.trace.outputs.ids[step], rival)
+
+
+def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+    """The sum; its parts are not tested."""
+    trace = page_data.analysis.trace
+    data = sums.payload(found, trace, pieces.chosen(view, found), ways.chosen(view, found, trace), mode)
+    return (sums.COMPONENT.part(data),)
+
+
+def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
+    """The difference in words, as on the page."""
+    trace, piece = page_data.analysis.trace, page_data.loaded.target_tokenizer.piece
+    row = trace.log_probs[found.step]
+    log_probs, pair = (float(row[found.token]), float(row[found.rival])), (piece(found.token), piece(found.rival))
+    return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"
+
+
+TAKEN = Taken(parts, compute=_found, told=_told)
