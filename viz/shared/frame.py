@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from viz import cache, pages, state, theme
-from viz.shared import controls, edit_list, texts, waiting
+from viz.shared import controls, edit_list, numbers, texts, waiting
 from viz.shared.save import save
 from viz.view import View
 
@@ -51,8 +51,8 @@ class Shown:
     faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
     mode: theme.Mode
     places: Places
-    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: ()  # the numbers of what is shown, once they are asked for
-    python: Callable[[Shown], str] | None = None  # the lines that compute them; None where a page has none
+    tables: Callable[[Shown], tuple[Table, ...]] | None = None  # the numbers of what is shown, once they are asked for
+    python: Callable[[Shown], str] | None = None  # the lines that compute them
 
     @property
     def analysis(self) -> Analysis:
@@ -61,7 +61,8 @@ class Shown:
     @property
     def offers(self) -> tuple[Offer, ...]:
         """What the server makes of this view as files."""
-        return ()
+        made = (each and partial(each, self) for each in (self.tables, self.python))
+        return numbers.offers(self.view, self.page_data, pages.find(state.page()), *made)
 
     def notes(self) -> None:
         """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
@@ -85,7 +86,7 @@ def show(
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
-    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: (),
+    tables: Callable[[Shown], tuple[Table, ...]] | None = None,
     python: Callable[[Shown], str] | None = None,
 ) -> None:
     """One run of the page of a name.

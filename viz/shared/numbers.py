@@ -4,55 +4,58 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.export.tables import Table
 from model.trace import Site
-from viz import cache
+from viz import cache, pages, uploads
+from viz.shared.save.offers import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from model.inference.analysis import Analysis
-    from viz.shared.frame import Shown
+    from model.inference.request import Request
+    from viz.view import View
 
 
+COPIED = "Lines to copy"  # the group of what goes to the clipboard
 MAX_WORDS, MAX_NAME = 6, 80  # of the sentence in a file's name, and its characters
 
 
-class Download(NamedTuple):
-    """Something to be had: what its button says, the file's name and kind, what makes its bytes (which may raise ValueError,
-    one sentence), the group that it stands in, and whether its text goes to the clipboard instead."""
+def offers(
+    view: View,
+    page_data: cache.PageData,
+    page: pages.Page,
+    tables: Callable[[], Sequence[Table]] | None,
+    python: Callable[[], str] | None,
+) -> tuple[Offer, ...]:
+    """All that a view of a page offers, of one that has numbers; nothing is computed before it is asked for."""
+    if tables is None or python is None:
+        return ()
+    asked, kinds = page_data.analysis.request, _kinds(view, page_data.analysis, page)
+    base = _file_name(f"{view.checkpoint}-{'-'.join(asked.source.split()[:MAX_WORDS])}")
 
-    label: str
-    file_name: str
-    mime: str
-    make: Callable[[], bytes]
-    group: str
-    copied: bool = False
+    def whole(end: str) -> bytes:
+        return analysis_file(asked, view.device, end)
+
+    return (
+        Offer("What is shown, as CSV", f"{base}.zip", "application/zip", lambda: zipped(tables())),
+        Offer("Whole analysis, npz", f"{base}.npz", "application/zip", lambda: whole(".npz")),
+        Offer("Whole analysis, JSON", f"{base}.json", "application/json", lambda: whole(".json")),
+        Offer("Python", f"{base}.py", "text/x-python", lambda: _python(view.checkpoint, python()), COPIED, True),
+        Offer("Checks", f"{base}.checks", "text/plain", lambda: _lines(check_lines(view, page_data, kinds)), COPIED, True),
+    )
 
 
-def downloads(shown: Shown) -> tuple[Download, ...]:
-    """All that a view offers; nothing is computed before it is asked for."""
-    words = "-".join(shown.analysis.request.source.split()[:MAX_WORDS])
-    base = _file_name(f"{shown.view.checkpoint}-{words}")
-    found = [
-        Download("What is shown, as CSV", f"{base}.zip", "application/zip", lambda: zipped(shown.tables(shown)), "Numbers"),
-        Download("Whole analysis, npz", f"{base}.npz", "application/zip", lambda: analysis_file(shown, ".npz"), "Numbers"),
-        Download(
-            "Whole analysis, JSON", f"{base}.json", "application/json", lambda: analysis_file(shown, ".json"), "Numbers"
-        ),
-    ]
-    python = shown.python
-    if python is not None:
-        found += [
-            Download("As Python", f"{base}.py", "text/x-python", lambda: python(shown).encode(), "Python", True),
-            Download("As checks", f"{base}.checks", "text/plain", lambda: _lines(check_lines(shown)), "Python", True),
-        ]
-    return tuple(found)
+def _python(name: str, text: str) -> bytes:
+    """The lines; a checkpoint that was uploaded is known to this session alone, elsewhere by the path of its folder."""
+    if uploads.is_uploaded(name):
+        path = f"./{uploads.shown(name).partition(' (zip')[0]}"
+        text = f"# {path!r} stands for the folder that was uploaded: unpack its zip there, or name another path\n" + text
+        text = text.replace(repr(name), repr(path))
+    return text.encode()
 
 
 def _lines(found: Sequence[str]) -> bytes:
@@ -78,27 +81,33 @@ def zipped(tables: Sequence[Table]) -> bytes:
     return raw.getvalue()
 
 
-def analysis_file(shown: Shown, end: str) -> bytes:
+def analysis_file(request: Request, device: str, end: str) -> bytes:
     """The whole analysis as a file that ends in `.npz` or `.json`; ValueError where it is too large for it."""
     from model.export import files
 
-    return files.FORMATS[end](cache.exported(shown.analysis.request, shown.view.device))
+    return files.FORMATS[end](cache.exported(request, device))
 
 
-def check_lines(shown: Shown, kinds: Sequence[str] = ()) -> tuple[str, ...]:
-    """The lines of a checks file that the view states, of the layer and head of each kind of attention (without names: of
-    the view's own); each holds on the view."""
+def _kinds(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
+    """The kinds of attention of which a page shows a head."""
+    if not page.of_a_head:
+        return ()
+    return (view.kind,) if page.of_a_kind else analysis.trace.kinds
+
+
+def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a checks file that the view states, of the layer and head of each of some kinds of attention; each holds
+    on the view."""
     from model.export.checks import lines
 
-    view, analysis = shown.view, shown.analysis
-    head = None if view.head is None else view.head - 1
+    analysis, head = page_data.analysis, None if view.head is None else view.head - 1
     places = []
-    for kind in kinds or (view.kind,):
+    for kind in kinds:
         site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
         if site in analysis.whole.patterns:
             row = view.token if site.of.queries == "source" else view.step
             places.append((site, head, min(row, len(analysis.whole.queries(site))) - 1))
-    return lines(shown.page_data.loaded, analysis, view.step - 1, places)
+    return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.predicted)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import io
 import itertools
 import zipfile
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from viz.inside import tables as inside
 from viz.links import parse
 from viz.positions import tables as positions
 from viz.shared.frame import Places, Shown
-from viz.shared.numbers import analysis_file, downloads, zipped
+from viz.shared.numbers import analysis_file, offers, zipped
 from viz.translate import tables as translate
 from viz.what_if import tables as what_if
 from viz.why import tables as why
@@ -38,6 +39,7 @@ HOMES = {
     "why": why,
     "compare": compare,
 }
+LOAD = functools.cache(inference.load)
 TEXT = "The dog didn't cross the street because it was too tired."
 SHORT = "The red fox sleeps."
 EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
@@ -157,9 +159,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
 @pytest.fixture
 def loaded_once(monkeypatch):
     """The lines load what the pages have loaded: what they compute with it is their own."""
-    monkeypatch.setattr(
-        inference, "load", lambda *asked, load=inference.load: cache.checkpoint.known(*asked) or load(*asked)
-    )
+    monkeypatch.setattr(inference, "load", LOAD)
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)))
@@ -195,8 +195,8 @@ def test_every_stage_of_a_head_is_there(loaded_once):
 
 def test_the_whole_analysis_is_a_file_with_its_scores():
     view = shown(text=SHORT)
-    found = read(analysis_file(view, ".npz"))
-    assert found == read(analysis_file(view, ".json"))
+    found = read(analysis_file(view.analysis.request, "cpu", ".npz"))
+    assert found == read(analysis_file(view.analysis.request, "cpu", ".json"))
     assert found.checkpoint == "en-fr" and found.request == view.analysis.request
     for site, pattern in view.analysis.trace.patterns.items():
         assert np.array_equal(found.patterns[site], pattern) and found.scores[site].shape == pattern.shape
@@ -225,8 +225,10 @@ def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loade
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):
-    view = dataclasses.replace(shown(text=TEXT, kind="cross", step="11"), tables=translate.tables, python=translate.python)
-    found = {each.label: each for each in downloads(view)}
+    view = shown(text=TEXT, kind="cross", step="11")
+    numbers_of = partial(translate.tables, view), partial(translate.python, view)
+    found = {each.label: each for each in offers(view.view, view.page_data, pages.find("translate"), *numbers_of)}
+    assert offers(view.view, view.page_data, pages.find("lessons"), None, None) == ()
     assert len({each.file_name for each in found.values()}) == len(found)
     assert {each.file_name.partition(".")[0] for each in found.values()} == {"en-fr-The-dog-didn-t-cross-the-street"}
     with zipfile.ZipFile(io.BytesIO(found["What is shown, as CSV"].make())) as archive:
@@ -234,10 +236,10 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
         tables = {table.name: table for table in translate.tables(view)}
         assert archive.namelist() == [f"{name}.csv" for name in tables]
         assert all(archive.read(f"{name}.csv") == table.csv() for name, table in tables.items())
-    assert run(found["As Python"].make().decode())["analysis"].translation == view.analysis.translation
+    assert run(found["Python"].make().decode())["analysis"].translation == view.analysis.translation
     lab = Lab(view.page_data.loaded)
-    said = parse_checks(found["As checks"].make().decode())
-    assert len(said) == 6 and all(check.measure(lab).holds for check in said)
+    said = parse_checks(found["Checks"].make().decode())
+    assert len(said) == 10 and all(check.measure(lab).holds for check in said)
 
 
 def test_a_view_without_numbers_says_so():
