@@ -72,6 +72,10 @@ WITHOUT_TORCH = (
     "model.readings.head_maps",
     "model.readings.merges",
     "model.readings.source_lines",
+    "model.export.check_forms",
+    "model.export.code",
+    "model.export.files",
+    "model.export.tables",
 )
 
 # What a module, or every module of a package, must not import.

@@ -20,6 +20,7 @@ from model.files import DAMAGED, MEGABYTE, FileError, parsed, read_bytes, shown,
 from model.limits import is_whole
 
 MAX_BYTES = 1 << 30  # of a file, and of its arrays
+MAX_JSON = 256 * MEGABYTE  # of a file: more than the lab writes
 MAX_HEADER = 16 * MEGABYTE
 MAX_WRITTEN_OUT = 8_000_000  # numbers of a JSON file
 NAMED = "header"  # the array of a .npz file that holds the header as JSON
@@ -69,6 +70,8 @@ def read(source: Path | str | bytes) -> Exported:
             with zipfile.ZipFile(io.BytesIO(raw)) as archive:
                 header = parsed(_array(archive, NAMED, None).tobytes())
                 return _checked(header, where, lambda name, shapes: _array(archive, name, shapes), _names(archive))
+        if len(raw) > MAX_JSON:
+            raise FileError(f"{where} has {len(raw):,} bytes; expected at most {MAX_JSON:,} of a JSON file")
         header = parsed(raw)
         arrays = header.pop("arrays", None) if isinstance(header, dict) else None
         if not isinstance(arrays, dict):

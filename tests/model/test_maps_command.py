@@ -20,14 +20,20 @@ from model.inference.request import Request
 TEXT = "The red fox takes a lamp."
 
 
-@pytest.mark.parametrize("end", [".npz", ".json"])
-def test_the_file_is_the_analysis_of_these_options(saved, tmp_path, capsys, end):
+@pytest.mark.parametrize(
+    ("end", "options", "asked"),
+    [
+        (".npz", ["--prefix", "Lo", "--again"], {"prefix": "Lo", "mode": "again"}),
+        (".json", ["--target", "Lo varun.", "--beam", "2"], {"target": "Lo varun.", "decoding": Decoding("beam", width=2)}),
+    ],
+)
+def test_the_file_is_the_analysis_of_these_options(saved, tmp_path, capsys, end, options, asked):
     out = tmp_path / f"x{end}"
-    options = ["--beam", "2", "--edits", "off_cross.1.2~window-3", "--again", "--prefix", "Lo", "--device", "cpu"]
+    codes = ("off_cross.1.2", "window-3")
+    options = [*options, "--edits", "~".join(codes), "--device", "cpu"]
     assert main(["maps", TEXT, "--checkpoint", str(saved), *options, "--out", str(out)]) == 0
-    checkpoint, edits = load(str(saved)), intervention(["off_cross.1.2", "window-3"])
-    decoding = Decoding("beam", width=2)
-    request = Request(TEXT, str(saved), prefix="Lo", mode="again", decoding=decoding, intervention=edits)
+    checkpoint = load(str(saved))
+    request = Request(TEXT, str(saved), intervention=intervention(codes), **asked)
     expected = Exported.of(checkpoint, analyse(checkpoint, request))
     assert read(out) == expected
     assert capsys.readouterr().out == expected.translation + "\n"

@@ -120,7 +120,7 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     from model.readings.neighbours import pieces_of
 
     if not view.near:
-        return {"target": trace.outputs.ids[view.step - 1]}
+        return {"target": trace.predicted.ids[view.step - 1]}
     shown, sentence = ("target",) if loaded.config.joint_vocab else SIDES, sentence_tokens(loaded, trace)
     return {
         side: pieces_of(tokenizer_of(loaded, side), view.near, sentence[side], total_counts(loaded, side))[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, site_code
 from model.readings.blueprint import blueprint
-from model.trace import Site, site_kind
+from model.trace import Site
 from viz import cache
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def _place(shown: Shown) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
     view, trace = shown.view, shown.analysis.whole
-    sites = trace.sites(view.kind)
+    sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
     site = sites[min(view.layer, len(sites)) - 1]
-    asked = view.token if site_kind(view.kind).queries == "source" else view.step
+    asked = view.token if site.of.queries == "source" else view.step
     return site, (view.head or 1) - 1, min(asked, len(trace.queries(site))) - 1
 
 

@@ -22,7 +22,8 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     scheme = _scheme(shown)
     found = [] if scheme is None else _of_scheme(scheme)
     side = side_of(shown.view)
-    if shown.analysis.trace.axis(side) is None:
+    trace = shown.analysis.trace
+    if (trace.source if side == "source" else trace.inputs) is None:
         return tuple(found)
     tokens = cache.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
     labels = numbered(tokens.labels)
@@ -82,6 +83,9 @@ def python(shown: Shown) -> str:
         )
     if scheme is not None:
         code.add("encodings, by_distance = found.values, found.mean")
+    trace = shown.analysis.trace
+    if (trace.source if side_of(view) == "source" else trace.inputs) is None:
+        return code.text
     code.add(
         f"tokens = sentence_positions(checkpoint, analysis, {side_of(view)!r})",
         "alone, positions and both: cosines",

@@ -47,7 +47,7 @@ def show(
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
-    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: (),
+    tables: Callable[[Shown], tuple[Table, ...]] | None = None,
     python: Callable[[Shown], str] | None = None,
 ) -> None:
     """One run of the page of a name.

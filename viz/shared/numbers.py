@@ -11,11 +11,12 @@ import numpy as np
 
 from model.export.tables import Table
 from model.trace import Site
-from viz import cache
+from viz import cache, pages
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
-    from viz.shared.shown import Shown
+    from model.inference.request import Request
+    from viz.view import View
 
 
 MAX_NAME = 80  # characters of a file's name
@@ -40,27 +41,33 @@ def zipped(tables: Sequence[Table]) -> bytes:
     return raw.getvalue()
 
 
-def analysis_file(shown: Shown, end: str) -> bytes:
+def analysis_file(request: Request, device: str, end: str) -> bytes:
     """The whole analysis as a file that ends in `.npz` or `.json`; ValueError where it is too large for it."""
     from model.export import files
 
-    return files.FORMATS[end](cache.exported(shown.analysis.request, shown.view.device))
+    return files.FORMATS[end](cache.exported(request, device))
 
 
-def check_lines(shown: Shown, kinds: Sequence[str] = ()) -> tuple[str, ...]:
-    """The lines of a checks file that the view states, of the layer and head of each kind of attention (without names: of
-    the view's own); each holds on the view."""
+def kinds_of(view: View, analysis: Analysis, page: pages.Page) -> tuple[str, ...]:
+    """The kinds of attention of which a page shows a head."""
+    if not page.of_a_head:
+        return ()
+    return (view.kind,) if page.of_a_kind else analysis.trace.kinds
+
+
+def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a checks file that the view states, of the layer and head of each of some kinds of attention; each holds
+    on the view."""
     from model.export.checks import lines
 
-    view, analysis = shown.view, shown.analysis
-    head = None if view.head is None else view.head - 1
+    analysis, head = page_data.analysis, None if view.head is None else view.head - 1
     places = []
-    for kind in kinds or (view.kind,):
+    for kind in kinds:
         site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
         if site in analysis.whole.patterns:
             row = view.token if site.of.queries == "source" else view.step
             places.append((site, head, min(row, len(analysis.whole.queries(site))) - 1))
-    return lines(shown.page_data.loaded, analysis, view.step - 1, places)
+    return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.predicted)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:

@@ -35,7 +35,7 @@ class Shown:
     faults: tuple[str, ...]  # of the link, and of what in the view does not fit, a sentence each
     mode: theme.Mode
     places: Places
-    tables: Callable[[Shown], tuple[Table, ...]] = lambda shown: ()  # the numbers of what is shown, once they are asked for
+    tables: Callable[[Shown], tuple[Table, ...]] | None = None  # the numbers of what is shown, once they are asked for
     python: Callable[[Shown], str] | None = None  # the lines that compute them; None where a page has none
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -58,6 +59,19 @@ def test_another_model_is_found_out(tokenizer):
     failed = {check.kind.name for check in parse("\n".join(said)) if not check.measure(lab).holds}
     assert {"translation", "weight"} <= failed
     assert "later" not in failed and "padding" not in failed
+
+
+def test_what_is_measured_otherwise_does_not_hold(tiny_checkpoint):
+    lab, seen = Lab(tiny_checkpoint), set()
+    for check in parse("\n".join(stated(tiny_checkpoint, ASKED[0][1]))):
+        assert check.measure(lab).holds
+        for name, other in {"amount": forms.Amount("at most", -1.0), "text": "Non."}.items():
+            if name in check.values:
+                assert not dataclasses.replace(check, values=check.values | {name: other}).measure(lab).holds
+                seen.add((check.kind.name, name))
+    assert seen == {("translation", "text"), *((each, "amount") for each in ("weight", "metric", "probability"))} | {
+        ("probability", "text")
+    }
 
 
 def test_a_missing_mask_is_found_out(tokenizer):
@@ -150,7 +164,7 @@ def test_what_this_checkpoint_cannot_be_asked_does_not_hold(tiny_checkpoint):
 
 def test_the_command_tells_which_hold(saved, tmp_path, capsys):
     path = tmp_path / "x.checks"
-    said = [*stated(load(str(saved)), Request(TEXT, decoding=SHORT)), f'the translation of "{TEXT}" is "Non."']
+    said = [*stated(load(str(saved)), Request(TEXT, decoding=SHORT)), f'the translation of "{TEXT}" with limit=6 is "Non."']
     path.write_text("\n".join(said[:-1]), encoding="utf-8")
     command = ["check", str(path), "--checkpoint", str(saved)]
     assert main(command) == 0

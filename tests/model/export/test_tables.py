@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +56,11 @@ def test_the_cells_of_maps_are_those_of_the_trace(tiny_checkpoint):
         assert (allowed, weight) == (view.allowed[i - 1, j - 1], view.values[i - 1, j - 1])
         assert score == trace.scores[site][1, i - 1, j - 1]
     assert not all(row[7] for row in table.rows)
+
+
+def test_the_page_of_the_format_names_the_columns():
+    told = " ".join((Path(__file__).resolve().parents[3] / "docs/export.md").read_text(encoding="utf-8").split())
+    assert ", ".join(f"`{name}`" for name in CELLS) in told
 
 
 def test_a_map_has_its_labels_and_is_blank_where_the_mask_forbids(tiny_checkpoint):

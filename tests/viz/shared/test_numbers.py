@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
+import itertools
 import zipfile
 from typing import Any
 
 import numpy as np
 import pytest
+import tiny
 
+from model import checkpoint as checkpoints
 from model.export import read
 from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
+from model.inference import analyse as inference
 from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
@@ -35,6 +40,7 @@ HOMES = {
     "why": why,
     "compare": compare,
 }
+LOAD = functools.cache(inference.load)
 TEXT = "The dog didn't cross the street because it was too tired."
 SHORT = "The red fox sleeps."
 EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
@@ -154,7 +160,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
 @pytest.fixture
 def loaded_once(monkeypatch):
     """The lines load what the pages have loaded: what they compute with it is their own."""
-    monkeypatch.setattr("model.load", cache.checkpoint, raising=False)
+    monkeypatch.setattr(inference, "load", LOAD)
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)))
@@ -190,11 +196,33 @@ def test_every_stage_of_a_head_is_there(loaded_once):
 
 def test_the_whole_analysis_is_a_file_with_its_scores():
     view = shown(text=SHORT)
-    found = read(analysis_file(view, ".npz"))
-    assert found == read(analysis_file(view, ".json"))
+    found = read(analysis_file(view.analysis.request, "cpu", ".npz"))
+    assert found == read(analysis_file(view.analysis.request, "cpu", ".json"))
     assert found.checkpoint == "en-fr" and found.request == view.analysis.request
     for site, pattern in view.analysis.trace.patterns.items():
         assert np.array_equal(found.patterns[site], pattern) and found.scores[site].shape == pattern.shape
+
+
+@pytest.fixture
+def families(tokenizer, tmp_path, monkeypatch):
+    """Checkpoints of a model that lacks one side."""
+    for name, changes in {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}.items():
+        checkpoints.save(tiny.checkpoint(tokenizer, family=name, **changes), tmp_path / name)
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    cache.forget()
+    yield ("encoder-only", "decoder-only")
+    cache.forget()
+
+
+def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loaded_once):
+    links = [("translate", {}), ("heads", {}), ("what-if", {}), ("why", {}), ("positions", {})]
+    links += [("inside", {"part": part}) for part in ("stages", "writers", "scale", "tokens")]
+    for family, (page, link) in itertools.product(families, links):
+        view = shown(checkpoint=family, layer="1", head="1", kind=family[:7], text="The red fox.", **link)
+        tables = HOMES[page].tables(view)
+        assert bool(tables) == ((page, family) != ("why", "encoder-only"))
+        assert all(table.rows for table in tables)
+        assert run(HOMES[page].python(view))["analysis"].translation == view.analysis.translation
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):

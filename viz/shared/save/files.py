@@ -7,11 +7,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from viz import pages
+from viz import pages, uploads
 from viz.offline import take
-from viz.shared.numbers import analysis_file, check_lines, zipped
+from viz.shared.numbers import analysis_file, check_lines, kinds_of, zipped
 from viz.shared.save.caption import caption
-from viz.shared.save.offers import PAGE, PYTHON, File, Offer
+from viz.shared.save.offers import COPIED, PAGE, File, Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     stem = stem_of(caption(shown.view, page, shown.analysis).names)
 
     def analysis(end: str, mime: str) -> Callable[[], File]:
-        return lambda: File(stem + end, mime, analysis_file(shown, end))
+        return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
 
     found = [
         Offer("What is shown, as CSV", lambda: _csv(shown, stem)),
@@ -37,9 +37,10 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     ]
     if name in take.names():
         found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
-    if shown.python:
-        found.append(Offer("Copy the lines that compute it", lambda: _text(f"{stem}.py", shown.python(shown)), PYTHON, True))
-    found.append(Offer("Copy it as checks for other checkpoints", lambda: _checks(shown, page, stem), PYTHON, True))
+    if python := shown.python:
+        name = shown.view.checkpoint
+        found.append(Offer("Python", lambda: _text(f"{stem}.py", _here(name, python(shown))), COPIED, True))
+    found.append(Offer("Checks", lambda: _checks(shown, page, stem), COPIED, True))
     return tuple(found)
 
 
@@ -52,7 +53,7 @@ def stem_of(names: tuple[str, ...]) -> str:
 
 def _csv(shown: Shown, stem: str) -> File:
     """One table as it is, several in a zip."""
-    tables = shown.tables(shown)
+    tables = shown.tables(shown) if shown.tables else ()
     if len(tables) == 1:
         return File(f"{stem}.csv", CSV, tables[0].csv())
     return File(f"{stem}.zip", ZIP, zipped(tables))
@@ -68,5 +69,14 @@ def _text(name: str, text: str) -> File:
 
 
 def _checks(shown: Shown, page: pages.Page, stem: str) -> File:
-    kinds = () if page.of_a_kind else shown.analysis.whole.kinds
-    return _text(f"{stem}.checks", "".join(f"{line}\n" for line in check_lines(shown, kinds)))
+    lines = check_lines(shown.view, shown.page_data, kinds_of(shown.view, shown.analysis, page))
+    return _text(f"{stem}.checks", "".join(f"{line}\n" for line in lines))
+
+
+def _here(name: str, text: str) -> str:
+    """The lines; a checkpoint that was uploaded is known to this session alone, elsewhere by the path of its folder."""
+    if uploads.is_uploaded(name):
+        path = f"./{uploads.shown(name).partition(' (zip')[0]}"
+        text = f"# {path!r} stands for the folder that was uploaded: unpack its zip there, or name another path\n" + text
+        text = text.replace(repr(name), repr(path))
+    return text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-NUMBERS, PAGE, PYTHON = "Numbers", "Page", "Python"  # the groups in which they are offered
+NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # the groups in which they are offered
 FAULT = "This could not be made ({}). Nothing was saved; what you typed is kept."
 
 
