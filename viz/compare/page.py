@@ -7,4 +7,4 @@ from functools import partial
 from viz.compare import parts
 from viz.shared import frame
 
-frame.show("compare", parts.draw, head=partial(frame.title_row, widths=(400, 520, 96)))
+frame.show("compare", parts.draw, head=partial(frame.title_row, widths=(480, 440, 96)))
