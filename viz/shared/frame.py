@@ -17,6 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from viz import cache, pages, state, theme
 from viz.shared import controls, edit_list, texts, waiting
 from viz.shared.save import save
+from viz.shared.save.offers import EVERYWHERE
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -55,11 +56,6 @@ class Shown:
     def analysis(self) -> Analysis:
         return self.page_data.analysis
 
-    @property
-    def offers(self) -> tuple[Offer, ...]:
-        """What the server makes of this view as files."""
-        return ()
-
     def notes(self) -> None:
         """What was wrong, what is to be known of the translation, and what is edited, each with a way to take it back."""
         texts.sentence_notes(self.analysis.notes, self.faults, self.analysis.cautions)
@@ -82,13 +78,15 @@ def show(
     steps_of: Callable[[Analysis], Trace] = lambda analysis: analysis.trace,
     look: Callable[[View, cache.PageData], View] = lambda view, page_data: view,
     without: Callable[[View, Places], None] = lambda view, places: None,
+    offers: Callable[[Shown], tuple[Offer, ...]] = lambda shown: (),
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
     raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
-    link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
-    page.
+    link leaves that open. `offers` are the files that the server makes of the page, beside those of every page
+    (`save.offers.EVERYWHERE`). Where the sentence or the checkpoint fails, `without` draws what needs neither; else
+    `draw` the page.
     """
     state.leave()
     view, faults = state.open_view(name)
@@ -112,7 +110,8 @@ def show(
     view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
     shown = Shown(view, page_data, found, (*faults, *page_data.faults), state.theme_mode(), places)
     draw(shown)
-    save.fill(panel, view, shown.analysis, shown.offers)
+    everywhere = (offer for offered in EVERYWHERE for offer in offered(shown))
+    save.fill(panel, view, shown.analysis, (*offers(shown), *everywhere))
     state.settle(view)
 
 

@@ -25,6 +25,10 @@ class Offer:
     copied: bool = False
 
 
+# What every page offers, each of what a page shows (`frame.Shown`): a new one is one entry here.
+EVERYWHERE: tuple[Callable[[Any], tuple[Offer, ...]], ...] = ()
+
+
 def listed(offers: Sequence[Offer]) -> list[dict[str, str]]:
     """What the panel shows of them."""
     return [{"group": offer.group, "label": offer.label} for offer in offers]
