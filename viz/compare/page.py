@@ -10,7 +10,7 @@ from viz.shared import frame
 frame.show(
     "compare",
     parts.draw,
-    head=partial(frame.title_row, widths=(400, 520, 96)),
+    head=partial(frame.title_row, widths=(480, 440, 96)),
     tables=tables.tables,
     python=tables.python,
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from model.inference.analyse import Analysis
     from model.trace import Trace
 
-WIDTHS = (300, 560, 96)  # of title, sentence and link in the head of a page
+WIDTHS = (352, 508, 96)  # of title, sentence and link in the head of a page
 UNFORESEEN = (
     "Something went wrong that the lab did not foresee ({}). What you typed is kept: try another checkpoint or sentence."
 )
