@@ -41,11 +41,14 @@ def run(args: argparse.Namespace) -> None:
     is_reference = args.of == "reference"
     if is_reference and "decoder" not in loaded.config.kinds:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
-    gold = alignment_report.read_gold(args.alignments) if args.alignments else []
-    aligned = alignment_report.measure(loaded, gold) if gold else None
     out = args.out or Path(f"heads-{loaded.name}.csv")
     if out.is_dir() or not out.parent.is_dir():
         raise ValueError(f"--out is {str(out)[:200]!r}; expected a file in a folder that is there")
+    gold = alignment_report.read_gold(args.alignments) if args.alignments else []
+    aligned = None
+    if gold:
+        with tqdm(total=len(gold), unit="pair", disable=args.json) as bar:
+            aligned = alignment_report.measure(loaded, gold, bar.update)
     header = heads_report.names(loaded) | {
         "data": file_hash(args.data),
         "checkpoint": _identity(checkpoints.find(args.checkpoint)),

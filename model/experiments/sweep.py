@@ -23,7 +23,7 @@ from model.experiments.each_head_off import likeliest_too
 from model.experiments.effects import ROWS, sites, tokens_of
 from model.inference.analyse import log_probs
 from model.inference.request import Request
-from model.inference.targets import decode_each
+from model.inference.targets import decode, decode_each
 from model.trace import Site
 
 RESAMPLES, SEED, TOGETHER = 1000, 1, 50  # bootstrap samples, their seed, how many are drawn at once
@@ -145,6 +145,9 @@ def _scored(
 
 def _decoded(lab: Checkpoint, request: Request, source: Sequence[int], edits: Sequence[Intervention]) -> np.ndarray:
     """Whether the model's own text changes under each edit, by decoding under each: [E]."""
+    if "encoder" not in lab.config.kinds:
+        written = [decode(lab, request, (), edit)[0][0].ids for edit in (BASELINE, *edits)]
+        return np.array([ids != written[0] for ids in written[1:]])
     changed: list[bool] = []
     for first in range(0, len(edits), ROWS - 1):
         own, *others = decode_each(lab, request, source, [BASELINE, *edits[first : first + ROWS - 1]])
