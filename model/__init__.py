@@ -16,6 +16,7 @@ _HOMES = {
     "head_effects": "model.experiments.effects",
     "leak_test": "model.experiments.leaks",
     "convert": "model.convert.registry",
+    "sweep": "model.experiments.sweep",
     "Analysis": "model.inference.analysis",
     "Request": "model.inference.request",
     "Decoding": "model.decoding.strategy",

@@ -6,34 +6,42 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from model.commands import options, report_alignment, report_faithfulness
+from model.commands import options, report_alignment, report_faithfulness, report_heads
 
-HELP = "measure over many sentences, and keep it beside the checkpoint: alignment, faithfulness"
+HELP = "measure over many sentences: alignment and faithfulness, kept beside the checkpoint; heads, a table"
 
-WHAT = "alignment: which head links words as people do; faithfulness: which reading of the source words is true"
+WHAT = (
+    "alignment: which head links words as people do; faithfulness: which reading of the source words is true; "
+    "heads: what every head does, and what becomes of a translation without it"
+)
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible); "
-    "faithfulness: .tsv, .tsv.gz or .zip, source TAB target"
+    "faithfulness, heads: .tsv, .tsv.gz or .zip, source TAB target"
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Measures a checkpoint over many sentences, and writes what it finds into its folder."
+    parser.description = "Measures a checkpoint over many sentences; alignment and faithfulness go into its folder."
     parser.add_argument("what", choices=tuple(REPORTS), help=WHAT)
     options.add_checkpoint(parser)
     parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=DATA)
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
     options.add_machine(parser)
+    report_heads.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     if args.limit is not None and args.limit < 1:
         raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    for name in ("out", "alignments", "of", "texts"):
+        if args.what != "heads" and getattr(args, name) is not None:
+            raise ValueError(f"--{name} says nothing to {args.what}; leave it out, or ask for heads")
     REPORTS[args.what](args)
 
 
 REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "alignment": report_alignment.run,
     "faithfulness": report_faithfulness.run,
+    "heads": report_heads.run,
 }

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from model.checkpoint import Checkpoint
+from model.decoding.search import choose
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
@@ -52,7 +53,6 @@ class _Batch:
         return Pass(Edits(self.rows))
 
 
-@torch.inference_mode()
 def each_head_off(
     checkpoint: Checkpoint,
     source: Sequence[int] | None,
@@ -61,6 +61,26 @@ def each_head_off(
 ) -> tuple[np.ndarray, list[tuple[Site, int]]]:
     """Log-probability of each target token, without a decoder of each source token, [1+N,T]: unedited, then with each of the
     N heads off; and these heads, row by row."""
+    found, _, off = _run(checkpoint, source, target, progress, False)
+    return found, off
+
+
+def likeliest_too(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None
+) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
+    """The same with the token that greedy decoding would choose at each place, [1+N,T]."""
+    return _run(checkpoint, source, target, lambda share: None, True)
+
+
+@torch.inference_mode()
+def _run(
+    checkpoint: Checkpoint,
+    source: Sequence[int] | None,
+    target: Sequence[int] | None,
+    progress: Callable[[float], None],
+    is_chosen: bool,
+) -> tuple[np.ndarray, np.ndarray, list[tuple[Site, int]]]:
+    """Log-probabilities, what would be chosen where that is asked for (else nothing), and the heads."""
     model, batch = checkpoint.model, _Batch(checkpoint, progress)
     ids, outputs = (
         None if side is None else torch.tensor([list(side)], device=checkpoint.device) for side in (source, target)
@@ -83,17 +103,19 @@ def each_head_off(
             crossed = () if memory is None else (seen.cross,)
             x = layer(x, *read, seen.decoder, *crossed, places, batch.at)
         x = model.decoder_norm(x)
-    return _scored(batch, x, ids if outputs is None else outputs), batch.off
+    return *_scored(batch, x, ids if outputs is None else outputs, is_chosen), batch.off
 
 
-def _scored(batch: _Batch, x: Tensor, tokens: Tensor) -> np.ndarray:
-    """Log-probabilities [B,T] of tokens [1,T] after hidden states [B,T,D], some rows at a time."""
+def _scored(batch: _Batch, x: Tensor, tokens: Tensor, is_chosen: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities [B,T] of tokens [1,T] after hidden states [B,T,D], some rows at a time; and what would be chosen."""
     length, vocabulary = x.size(1), batch.model.project(x[:1, :1]).size(-1)
-    each, found = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), []
+    each, found, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
         logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
         logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
         found.append(chosen - logits.logsumexp(-1))
+        if is_chosen:
+            likeliest.append(choose(logits))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
-    return torch.cat(found).cpu().numpy()
+    return torch.cat(found).cpu().numpy(), torch.cat(likeliest).cpu().numpy()

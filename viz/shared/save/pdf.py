@@ -14,6 +14,10 @@ _PAGE = """#set document(title: sys.inputs.title, date: none)
 #set page(width: {width}pt, height: {height}pt, margin: 0pt, fill: none)
 #image(bytes(sys.inputs.svg), format: "svg", width: {width}pt, height: {height}pt)"""
 
+_TEXT, _SPAN = f"{{{SVG}}}text", f"{{{SVG}}}tspan"
+_LOWERED = {"ₖ": "k"}  # the one small letter that the lab writes and its fonts lack: else the whole text takes another font
+_SMALL, _DOWN = 0.65, 0.2  # of the letter's size
+
 ET.register_namespace("", SVG)
 ET.register_namespace("xlink", XLINK)
 
@@ -25,6 +29,8 @@ def pdf(svg: str) -> bytes:
 
     root = read(svg)
     width, height = size(root)
+    for text in [*root.iter(_TEXT), *root.iter(_SPAN)]:
+        _lower(text)
     _name_fonts(root, "", 400)
     title = root.findtext(f"{{{SVG}}}title") or "Attention Lab"
     inputs = {"svg": ET.tostring(root, encoding="unicode"), "title": " ".join(title.split())}
@@ -52,9 +58,22 @@ def _name_fonts(element: ET.Element, family: str, weight: int) -> None:
     if said:
         weight = _WEIGHTS.get(said) or (int(said) if said.isascii() and said.isdigit() and len(said) < 5 else 400)
     family = _declared(element, "font-family") or family
-    if element.tag in (f"{{{SVG}}}text", f"{{{SVG}}}tspan"):
+    if element.tag in (_TEXT, _SPAN):
         style = re.sub(r"(?:^|;)\s*font-(?:family|variation-settings)\s*:[^;]*", "", element.get("style", "")).strip("; ")
         named = f"font-family: '{fonts.family(family)}'; font-variation-settings: 'wght' {min(max(weight, 200), 900)}"
         element.set("style", f"{style}; {named}" if style else named)
     for child in element:
         _name_fonts(child, family, weight)
+
+
+def _lower(text: ET.Element) -> None:
+    """Writes the small letters of a text that the fonts lack as lowered ones of its own font."""
+    before, *parts = re.split(f"([{''.join(_LOWERED)}]+)", text.text or "")
+    if not parts:
+        return
+    text.text = before
+    for place, (letters, after) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
+        small = ET.Element(_SPAN, {"font-size": f"{_SMALL:.0%}", "dy": f"{_DOWN / _SMALL:.3f}em"})
+        rest = ET.Element(_SPAN, {"dy": f"{-_DOWN}em"})
+        small.text, rest.text = "".join(map(_LOWERED.__getitem__, letters)), after
+        text[2 * place : 2 * place] = [small, rest] if after else [small]

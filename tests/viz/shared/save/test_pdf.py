@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pypdfium2
 import pytest
@@ -53,6 +54,13 @@ def test_fonts_and_paint_are_those_of_the_picture():
     assert drawn[190, 200, 3] == 0, "what is not drawn is not painted over"
     left, right = drawn[140, 305], drawn[140, 375]
     assert left[0] > 200 > 60 > right[0], "a gradient runs from one colour to the other"
+
+
+def test_a_letter_that_the_fonts_lack_does_not_change_the_font_of_all_others():
+    made = pdf(f'{HEAD}<text x="5" y="60" font-size="20" font-family="Source Sans">Divide by √dₖₖ, and go on</text></svg>')
+    names = set(re.findall(rb"/BaseFont\s*/\w+\+([\w-]+)", made))
+    assert names and all(name.startswith(b"SourceSans3VF") for name in names), names
+    assert "√dkk" in pypdfium2.PdfDocument(made)[0].get_textpage().get_text_range()
 
 
 def test_every_weight_is_as_bold_as_it_says():

@@ -1,0 +1,88 @@
+"""python -m model report heads: every head switched off over many sentences, what it looks at, how it aligns; as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.commands import options
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+OF = ("own", "reference")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("with heads")
+    hint = "the table (default: heads-NAME.csv); until it is written, FILE.part lets the same command go on after Ctrl+C"
+    group.add_argument("--out", type=Path, metavar="FILE", help=hint)
+    group.add_argument("--alignments", type=Path, metavar="FOLDER", help="also measure the alignment error rate: see --data")
+    hint = "whose probability is told: the model's own translation, or the file's (default: own)"
+    group.add_argument("--of", choices=OF, help=hint)
+    hint = "also write the sentences where a head acts most, not only their lines; mind whose they are"
+    group.add_argument("--texts", action="store_true", default=None, help=hint)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Reads the pairs, measures what is not known yet, writes the table; prints the heads that matter most."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.experiments import alignment_report, heads_report
+    from model.text.corpus import file_hash, read_pairs
+
+    pairs = read_pairs(args.data)
+    lines = heads_report.lines_of(pairs, args.limit)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    is_reference = args.of == "reference"
+    if is_reference and "decoder" not in loaded.config.kinds:
+        raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
+    out = args.out or Path(f"heads-{loaded.name}.csv")
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(f"--out is {str(out)[:200]!r}; expected a file in a folder that is there")
+    gold = alignment_report.read_gold(args.alignments) if args.alignments else []
+    aligned = None
+    if gold:
+        with tqdm(total=len(gold), unit="pair", disable=args.json) as bar:
+            aligned = alignment_report.measure(loaded, gold, bar.update)
+    header = heads_report.names(loaded) | {
+        "data": file_hash(args.data),
+        "checkpoint": _identity(checkpoints.find(args.checkpoint)),
+        "of": args.of or OF[0],
+    }
+    part = out.with_name(out.name + ".part")
+    with heads_report.SideFile(part, header) as side:
+        done = min(len(side.rows), len(lines))
+        with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
+            rows = heads_report.measure(loaded, lines, is_reference, side, bar.update)
+    names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
+    heads_report.write_csv(out, names, cells)
+    part.unlink()
+    print(json.dumps({"columns": names, "rows": cells}) if args.json else _told(loaded, out, names, cells))
+
+
+def _identity(folder: Path) -> str:
+    """What tells the weights and the shape of a checkpoint from all others."""
+    from model.text.corpus import file_hash
+
+    files = sorted({*folder.glob("*.safetensors"), *folder.glob("tokenizer*.json"), folder / "config.json"})
+    return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
+
+
+def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[str]]) -> str:
+    """The heads whose absence costs most, for reading."""
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    lines = [
+        f"{loaded.name}: {len(rows)} heads over {int(rows[0]['sentences']):,} sentences, "
+        f"{int(rows[0]['tokens']):,} tokens; written to {out}",
+        "switched off, these cost most (nats a sentence, 95% interval; share of translations that change)",
+    ]
+    for row in sorted(rows, key=lambda row: float(row["change_nats"]))[:5]:
+        change, low, high = (float(row[f"change_nats{end}"]) for end in ("", "_low", "_high"))
+        label = f"{row['site']} {row['layer']}.{row['head']}"
+        lines.append(f"  {label:<16}{change:8.3f}  [{low:.3f}, {high:.3f}]  {float(row['translations_changed']):.3f}")
+    return "\n".join(lines)

@@ -1,0 +1,177 @@
+"""What edits do over many sentences, and the table of all heads: the numbers of single runs, gathered."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from command_line_helpers import fails
+
+from model.__main__ import main
+from model.config import END
+from model.edits.intervention import BASELINE
+from model.experiments import heads_report
+from model.experiments.effects import effects, head_effects
+from model.experiments.sweep import every_head, intervals, sweep
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network.attention import MultiHeadAttention
+from model.readings.head_metrics import METRICS, head_metrics
+
+TEXTS = [source for source, _ in tiny.PAIRS[:3]]
+TOO_LONG = "word " * 400
+FAMILIES = [
+    {},
+    {"causal": False},
+    {"family": "decoder-only", "encoder_layers": 0},
+    {"family": "encoder-only", "decoder_layers": 0},
+]
+
+
+def decoded_anew(lab, text: str, edits) -> list[bool]:
+    """Whether the text that the model writes changes under each edit, by writing it again."""
+    asked = (Request(source=text, intervention=edit, mode="again") for edit in (BASELINE, *edits))
+    own, *others = (analyse(lab, request).hypothesis.ids for request in asked)
+    return [other != own for other in others]
+
+
+def brief(tokenizer, **changes):
+    """A checkpoint that soon ends its sentences, and whose first heads say nothing: off, they change nothing."""
+    lab = tiny.checkpoint(tokenizer, 5, torch.float64, **({"encoder_layers": 1, "decoder_layers": 1} | changes))
+    lab.model.projection.weight[END] *= 2
+    for module in lab.model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.output.weight[:, : lab.config.head_dim] = 0
+    return tiny.with_means(lab)
+
+
+@pytest.mark.parametrize("changes", FAMILIES, ids=str)
+def test_a_sweep_gathers_what_single_runs_say(tokenizer, changes):
+    lab = brief(tokenizer, **changes)
+    found = sweep(lab, [TEXTS[0], TOO_LONG, TEXTS[1]])
+    assert found.numbers.tolist() == [1, 3], "what is over the limit is left out, and the others keep their numbers"
+    assert found.edits == every_head(lab)
+    for row, text in enumerate((TEXTS[0], TEXTS[1])):
+        single = [each.change for each in head_effects(lab, Request(source=text))]
+        np.testing.assert_allclose(found.change[row], single, atol=1e-4)
+        if "decoder" in lab.config.kinds:
+            assert found.changed[row].tolist() == decoded_anew(lab, text, found.edits)
+    mute = np.tile([True, False], len(found.edits) // 2)
+    assert not found.changed[:, mute].any() and found.changed[:, ~mute].any()
+    assert found.mean_change()[0] == pytest.approx(found.change.mean(0))
+
+
+def test_any_edits_can_be_swept_against_a_given_target(tokenizer):
+    lab = brief(tokenizer)
+    edits = [tiny.edited(code) for code in ("mean_dec.1.2", "skip_enc.1.self", "causal-off", "window-90")]
+    source, target = tiny.PAIRS[0]
+    found = sweep(lab, [(source, target)], edits)
+    single = [each.change for each in effects(lab, Request(source=source, target=target), edits)]
+    np.testing.assert_allclose(found.change[0], single, atol=1e-4)
+    assert found.changed[0].tolist() == decoded_anew(lab, source, edits)
+    falls = [n for n, change in enumerate(single) if change < 0]
+    assert falls and found.strongest() == [[1] if n in falls else [] for n in range(4)]
+    assert not found.changed[0, 3], "a window that holds everything changes nothing"
+    with pytest.raises(ValueError, match="no sentence is within"):
+        sweep(lab, [TOO_LONG], edits)
+    with pytest.raises(ValueError, match="no edit"):
+        sweep(lab, [source], [])
+
+
+def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
+    values = np.random.default_rng(3).normal(5, 2, size=(400, 2))
+    mean, low, high = intervals(values)
+    assert mean == pytest.approx(values.mean(0))
+    assert high - low == pytest.approx(2 * 1.96 * values.std(0) / 20, rel=0.15)
+    few = intervals(values[:25])
+    assert ((few[2] - few[1]) > 2 * (high - low)).all()
+    weighted = intervals(np.array([[6.0, 0], [1, 0]]), np.array([[3, 0], [1, 0]]))
+    assert weighted[0, 0] == 7 / 4 and np.isnan(weighted[:, 1]).all()
+
+
+def written(path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def command(saved, tmp_path) -> list[str]:
+    """The arguments of a run over three sentences, of which one stands twice."""
+    data = tmp_path / "pairs.tsv"
+    pairs = [tiny.PAIRS[0], tiny.PAIRS[0], *tiny.PAIRS[1:3]]
+    data.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    out = ["--out", str(tmp_path / "heads.csv")]
+    return ["report", "heads", "--data", str(data), "--checkpoint", str(saved), "--device", "cpu", "--of", "reference", *out]
+
+
+def test_the_table_holds_every_head_and_its_numbers(command, tiny_checkpoint, tmp_path, capsys):
+    assert main([*command, "--limit", "1", "--texts"]) == 0
+    assert "written to" in capsys.readouterr().out
+    rows, lab, (source, target) = written(tmp_path / "heads.csv"), tiny_checkpoint, tiny.PAIRS[0]
+    single = head_effects(lab, Request(source=source, target=target))
+    assert [(r["site"], int(r["layer"]) - 1, int(r["head"]) - 1) for r in rows] == [(*e.site, e.head) for e in single]
+    trace = analyse(lab, Request(source=source, target=target)).trace
+    for row, each in zip(rows, single, strict=True):
+        assert float(row["change_nats"]) == pytest.approx(each.change, abs=2e-2)  # the file's weights are float16
+        looked = head_metrics(trace.patterns[each.site], trace.keys(each.site))
+        for name, metric in METRICS.items():
+            told = each.site.of.is_self or not metric.self_only
+            assert (row[name] != "") <= told
+            if row[name]:
+                assert float(row[name]) == pytest.approx(looked[name][each.head], abs=2e-3)
+        assert row["strongest_texts"] == (source if each.change < 0 else "") or abs(each.change) < 2e-2
+        assert row["sentences"] == "1"
+
+
+def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_table(command, tmp_path, capsys, monkeypatch):
+    assert main(command) == 0
+    whole, counted, seen = (tmp_path / "heads.csv").read_bytes(), heads_report.counted, []
+    assert b",3," in whole and "strongest_texts" not in whole.decode()
+    assert not (tmp_path / "heads.csv.part").exists()
+    (tmp_path / "heads.csv").unlink()
+
+    def stops(lab, line, is_reference):
+        seen.append(line.number)
+        if len(seen) in (3, 5):
+            raise KeyboardInterrupt
+        return counted(lab, line, is_reference)
+
+    monkeypatch.setattr(heads_report, "counted", stops)
+    assert main(command) == 130
+    part = tmp_path / "heads.csv.part"
+    part.write_bytes(part.read_bytes()[:-5])  # the last row was not written whole
+    capsys.readouterr()
+    assert "other targets" in fails(capsys, *[word.replace("reference", "own") for word in command])
+    assert [main(command), main(command)] == [130, 0]
+    assert seen == [1, 3, 4, 3, 4, 4], "of two known sentences one was cut off; a doubled one counts once"
+    assert (tmp_path / "heads.csv").read_bytes() == whole
+    assert sorted(file.name for file in tmp_path.glob("heads.csv*")) == ["heads.csv"]
+
+
+def test_a_side_file_of_another_corpus_is_refused(command, tmp_path, capsys):
+    part = tmp_path / "heads.csv.part"
+    for content in (b"\x00" * 100, b'{"schema": 1}\n'):
+        part.write_bytes(content)
+        assert "something else" in fails(capsys, *command)
+        assert part.read_bytes() == content, "it may be somebody's work"
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        (["--limit", "0"], "--limit is 0"),
+        (["--out", "/nowhere/at/all.csv"], "expected a file in a folder"),
+        (["--alignments", "/nowhere"], "expected one"),
+        (["--of", "both"], "invalid choice: 'both'"),
+    ],
+)
+def test_what_cannot_be_measured_is_told_in_one_line(command, extra, told, capsys, tmp_path):
+    assert told in fails(capsys, *command, *extra)
+    assert not list(tmp_path.glob("heads.csv*"))
+
+
+def test_options_of_the_table_say_nothing_to_the_other_reports(command, capsys):
+    assert "--out says nothing to faithfulness" in fails(capsys, "report", "faithfulness", *command[2:])
