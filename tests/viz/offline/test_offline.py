@@ -58,8 +58,9 @@ def held(file: bytes) -> dict:
         if not isinstance(value, dict):
             return value
         if packing.REFERENCE in value:
-            kind, n = value[packing.REFERENCE]
-            return numbers[n] if kind == "numbers" else view["texts"][n]
+            kind, n, *columns = value[packing.REFERENCE]
+            kept = view["texts"] if kind == "texts" else numbers
+            return kept[n].reshape(-1, *columns).tolist() if columns else kept[n]
         return {key: restored(each) for key, each in value.items()}
 
     return restored({name: each for name, each in view.items() if name != "texts"})
