@@ -86,7 +86,7 @@ def taken(tiny_checkpoint):
         request = Request(text, target=TARGET)
         view = take.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
         page_data = take.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
-        return take.file_of(name, page_data, with_fonts=False)
+        return take.file_of(name, page_data)
 
     return made
 
