@@ -14,9 +14,9 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import ROOT, TIMEOUT, launch
 
 TOUR = ROOT / "docs" / "notebook.ipynb"
-WIDTH, HEIGHT = 1180, 1000  # px
+WIDTH, HEIGHT = 1180, 1170  # px
 SHOWN = "show(analysis"  # the cell that stands at the top of the picture
-AIR = 140  # px above it
+AIR = 76  # px above it
 
 
 def main(file: Path) -> None:
