@@ -30,6 +30,7 @@ fuzz: $(VENV)/.dev
 
 screenshots: browser
 	$(VENV)/bin/python -m tests.browser.screenshots docs
+	$(VENV)/bin/python -m tests.browser.notebook_picture docs/notebook.png
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; PYTHON=... names another one." >&2; exit 1; }

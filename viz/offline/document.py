@@ -30,9 +30,8 @@ PLAIN = ("step", "stage", "rows")  # fields that components change themselves, a
 LONGEST_TITLE = 80  # characters
 
 
-def document(page: pages.Page, taken: Taken, page_data: PageData, with_fonts: bool = True) -> bytes:
-    """The file of a page's view, in UTF-8: the same view gives the same bytes. `with_fonts`: the lab's typefaces are in it,
-    else the reader's system lends its own."""
+def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
+    """The file of a page's view, in UTF-8: the same view gives the same bytes."""
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
@@ -62,7 +61,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData, with_fonts: bo
     head = _head(page, page_data, "".join(taken.told(page_data, found)))
     title = f"{page.title}: {_cut(page_data.request.source.strip())}"
     data = {"view": written(whole), "numbers": numbers}
-    return _html(page.name, title, head, parts, data, _style(with_fonts)).encode()
+    return _html(page.name, title, head, parts, data, _style(head + data["view"].decode())).encode()
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -97,7 +96,7 @@ def _script(parts: tuple[Drawn, ...]) -> str:
     return script
 
 
-def _style(with_fonts: bool) -> str:
+def _style(text: str) -> str:
     variables = {
         mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
         for mode in get_args(Mode)
@@ -106,7 +105,7 @@ def _style(with_fonts: bool) -> str:
         f":root{{{variables['light']}}}"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
         f":root[data-theme=dark]{{{variables['dark']}}}"
-        + (fonts.rules() if with_fonts else "")
+        + fonts.rules(text)
         + (HERE / "offline.css").read_text(encoding="utf-8")
     )
 

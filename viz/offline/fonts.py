@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 import base64
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 
 FACES = {"Source Sans": "SourceSansVF-Upright*.woff2", "Source Code Pro": "SourceCodeVF-Upright*.woff2"}
+LATIN = frozenset(map(chr, (*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2040), 0x20AC, 0x221A, 0x2212)))
+SIGNS = frozenset("←↑→↓·×÷±≤≥≈∅∞ₖ⁰¹²³⁴⁵⁶⁷⁸⁹⁻−√μσΣ▲▼✕⚠‹›")
 
 
-@cache
-def rules() -> str:
-    """One rule a typeface; none for a file that is not there: the system's own stand in its place."""
-    found = find_spec("streamlit")
-    homes = [Path(home) / "static" / "static" / "media" for home in (found and found.submodule_search_locations) or ()]
-    made = []
+def rules(text: str) -> str:
+    """One rule a typeface, with the Latin letters, the lab's signs and what else is in a text; none for a file that is not
+    there: the system's own stand in its place."""
+    made, more = [], frozenset(text) - LATIN - SIGNS
     for family, pattern in FACES.items():
-        for file in sorted(path for home in homes for path in home.glob(pattern))[:1]:
-            held = base64.b64encode(file.read_bytes()).decode()
+        if file := _file(pattern):
+            held = base64.b64encode(_subset(file, more & _letters(file) if more else more)).decode()
             source = f'url("data:font/woff2;base64,{held}") format("woff2")'
             made.append(f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:block;src:{source}}}')
     return "".join(made)
+
+
+@cache
+def _file(pattern: str) -> Path | None:
+    found = find_spec("streamlit")
+    homes = [Path(home) / "static" / "static" / "media" for home in (found and found.submodule_search_locations) or ()]
+    return next((path for home in homes for path in sorted(home.glob(pattern))), None)
+
+
+@cache
+def _letters(file: Path) -> frozenset[str]:
+    """What a font has letters for; nothing where that cannot be found out."""
+    try:
+        from fontTools.ttLib import TTFont
+    except ImportError:
+        return frozenset()
+    return frozenset(map(chr, TTFont(file).getBestCmap()))
+
+
+@lru_cache(8)
+def _subset(file: Path, more: frozenset[str]) -> bytes:
+    """The font with the letters that are needed; all of it where the tool is not there that takes letters out."""
+    try:
+        from fontTools import subset
+    except ImportError:
+        return file.read_bytes()
+    options = subset.Options(flavor="woff2", layout_features=["kern", "liga", "tnum", "mark"], notdef_outline=True)
+    options.recalc_timestamp = False
+    font = subset.load_font(file, options)
+    asked = subset.Subsetter(options)
+    asked.populate(unicodes=[ord(char) for char in LATIN | SIGNS | more])
+    asked.subset(font)
+    written = BytesIO()
+    subset.save_font(font, written, options)
+    return written.getvalue()

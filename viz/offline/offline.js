@@ -2,6 +2,7 @@
 // be chosen from what was computed for it. Nothing here makes markup from text: textContent only.
 
 import { button, element } from "../shared/mount.js";
+import { rowsOf } from "../shared/packed.js";
 
 const STEPS = 1e5; // of a rounded number
 const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
@@ -11,15 +12,19 @@ async function inflated(id) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
-// Numbers that were split into planes of bytes, as the components read them: float32, base64.
-function packedNumbers(planes, from, count) {
-  const whole = planes.length / 4, values = new Float32Array(count);
-  for (let n = 0; n < count; n++) {
+// Numbers that were split into planes of bytes.
+function numbersOf(planes, from, count) {
+  const whole = planes.length / 4;
+  return Array.from({ length: count }, (_, n) => {
     const at = from + n;
-    values[n] = (planes[at] | (planes[whole + at] << 8) | (planes[2 * whole + at] << 16) | (planes[3 * whole + at] << 24)) / STEPS;
-  }
+    return (planes[at] | (planes[whole + at] << 8) | (planes[2 * whole + at] << 16) | (planes[3 * whole + at] << 24)) / STEPS;
+  });
+}
+
+// The same as the components read them: float32, base64.
+function packedNumbers(numbers) {
   let text = "";
-  const bytes = new Uint8Array(values.buffer);
+  const bytes = new Uint8Array(Float32Array.from(numbers).buffer);
   for (let n = 0; n < bytes.length; n += 8192) text += String.fromCharCode(...bytes.subarray(n, n + 8192));
   return btoa(text);
 }
@@ -28,11 +33,12 @@ function packedNumbers(planes, from, count) {
 function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
-  const read = { texts: (n) => texts[n], numbers: (n) => packedNumbers(planes, starts[n], counts[n]) };
+  const kept = (n) => numbersOf(planes, starts[n], counts[n]);
+  const read = { texts: (n) => texts[n], numbers: (n) => packedNumbers(kept(n)), rows: (n, columns) => rowsOf(kept(n), [counts[n] / columns, columns]) };
   return function restored(value) {
     if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(restored);
     if (value === null || typeof value !== "object") return value;
-    if (value.$) return read[value.$[0]](value.$[1]);
+    if (value.$) { const [kind, ...where] = value.$; return read[kind](...where); }
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, restored(each)]));
   };
 }

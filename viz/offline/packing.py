@@ -33,12 +33,12 @@ def difference(one: Any, other: Any, path: tuple[str | int, ...] = ()) -> Patch:
 
 
 class Packing:
-    """Collects the long texts and the numbers of values; `rounded` are names of the latter, or of what holds them."""
+    """Collects the long texts and the numbers of values; `rounded` are names of packed numbers, or of what holds them."""
 
     def __init__(self, rounded: frozenset[str] = frozenset()) -> None:
         self._rounded = rounded
         self._texts: dict[str, int] = {}
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[bytes, int] = {}
 
     def packed(self, value: Any, path: tuple[str | int, ...] = ()) -> Any:
         """The value at a path with references instead of what is collected."""
@@ -46,11 +46,19 @@ class Packing:
             assert REFERENCE not in value
             return {key: self.packed(each, (*path, key)) for key, each in value.items()}
         if isinstance(value, list | tuple):
+            whole = _steps(value)
+            if whole is not None:
+                return {REFERENCE: ["rows", self._kept(whole), whole.shape[1]]}
             return value if value and isinstance(value[0], int | float) else [self.packed(each, path) for each in value]
         if isinstance(value, str) and len(value) > LONG:
-            kind, kept = ("numbers", self._numbers) if self._rounded.intersection(path[-2:]) else ("texts", self._texts)
-            return {REFERENCE: [kind, kept.setdefault(value, len(kept))]}
+            if self._rounded.intersection(path[-2:]):
+                numbers = np.frombuffer(base64.b64decode(value), "<f4").astype(float)
+                return {REFERENCE: ["numbers", self._kept(np.rint(numbers * STEPS))]}
+            return {REFERENCE: ["texts", self._texts.setdefault(value, len(self._texts))]}
         return value
+
+    def _kept(self, whole: np.ndarray) -> int:
+        return self._numbers.setdefault(whole.astype("<i4").tobytes(), len(self._numbers))
 
     def patch(self, patch: Patch) -> list[list[Any]]:
         """The same of a patch."""
@@ -61,10 +69,20 @@ class Packing:
         return list(self._texts)
 
     def numbers(self) -> tuple[list[int], bytes]:
-        """How many numbers each text held; all of them in units of 1 / `STEPS`, as int32, byte by byte in planes."""
-        held = [np.frombuffer(base64.b64decode(text), "<f4") for text in self._numbers]
-        whole = np.rint(np.concatenate([np.zeros(0, "<f4"), *held]).astype(float) * STEPS).astype("<i4")
-        return [len(each) for each in held], whole.view(np.uint8).reshape(-1, 4).T.tobytes()
+        """How many numbers were kept each time; all of them in units of 1 / `STEPS`, as int32, byte by byte in planes."""
+        whole = np.frombuffer(b"".join(self._numbers), np.uint8)
+        return [len(each) // 4 for each in self._numbers], whole.reshape(-1, 4).T.tobytes()
+
+
+def _steps(value: Any) -> np.ndarray | None:
+    """Rows of numbers in units of 1 / `STEPS`, where they are many and none has more decimals; else None."""
+    if len(value) < 2 or not all(isinstance(row, list) and len(row) == len(value[0]) for row in value):
+        return None
+    if len(value) * len(value[0]) < LONG // 2 or not all(type(each) in (int, float) for row in value for each in row):
+        return None
+    numbers = np.asarray(value, dtype=float)
+    whole = np.rint(numbers * STEPS)
+    return whole if np.abs(whole).max() < 2**31 and (whole / STEPS == numbers).all() else None
 
 
 def deflated(raw: bytes) -> str:

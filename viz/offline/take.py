@@ -29,14 +29,14 @@ def names() -> tuple[str, ...]:
     return tuple(page.name for page in pages.PAGES if (pages.ROOT / page.file).with_name("offline.py").exists())
 
 
-def file_of(name: str, page_data: PageData, with_fonts: bool = True) -> bytes:
-    """One HTML file of the view of a page, by the page's name.
+def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
+    """One HTML file of a page by its name, of the view that it shows; where none is given, that of its data.
 
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
     page = page_of(name)
     taken: Taken = import_module(_module(page)).TAKEN
-    return document(page, taken, page_data, with_fonts)
+    return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
 def page_of(name: str) -> pages.Page:

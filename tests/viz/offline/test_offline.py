@@ -58,8 +58,9 @@ def held(file: bytes) -> dict:
         if not isinstance(value, dict):
             return value
         if packing.REFERENCE in value:
-            kind, n = value[packing.REFERENCE]
-            return numbers[n] if kind == "numbers" else view["texts"][n]
+            kind, n, *columns = value[packing.REFERENCE]
+            kept = view["texts"] if kind == "texts" else numbers
+            return kept[n].reshape(-1, *columns).tolist() if columns else kept[n]
         return {key: restored(each) for key, each in value.items()}
 
     return restored({name: each for name, each in view.items() if name != "texts"})
@@ -85,7 +86,7 @@ def taken(tiny_checkpoint):
         request = Request(text, target=TARGET)
         view = take.view_of(request, "tiny", query, **({"layer": 1, "head": 1} | changes))
         page_data = take.page_data_of(tiny_checkpoint, analyse(tiny_checkpoint, request), view)
-        return take.file_of(name, page_data, with_fonts=False)
+        return take.file_of(name, page_data)
 
     return made
 
