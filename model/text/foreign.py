@@ -114,7 +114,7 @@ class ForeignTokenizer(Tokenizer):
         """Raises ValueError: pieces are joined by another program's rules."""
         kind = self._values["model"]["type"]
         raise ValueError(
-            f"The tokenizer is a {kind} model that was brought in; expected byte-pair encoding of this program."
+            f"This vocabulary is a {kind} model of another program; it has no list of merges that could be shown."
         )
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
