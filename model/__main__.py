@@ -1,4 +1,4 @@
-"""The command line: python -m model translate | evaluate | report | train; each command is a module of model/commands."""
+"""The command line: python -m model translate | evaluate | report | train | convert, each a module of model/commands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import evaluate, report, train, translate
+from model.commands import convert, evaluate, report, train, translate
 
-COMMANDS = {"translate": translate, "evaluate": evaluate, "report": report, "train": train}
+COMMANDS = {"translate": translate, "evaluate": evaluate, "report": report, "train": train, "convert": convert}
 
 
 def build_parser() -> Parser:

@@ -2,7 +2,7 @@
 
 config.json         schema version, languages, ModelConfig; perhaps `peer`, the name of the checkpoint to compare it with
 tokenizer.json      the vocabulary (tokenizer.source.json and tokenizer.target.json where there are two)
-model.safetensors   float16 weights, loaded as float32
+model.safetensors   float16 weights, loaded as float32; float32 where they were brought in and float16 would round them
 metrics.json        scores, with the data that they were measured on
 counts.json         how often each token occurs in the training data; may be absent
 seen.json           lengths of the training sentences, occurrences of their words (model/text/seen.py); may be absent
@@ -104,8 +104,9 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-def save(checkpoint: Checkpoint, folder: Path) -> None:
-    """Writes all files, the weights as float16. All are written beside the old ones before the first of these goes.
+def save(checkpoint: Checkpoint, folder: Path, exact: bool = False) -> None:
+    """Writes all files, the weights as float16, or with `exact` as float32 where float16 would round them. All are written
+    beside the old ones before the first of these goes.
 
     What is not known of a model leaves no file: counts, what was seen, and what was measured of other weights.
 
@@ -113,7 +114,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     state = checkpoint.model.state_dict()
-    weights = {key: state[key].detach().cpu().half().contiguous() for key in _stored_keys(checkpoint.model)}
+    weights = {key: _stored(state[key], exact) for key in _stored_keys(checkpoint.model)}
     config = {"schema": SCHEMA, "languages": list(checkpoint.languages), "model": checkpoint.config.to_dict()}
     config |= {"peer": checkpoint.peer} if checkpoint.peer else {}
     counts = {side: list(numbers) for side, numbers in checkpoint.counts.items()}
@@ -126,7 +127,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
         writers["counts.json"] = lambda path: _dump(path, counts, indent=None)
     if seen := checkpoint.seen:
         writers["seen.json"] = lambda path: _dump(path, seen.to_dict(), indent=None)
-    if checkpoint.config.joint_vocab:
+    if checkpoint.config.joint_vocab and checkpoint.source_tokenizer is checkpoint.target_tokenizer:
         writers["tokenizer.json"] = checkpoint.source_tokenizer.save
     else:
         writers["tokenizer.source.json"] = checkpoint.source_tokenizer.save
@@ -142,7 +143,8 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
     for path, temporary in staged.items():
         os.replace(temporary, path)
     optional = {"means.safetensors", "counts.json", "seen.json", "faithfulness.json"}
-    for name in optional - set(writers):  # those of other weights
+    optional |= {"tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"}
+    for name in optional - set(writers):  # those of other weights, and of another vocabulary
         (folder / name).unlink(missing_ok=True)
 
 
@@ -166,7 +168,7 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     """
     folder = find(name, home)
     config, languages, peer = files.read_config(folder / "config.json")
-    if config.joint_vocab:
+    if config.joint_vocab and not (folder / "tokenizer.source.json").exists():
         source = target = files.read_tokenizer(folder / "tokenizer.json", config.source_vocab)
     else:
         source = files.read_tokenizer(folder / "tokenizer.source.json", config.source_vocab)
@@ -217,6 +219,13 @@ def save_means(means: dict[Site, torch.Tensor], folder: Path) -> None:
     temporary = folder / "means.safetensors.new"
     save_file({f"{site.kind}.{site.layer}": mean.cpu().float().contiguous() for site, mean in means.items()}, temporary)
     os.replace(temporary, folder / "means.safetensors")
+
+
+def _stored(weight: torch.Tensor, exact: bool) -> torch.Tensor:
+    """A parameter as it is stored."""
+    plain = weight.detach().cpu().float().contiguous()
+    half = plain.half()
+    return plain if exact and not half.float().equal(plain) else half
 
 
 def _stored_keys(model: Transformer) -> list[str]:

@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 
+from model import foreign
 from model.config import MAX_LANGUAGE, ModelConfig, is_language
 from model.files import MEGABYTE, FileError, opened, read_json, shown
 from model.folders import NAME, is_name
 from model.limits import is_count, is_whole
 from model.text.aligned import read as read_aligned
+from model.text.foreign import load as load_tokenizer
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
 from model.text.trust import Trust
@@ -56,6 +58,8 @@ def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     """The model's config, its two languages and the name of its peer, if it has one."""
     values = _read_json(path)
     found = values.get("schema") if isinstance(values, dict) else None
+    if found is None and (said := foreign.told(path.parent)):
+        raise CheckpointError(f"{said}.")
     if not is_whole(found) or found != SCHEMA:
         raise CheckpointError(
             f"{path}: 'schema' is {shown(found)}; expected {SCHEMA}. "
@@ -82,7 +86,7 @@ def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
 def read_tokenizer(path: Path, rows: int) -> Tokenizer:
     """A vocabulary of as many tokens as the embedding has rows."""
     try:
-        tokenizer = Tokenizer.load(path)
+        tokenizer = load_tokenizer(path)
     except FileNotFoundError:
         raise _missing(path) from None
     except FileError as fault:

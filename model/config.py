@@ -14,6 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from model.activations import ACTIVATIONS
 from model.files import shown
 from model.limits import MAX_WEIGHTS, check
 
@@ -62,6 +63,12 @@ SCHEMES: dict[str, Scheme] = {
             turns=True,
             even="head_dim",
         ),
+        Scheme(
+            "sinusoidal-halves",
+            "PE(p, i) = sin(p / base<sup>2i/d</sup>), PE(p, d/2 + i) = cos(p / base<sup>2i/d</sup>), added",
+            adds="Adds sines of the position to the first half of each vector and cosines to the second, as Marian does.",
+            even="d_model",
+        ),
     )
 }
 # Which kinds of attention a model of each family has.
@@ -74,7 +81,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
     "family": FAMILIES,
     "positions": SCHEMES,
-    "activation": ("relu", "gelu", "swiglu"),
+    "activation": ACTIVATIONS,
     "norm": ("layernorm", "rmsnorm"),
     "schedule": ("noam", "cosine"),
     "precision": ("auto", "float32", "bfloat16"),
@@ -114,7 +121,7 @@ class ModelConfig:
     d_ff: int = 1024
     positions: str = "sinusoidal"  # one of `SCHEMES`
     max_positions: int = 512  # rows of a learned table; the other kinds have no limit
-    activation: Literal["relu", "gelu", "swiglu"] = "relu"
+    activation: str = "relu"  # one of `ACTIVATIONS`
     norm: Literal["layernorm", "rmsnorm"] = "layernorm"
     norm_first: bool = True  # True: pre-norm; False: post-norm, as in 2017
     final_norm: bool = True  # a norm after the last layer of each stack
@@ -124,6 +131,8 @@ class ModelConfig:
     dropout: float = 0.1  # embeddings and sub-layer outputs
     attention_dropout: float = 0.0  # attention pattern
     family: str = "encoder-decoder"  # one of `FAMILIES`
+    embedding_scale: bool = True  # embeddings are multiplied by sqrt(d_model) before positions are added
+    output_bias: bool = False  # the output projection adds a number of its own to each token's logit
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
@@ -176,7 +185,7 @@ class ModelConfig:
         rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
         rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.trained
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
-        matrices = 3 if self.activation == "swiglu" else 2
+        matrices = 3 if ACTIVATIONS[self.activation].gated else 2
         return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,6 +256,8 @@ HELP = {  # what each field does, for the command line; a test compares the name
     "window": "width of sliding-window self-attention, in tokens; none: unlimited",
     "dropout": "share of embeddings and sub-layer outputs that is dropped",
     "attention_dropout": "share of attention weights that is dropped",
+    "embedding_scale": "embeddings are multiplied by the root of d_model before positions are added",
+    "output_bias": "the output projection adds a number of its own to each token's logit",
     "vocab_size": "tokens of a vocabulary that is learned, at most",
     "epochs": "how often all pairs are seen",
     "batch_tokens": "size of a batch, in tokens a side with padding",

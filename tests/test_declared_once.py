@@ -92,7 +92,7 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
     assert found.values[:, 0].tolist() == pytest.approx([n / 10 for n in range(8)])
     with pytest.raises(SystemExit):
         main(["train", "--help"])
-    assert "{sinusoidal,learned,rotary,ramp}" in "".join(capsys.readouterr().out.split())
+    assert "{sinusoidal,learned,rotary,sinusoidal-halves,ramp}" in "".join(capsys.readouterr().out.split())
     view, faults = parse({"scheme": ramp})
     assert (view.scheme, faults, link(view)) == (ramp, (), {"scheme": ramp})
     page = Lab(POSITIONS, scheme=ramp, text=TEXT)
@@ -102,7 +102,9 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
 
 def test_a_scheme_that_is_not_declared_is_refused_everywhere():
     assert set(SCHEMES) == set(positions.FORMULAS)
-    with pytest.raises(ValueError, match=r"^positions is 'ramp'; expected one of sinusoidal, learned, rotary$"):
+    with pytest.raises(
+        ValueError, match=r"^positions is 'ramp'; expected one of sinusoidal, learned, rotary, sinusoidal-halves$"
+    ):
         tiny.config(positions="ramp")
     for ask in (positions.formulas_of, lambda name: scheme_numbers(name, 8, 4, 10.0, 1)):
         with pytest.raises(

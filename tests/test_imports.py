@@ -29,7 +29,7 @@ ROWS = (
     ("viz.values",),
     ("model.__main__",),
     ("model.commands",),
-    ("model.experiments",),
+    ("model.experiments", "model.convert"),
     ("model.readings", "model.training"),
     ("model.inference", "model.evaluation"),
     ("model.decoding", "model.checkpoint"),
@@ -37,7 +37,7 @@ ROWS = (
     ("model.edits", "model.text"),
     ("model.task",),
     ("model.trace", "model.config", "model.device", "model.arguments", "model.folders", "model.format"),
-    ("model.limits",),
+    ("model.limits", "model.foreign", "model.activations"),
     ("model.files",),
     ("model", "viz"),  # the packages themselves: names alone
 )
@@ -45,6 +45,8 @@ WITHOUT_TORCH = (
     "model.arguments",
     "model.files",
     "model.limits",
+    "model.foreign",
+    "model.activations",
     "model.folders",
     "model.config",
     "model.task",

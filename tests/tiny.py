@@ -27,6 +27,15 @@ OTHER = "The old king paints a boat."  # and with one
 _NOUNS = {"fox": "varun", "lamp": "lumel", "boat": "nefa", "king": "roda"}
 _VERBS = {"sees": "mira", "takes": "prenda", "paints": "pinte", "finds": "truva"}
 _ADJECTIVES = {"red": "roji", "old": "vechu"}
+# What models have that are brought in from other programs.
+MARIAN = {
+    "norm_first": False,
+    "final_norm": False,
+    "activation": "silu",
+    "positions": "sinusoidal-halves",
+    "output_bias": True,
+}
+UNSCALED = {"activation": "gelu_tanh", "embedding_scale": False, "output_bias": True}
 NORMS: list[dict] = [  # what a walk back through the norms has to know
     {},
     {"norm_first": False},
@@ -35,6 +44,8 @@ NORMS: list[dict] = [  # what a walk back through the norms has to know
     {"norm": "rmsnorm"},
     {"norm": "rmsnorm", "norm_first": False},
     {"activation": "swiglu", "positions": "rotary"},
+    MARIAN,
+    UNSCALED,
 ]
 
 
@@ -101,6 +112,8 @@ def lively(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) ->
                 parameter.mul_(2)
         made.projection.weight.mul_(4)
         made.projection.weight[END].mul_(1.5)
+        if made.projection.bias is not None:
+            made.projection.bias.normal_()
     return made.requires_grad_(False)
 
 

@@ -39,6 +39,8 @@ MODELS = {
     "without a causal mask": {"causal": False},
     "as in 2017": {"norm_first": False, "final_norm": False, "heads": 4},
     "modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "heads": 1, "decoder_layers": 1},
+    "marian": tiny.MARIAN,
+    "unscaled": tiny.UNSCALED,
     "post-norm, modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "norm_first": False},
 }
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -119,6 +121,8 @@ def activation(name: str, x: np.ndarray) -> np.ndarray:
         return np.where(x > 0, x, 0)
     if name == "gelu":
         return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+    if name == "gelu_tanh":
+        return x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     return x / (1 + np.exp(-x))
 
 

@@ -7,7 +7,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from model.arguments import device_name
-from model.config import CHOICES, HELP
+from model.config import CHOICES, HELP, ModelConfig
 from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding
 from model.files import shown
 
@@ -97,6 +97,20 @@ def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ..
             group.add_argument(_option(field.name), type=kinds[field.type], help=hint, metavar="N")
         else:
             group.add_argument(_option(field.name), choices=tuple(CHOICES[field.name]), help=hint)
+
+
+def add_choices(group: argparse._ArgumentGroup, names: tuple[str, ...]) -> None:
+    """Options for some fields of a model's config, which have no default here."""
+    for field in dataclasses.fields(ModelConfig):
+        if field.name not in names:
+            continue
+        hint: dict[str, Any] = {"default": None, "help": HELP[field.name]}
+        if field.type == "bool":
+            group.add_argument(_option(field.name), action=argparse.BooleanOptionalAction, **hint)
+        elif field.name in CHOICES:
+            group.add_argument(_option(field.name), choices=tuple(CHOICES[field.name]), **hint)
+        else:
+            group.add_argument(_option(field.name), type={"int": int, "float": float}[field.type], metavar="N", **hint)
 
 
 def given(args: argparse.Namespace, names: Any) -> dict[str, Any]:

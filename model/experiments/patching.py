@@ -223,7 +223,7 @@ def differences(
         source, target = (torch.tensor([list(ids)] * len(rows), device=checkpoint.device) for ids in (asked.source, read))
         at = Pass(edits_of(checkpoint, asked.source, rows))
         hidden = forced(checkpoint.model, source, target, at)[:, asked.step]  # [N,D]
-        first, second = (checkpoint.model.projection.weight[token] for token in asked.tokens)  # [D]
-        found += (hidden @ (first - second)).tolist()
+        direction, offset = checkpoint.model.preference(*asked.tokens)
+        found += (hidden @ direction + offset).tolist()
         progress(len(found) / len(runs))
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.config import ModelConfig
+from model.config import ACTIVATIONS, ModelConfig
 from model.network.attention import MultiHeadAttention
 from model.network.context import PLAIN, Pass
 from model.network.dropout import Dropout
@@ -25,16 +26,26 @@ def final_norm(config: ModelConfig) -> nn.Module:
     return make_norm(config) if config.final_norm else nn.Identity()
 
 
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # for each of `ACTIVATIONS`; of a gated one, what the gate goes through
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": functools.partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+    "swiglu": F.silu,
+}
+
+
 class FeedForward(nn.Module):
-    """W2 f(W1 x) with f = ReLU or GELU (exact), or W2 (silu(Wg x) * W1 x), SwiGLU without further biases (Shazeer 2020)."""
+    """W2 f(W1 x) with f = ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x));
+    or W2 (silu(Wg x) * W1 x), SwiGLU without further biases (Shazeer 2020)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        gated = config.activation == "swiglu"
+        gated = ACTIVATIONS[config.activation].gated
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.gate = nn.Linear(config.d_model, config.d_ff) if gated else None
         self.outer = nn.Linear(config.d_ff, config.d_model)
-        self.activation = {"relu": F.relu, "gelu": F.gelu, "swiglu": F.silu}[config.activation]
+        self.activation = FUNCTIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """[B,T,D] to [B,T,D]."""

@@ -28,6 +28,15 @@ def sinusoidal(positions: Tensor, d_model: int, base: float = BASE) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).float()  # [T,D]
 
 
+def sinusoidal_halves(positions: Tensor, d_model: int, base: float = BASE) -> Tensor:
+    """PE(p, i) = sin(p / base^(2i/D)), PE(p, D/2 + i) = cos(the same): [T] to [T,D], or [B,T] to [B,T,D].
+
+    The numbers of `sinusoidal` in another order: all sines, then all cosines, as Marian and tensor2tensor have it.
+    """
+    angles = _angles(positions, d_model, base)  # [T,D/2]
+    return torch.cat((angles.sin(), angles.cos()), dim=-1).float()  # [T,D]
+
+
 def rotary(x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
     """Rotates each pair (2i, 2i+1) of x [B,H,T,K] by p / base^(2i/K); the shape stays.
 
@@ -70,6 +79,12 @@ def turned_back(vectors: Tensor, k: int, base: float) -> Tensor:
     return rotary(vectors[None, None], back, base)[0, 0]
 
 
+def halves_turned_back(vectors: Tensor, k: int, base: float) -> Tensor:
+    """The same for positions whose sines and cosines lie in two halves, [N,D]."""
+    alternating = turned_back(torch.stack(vectors.chunk(2, dim=-1), dim=-1).flatten(-2), k, base)
+    return torch.cat((alternating[:, 0::2], alternating[:, 1::2]), dim=-1)
+
+
 def wavelengths(width: int, base: float = BASE) -> np.ndarray:
     """Positions after which each pair of dimensions is where it was, 2 pi base^(2i/D): float64 [D/2]."""
     return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
@@ -79,6 +94,7 @@ FORMULAS: dict[str, Formulas] = {  # for each of `SCHEMES`
     "sinusoidal": Formulas(table=sinusoidal, shift=turned_back, wavelengths=wavelengths),
     "learned": Formulas(),  # its vectors are parameters
     "rotary": Formulas(turn=rotary, wavelengths=wavelengths),
+    "sinusoidal-halves": Formulas(table=sinusoidal_halves, shift=halves_turned_back, wavelengths=wavelengths),
 }
 
 

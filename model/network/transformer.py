@@ -18,12 +18,13 @@ from model.network.positions import PositionalEncoding
 
 
 class Embedding(nn.Module):
-    """Token embeddings times sqrt(D), with positions added (Vaswani et al. 2017, sections 3.4 and 3.5)."""
+    """Token embeddings times sqrt(D), where the config scales them, with positions added (Vaswani et al. 2017, sections 3.4
+    and 3.5)."""
 
     def __init__(self, config: ModelConfig, table: nn.Embedding) -> None:
         super().__init__()
         self.table = table
-        self.scale = math.sqrt(config.d_model)
+        self.scale = math.sqrt(config.d_model) if config.embedding_scale else 1.0
         self.positional = PositionalEncoding(config)
         self.dropout = Dropout(config.dropout)
 
@@ -49,7 +50,7 @@ class Transformer(nn.Module, ABC):
 
     def _finish(self, table: nn.Embedding) -> None:
         """The projection, tied to a table where the config says so; then all weights are drawn."""
-        self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=False)
+        self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=self.config.output_bias)
         if self.config.tied_output:
             self.projection.weight = table.weight
         self._initialise()
@@ -77,6 +78,11 @@ class Transformer(nn.Module, ABC):
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states [...,D] to logits [...,V]."""
         return self.projection(hidden)
+
+    def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
+        """What makes of hidden states the logit of a token minus that of another: a direction [D], and what is added."""
+        weight, bias = self.projection.weight, self.projection.bias
+        return weight[token] - weight[rival], 0.0 if bias is None else float(bias[token] - bias[rival])
 
     @cached_property
     def parameter_count(self) -> int:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from torch import nn
 
+from model.activations import ACTIVATIONS
 from model.checkpoint import Checkpoint
 from model.inference.analyse import teacher_force
 from model.network.attention import MultiHeadAttention
@@ -145,10 +146,8 @@ class _Plan:
         yield Block(f"{side}_tokens", "tokens", column, name, said, (self.shape("ids", f"B{length}"),), code)
         ids, rows = self.shape("ids", f"B{length}"), self.shape("rows", f"B{length}D")
         root = math.sqrt(config.d_model)
-        said = (
-            f"Looks up the row of each token, {config.d_model} learned numbers, which are then multiplied by "
-            f"√{config.d_model} = {root:.4g}."
-        )
+        scaled = f", which are then multiplied by √{config.d_model} = {root:.4g}" if config.embedding_scale else ""
+        said = f"Looks up the row of each token, {config.d_model} learned numbers{scaled}."
         name = f"{self._side(column).capitalize()} embedding"
         yield self.block("embedding", column, f"{side}_embedding.table", name, said, [ids, rows])
         scheme = entrance.positional.scheme
@@ -215,11 +214,8 @@ class _Plan:
 
     def _feed_forward(self, column: Column, path: str, module: FeedForward, **place: int) -> Block:
         length, config = "S" if column == "encoder" else "T", self.config
-        middle = {
-            "relu": f"widens {config.d_model} numbers to {config.d_ff:,}, sets the negative ones to 0 (ReLU)",
-            "gelu": f"widens {config.d_model} numbers to {config.d_ff:,}, bends them by GELU",
-            "swiglu": f"widens {config.d_model} numbers to {config.d_ff:,} twice, one gating the other (SwiGLU)",
-        }[config.activation]
+        bent = ACTIVATIONS[config.activation]
+        middle = f"widens {config.d_model} numbers to {config.d_ff:,}{bent.as_step}"
         said = f"At each position by itself: {middle}, and brings them back to {config.d_model}."
         shapes = [self.shape(name, f"B{length}{axis}") for name, axis in (("in", "D"), ("inner", "F"), ("out", "D"))]
         return self.block("feed_forward", column, path, "Feed-forward", said, shapes, **place)
@@ -240,7 +236,8 @@ class _Plan:
         table = (
             f"that token’s row of the {self._side(column)} embedding" if config.tied_output else "learned weights of its own"
         )
-        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}."
+        bias = ", plus a learned number of its own" if config.output_bias else ""
+        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}{bias}."
         hidden, logits = self.shape("in", f"B{length}D"), self.shape("logits", f"B{length}V")
         yield self.block("projection", column, "projection", "Linear", said, [hidden, logits])
         said = (

@@ -86,9 +86,11 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     probe = Probe("full")
     at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]), probe)
     hidden = forced(model, source, outputs, at)[0, step]  # [D]
-    direction = (model.projection.weight[token] - model.projection.weight[rival]).double()  # [D]
+    toward, offset = model.preference(token, rival)
+    direction = toward.double()  # [D]
     read = int(shifted(outputs)[0, step])
     parts = Stream(model, probe, at, "decoder", read, step).split(direction[None])
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()
-    return DirectLogits(step, token, rival, float(direction @ hidden.double()), parts.writers, values, tokens)
+    values[parts.writers.index(Writer("bias"))] += offset
+    return DirectLogits(step, token, rival, float(direction @ hidden.double()) + offset, parts.writers, values, tokens)

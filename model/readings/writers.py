@@ -25,8 +25,8 @@ Kind = Literal["token", "position", "head", "feed-forward", "bias", "patch"]
 
 class Writer(NamedTuple):
     """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), all biases of attention outputs and norms together, or what an edit has put into the stream
-    after a layer in the place of what stood there."""
+    network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what an edit
+    has put into the stream after a layer in the place of what stood there."""
 
     kind: Kind
     site: Site | None = None

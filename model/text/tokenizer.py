@@ -50,7 +50,7 @@ class Piece(NamedTuple):
 
 
 @functools.cache
-def _byte_of() -> dict[str, int]:
+def byte_of() -> dict[str, int]:
     """The printable stand-in that byte-level BPE uses for each byte (GPT-2's table)."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     rest = [b for b in range(256) if b not in plain]
@@ -96,7 +96,7 @@ class Tokenizer:
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
             special_tokens=list(CONTROL_TOKENS),
-            initial_alphabet=sorted(_byte_of()),
+            initial_alphabet=sorted(byte_of()),
             show_progress=False,
         )
         backend.train_from_iterator((text for text in texts if len(text) <= MAX_CHARACTERS), trainer)
@@ -109,7 +109,7 @@ class Tokenizer:
         raw = read_bytes(path, tokenizer_file.MOST)
         try:
             values = parsed(raw)
-            tokenizer_file.check(values, json.loads(_untrained().to_str()), _byte_of())
+            tokenizer_file.check(values, json.loads(_untrained().to_str()), byte_of())
             return cls(Backend.from_str(json.dumps(values)))
         except Exception as fault:  # the library raises bare Exception
             raise ValueError(str(fault)) from None
@@ -152,7 +152,7 @@ class Tokenizer:
         if others := [name for name in tokenizer_file.OTHER_RULES if model[name]]:
             raise ValueError(f"The tokenizer's BPE has {others[0]} = {model[others[0]]!r}; expected merges alone.")
         vocabulary = model["vocab"]
-        if missing := [code for char, code in _byte_of().items() if char not in vocabulary]:
+        if missing := [code for char, code in byte_of().items() if char not in vocabulary]:
             raise ValueError(f"The tokenizer has no token for the byte {missing[0]:02X}; expected one for each of 256.")
         return {
             (vocabulary[one], vocabulary[other]): (rank, vocabulary[one + other])
@@ -194,7 +194,7 @@ class Tokenizer:
         piece = self._backend.id_to_token(token) if token >= 0 else None
         if piece is None:
             raise ValueError(f"token id {token} is outside the vocabulary of {self.size}")
-        table = _byte_of()
+        table = byte_of()
         return bytes(table[c] for c in piece)
 
     def piece(self, token: int) -> str:

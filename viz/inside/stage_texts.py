@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from model.activations import ACTIVATIONS
 from model.format import figures
 
 if TYPE_CHECKING:
     from model.config import ModelConfig
     from model.readings.stages import Stage, Table
     from model.readings.unfold import Unfolded
-
-_ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 
 
 class Told(NamedTuple):
@@ -218,18 +217,18 @@ def _inner(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
 
 
 def _active(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    name, values = _ACTIVATIONS[config.activation], stage.tables[0].values
+    kind, values = ACTIVATIONS[config.activation], stage.tables[0].values
+    name = kind.title
     count = f"{int((values > 0).sum()):,} of {values.size:,} units"
-    if config.activation == "swiglu":
+    if kind.gated:
         return Told(
             name, "silu(W_{g} x + b_{g}) · (W_{1} x + b_{1})", f"Each unit is multiplied by its gate; {count} are above 0."
         )
-    what = "cuts off what is below 0" if config.activation == "relu" else "damps what is below 0"
-    return Told(name, f"{name}(W_{{1}} x + b_{{1}})", f"{name} {what}: {count} are active.")
+    return Told(name, f"{name}(W_{{1}} x + b_{{1}})", f"{name} {kind.does}: {count} are active.")
 
 
 def _output(u: Unfolded, stage: Stage, config: ModelConfig) -> Told:
-    name = _ACTIVATIONS[config.activation]
+    name = ACTIVATIONS[config.activation].title
     text = f"A second linear map turns the units back into {config.d_model} numbers."
     return Told("Feed-forward: out", f"W_{{2}} {name}(…) + b_{{2}}", text)
 

@@ -22,6 +22,7 @@ from model.inference.request import Request
 from model.network.context import Pass, forced
 from model.trace import Probe
 
+VARIANTS = recorded.VARIANTS | {"marian": tiny.MARIAN, "unscaled": tiny.UNSCALED}
 STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]
 OTHERS = ("The old lamp finds the red boat and takes it.", "A king.")
 
@@ -42,9 +43,9 @@ def assert_same(found, expected) -> None:
     np.testing.assert_allclose(one.log_totals, two.log_totals, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", recorded.VARIANTS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_every_variant_decodes_and_records_the_same(tokenizer, name, monkeypatch):
-    lab = tiny.checkpoint(tokenizer, **recorded.VARIANTS[name])
+    lab = tiny.checkpoint(tokenizer, **VARIANTS[name])
     passes = []
     monkeypatch.setattr(fast.FastSteps, "recorded", lambda *a, own=fast.FastSteps.recorded: passes.append(0) or own(*a))
     requests = ({"pad": 2, "prefix": "The"}, {"other_sentences": OTHERS}, {})
@@ -83,10 +84,12 @@ def test_every_path_that_ended_is_recorded_and_none_that_was_given_up():
     assert Recorder().read(model.config, source[0].tolist(), first[0].ids) is None
 
 
-@pytest.mark.parametrize(("name", "every"), [("pre-norm", 1), ("as in 2017", 3), ("rotary", 2), ("window", 3)])
+@pytest.mark.parametrize(
+    ("name", "every"), [("pre-norm", 1), ("as in 2017", 3), ("rotary", 2), ("window", 3), ("marian", 9)]
+)
 def test_under_every_edit_it_decodes_and_records_the_same(name, every):
     """Alone, and with each edit in a row of one batch; to the precision of float64."""
-    model, source = tiny.lively(**recorded.VARIANTS[name]), tiny.padded([5], 6)
+    model, source = tiny.lively(**VARIANTS[name]), tiny.padded([5], 6)
     means = tiny.means(model.config)
     each = [tiny.edited(*codes.split()) for codes in recorded.EDITS[::every] if "causal-off" not in codes]
     changed = set()
@@ -116,9 +119,11 @@ def paths(found: Hypothesis | Tree) -> list:
     return [(path.ids, [round(p, 5) for p in path.log_probs]) for path in every]
 
 
-@pytest.mark.parametrize(("name", "every"), [("pre-norm", 1), ("as in 2017", 4), ("rotary", 3), ("no causal mask", 4)])
+@pytest.mark.parametrize(
+    ("name", "every"), [("pre-norm", 1), ("as in 2017", 4), ("rotary", 3), ("no causal mask", 4), ("marian", 12)]
+)
 def test_without_a_causal_mask_it_decodes_and_records_the_same_under_every_edit(name, every):
-    model, source = tiny.lively(**recorded.VARIANTS[name]), tiny.padded([5], 6)
+    model, source = tiny.lively(**VARIANTS[name]), tiny.padded([5], 6)
     means = tiny.means(model.config)
     off = ("causal-off",) * model.config.causal
     for codes in recorded.EDITS[::every]:

@@ -27,7 +27,7 @@ VARIANTS = [
         (True, False),
         (True, False),
     )
-]
+] + [tiny.MARIAN, tiny.UNSCALED]
 
 
 @dataclasses.dataclass

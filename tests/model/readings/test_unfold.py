@@ -98,7 +98,7 @@ def test_the_stream_runs_through_all_layers_to_the_prediction(make, name):
             np.testing.assert_allclose(last_row(below), above["input"].tables[0].values[0], **CLOSE)
         end = last_row(rows[-1]).astype(float)
         end = norm(checkpoint, model.decoder_norm, end) if config.final_norm else end
-        logits = end @ model.projection.weight.numpy().T
+        logits = end @ model.projection.weight.numpy().T + (model.projection.bias.numpy() if config.output_bias else 0)
         expected = logits - np.log(np.exp(logits - logits.max()).sum()) - logits.max()
         np.testing.assert_allclose(analysis.trace.log_probs[t], expected, rtol=1e-3, atol=1e-3)
 

@@ -1,0 +1,184 @@
+"""Marian models in Hugging Face's form (Junczys-Dowmunt et al. 2018; the OPUS-MT pairs of Tiedemann and Thottingal 2020).
+
+Post-norm without a norm at the end, SiLU, sinusoidal positions with all sines before all cosines, embeddings scaled and
+tied, a bias on the logits; the decoder starts with `<pad>`, there is no `<s>`. Here `<s>` is that row, and `<pad>` one of
+zeros.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.convert import hugging_face, languages, sentencepiece, weights
+from model.convert.hugging_face import Taken, entry
+from model.convert.parts import Converted, ConvertError, Options
+from model.convert.rows import Rows, rows
+from model.files import MEGABYTE, read_json, shown
+from model.network.positions import sinusoidal_halves
+from model.text.foreign import ForeignTokenizer, foreign_values
+
+MOST = 64 * MEGABYTE  # of vocab.json
+_SUBLAYERS = {  # of a layer: theirs and ours
+    "self_attn.q_proj": "self_attention.query",
+    "self_attn.k_proj": "self_attention.key",
+    "self_attn.v_proj": "self_attention.value",
+    "self_attn.out_proj": "self_attention.output",
+    "fc1": "feed_forward.inner",
+    "fc2": "feed_forward.outer",
+    "self_attn_layer_norm": "residuals.0.norm",
+}
+_ENCODER = _SUBLAYERS | {"final_layer_norm": "residuals.1.norm"}
+_DECODER = _SUBLAYERS | {
+    "encoder_attn.q_proj": "cross_attention.query",
+    "encoder_attn.k_proj": "cross_attention.key",
+    "encoder_attn.v_proj": "cross_attention.value",
+    "encoder_attn.out_proj": "cross_attention.output",
+    "encoder_attn_layer_norm": "residuals.1.norm",
+    "final_layer_norm": "residuals.2.norm",
+}
+
+
+def convert(folder: Path, options: Options) -> Converted:
+    """A folder with config.json, weights, source.spm, target.spm and vocab.json (target_vocab.json where there are two).
+
+    Raises ConvertError that names what is missing, or what the format cannot hold.
+    """
+    values = hugging_face.read_config(folder)
+    state = Taken(weights.find(folder), weights.read(weights.find(folder)))
+    joint = values.get("share_encoder_decoder_embeddings", True) is not False
+    source = _table(state, "encoder", joint)
+    target = source if joint else _table(state, "decoder", joint)
+    orders = {"source": _rows(values, len(source)), "target": _rows(values, len(target))}
+    bias = state.take("final_logits_bias", None)
+    output = state.take("lm_head.weight", None)
+    config = _config(values, joint, orders, tied=output is None or output.equal(target))
+    made = _stacks(state, config)
+    for side in ("encoder", "decoder"):
+        _check_positions(state, side, config.d_model)
+    made["source_embedding.table.weight"] = orders["source"].of(source)
+    made["target_embedding.table.weight"] = orders["target"].of(target)
+    made["projection.weight"] = orders["target"].of(target if output is None else output)
+    made["projection.bias"] = orders["target"].bias(None if bias is None else bias.flatten())
+    state.check_all_taken()
+    tokenizers = [_tokenizer(folder, side, joint, orders[side]) for side in ("source", "target")]
+    return Converted(config, made, *tokenizers, languages=options.languages or _languages(folder, values), notes=_NOTES)
+
+
+_NOTES = (
+    "Post-norm, SiLU, sinusoidal positions as sines and then cosines, a bias on the logits, as Marian has them",
+    "Marian’s `<pad>`, which its decoder starts with, is `<s>` here; `<pad>` is a new row of zeros that is never predicted",
+)
+
+
+def _table(state: Taken, side: str, joint: bool) -> Tensor:
+    """The embedding of a side; where both share one, whatever it is called."""
+    names = [f"model.{side}.embed_tokens.weight"] if not joint else []
+    names += ["model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"] * joint
+    found = [each for name in names if (each := state.take(name, None)) is not None]
+    if not found:
+        raise ConvertError(f"{state.file}: {names[0]!r} is missing; expected the embedding of a Marian model")
+    if any(not each.equal(found[0]) for each in found[1:]):
+        raise ConvertError(f"{state.file}: {' and '.join(names[1:])} differ; expected one table, as config.json says")
+    return found[0]
+
+
+def _rows(values: dict[str, Any], size: int) -> Rows:
+    """Marian's `<pad>` starts the decoder; another start is taken as it is."""
+    end, start = (entry(values, name, int) for name in ("eos_token_id", "decoder_start_token_id"))
+    for name, row in (("eos_token_id", end), ("decoder_start_token_id", start)):
+        if not 0 <= row < size:
+            raise ConvertError(f"config.json: {name!r} is {row}; expected 0 to {size - 1}, a row of the embedding")
+    pad = values.get("pad_token_id")
+    return rows(size, pad if pad not in (start, end) else None, start, end)
+
+
+def _config(values: dict[str, Any], joint: bool, orders: dict[str, Rows], tied: bool) -> ModelConfig:
+    same = {}
+    for name in ("attention_heads", "ffn_dim"):
+        both = [entry(values, f"{side}_{name}", int) for side in ("encoder", "decoder")]
+        if both[0] != both[1]:
+            raise ConvertError(
+                f"config.json: 'encoder_{name}' is {both[0]} and 'decoder_{name}' {both[1]}; expected the same"
+            )
+        same[name] = both[0]
+    for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm"):
+        if values.get(name):
+            raise ConvertError(f"config.json: {name!r} is {shown(values[name])}; expected false, as Marian models have it")
+    if values.get("static_position_embeddings", True) is not True:
+        raise ConvertError("config.json: 'static_position_embeddings' is false; expected true, sinusoidal positions")
+    return hugging_face.made_config(
+        source_vocab=len(orders["source"]),
+        target_vocab=len(orders["target"]),
+        joint_vocab=joint,
+        tied_output=tied,
+        d_model=entry(values, "d_model", int),
+        heads=same["attention_heads"],
+        encoder_layers=entry(values, "encoder_layers", int),
+        decoder_layers=entry(values, "decoder_layers", int),
+        d_ff=same["ffn_dim"],
+        positions="sinusoidal-halves",
+        activation=hugging_face.activation(values, "activation_function"),
+        norm_first=False,
+        final_norm=False,
+        dropout=0.0,
+        embedding_scale=values.get("scale_embedding", False) is True,
+        output_bias=True,
+    )
+
+
+def _stacks(state: Taken, config: ModelConfig) -> dict[str, Tensor]:
+    made = {}
+    for stack, names in (("encoder", _ENCODER), ("decoder", _DECODER)):
+        for n in range(getattr(config, f"{stack}_layers")):
+            for theirs, ours in names.items():
+                for what in ("weight", "bias"):
+                    made[f"{stack}.{n}.{ours}.{what}"] = state.take(f"model.{stack}.layers.{n}.{theirs}.{what}")
+    return made
+
+
+def _check_positions(state: Taken, side: str, width: int) -> None:
+    """The tables are formulas: they are not kept, only held against them."""
+    table = state.take(f"model.{side}.embed_positions.weight", None)
+    if table is not None and not torch.allclose(
+        sinusoidal_halves(torch.arange(len(table)), width), table.float(), atol=2e-3
+    ):
+        raise ConvertError(f"{state.file}: the {side}'s positions are not sinusoidal; expected all sines, then all cosines")
+
+
+def _tokenizer(folder: Path, side: str, joint: bool, order: Rows) -> ForeignTokenizer:
+    """The pieces of a side's .spm, with the ids of its vocabulary."""
+    file = folder / ("vocab.json" if side == "source" or joint else "target_vocab.json")
+    try:
+        ids = read_json(file, MOST)
+    except FileNotFoundError:
+        raise ConvertError(f"{file} is missing; expected an id for each token") from None
+    if not isinstance(ids, dict) or not all(isinstance(row, int) and not isinstance(row, bool) for row in ids.values()):
+        raise ConvertError(f"{file} is no object with an id for each token")
+    size = max((row for row in order.order if row is not None), default=-1) + 1
+    tokens = [f"<unused {n}>" for n in range(size)]
+    for token, row in ids.items():
+        if not 0 <= row < size:
+            raise ConvertError(f"{file}: {token[:40]!r} has the id {row}; expected 0 to {size - 1}, a row of the embedding")
+        tokens[row] = token
+    pieces = sentencepiece.read(folder / f"{side}.spm")
+    unknown = "<unk>" if "<unk>" in ids else None
+    try:
+        return ForeignTokenizer(
+            foreign_values(pieces.backend(), order.tokens(tokens), "sentencepiece", unknown, pieces.charsmap)
+        )
+    except ValueError as fault:
+        raise ConvertError(f"{file}, with {side}.spm: {fault}") from None
+
+
+def _languages(folder: Path, values: dict[str, Any]) -> tuple[str, str]:
+    """By tokenizer_config.json, else by the name of the model."""
+    told = hugging_face.read_optional(folder / "tokenizer_config.json")
+    found = [languages.of(told.get(f"{side}_lang")) for side in ("source", "target")]
+    for name in (values.get("_name_or_path"), folder.resolve().name):
+        found = [one or other for one, other in zip(found, languages.pair(name), strict=True)]
+    return found[0] or "source", found[1] or "target"

@@ -1,0 +1,102 @@
+"""A model that was brought in, written as a checkpoint's folder: whole, loaded once to see that it can be, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+
+from model import checkpoint as checkpoints
+from model import folders
+from model.checkpoint import Checkpoint
+from model.convert.parts import Converted, ConvertError
+from model.network.transformer import build
+
+
+def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
+    """Makes the folder of a checkpoint, which must not be there yet, or be empty.
+
+    Raises ConvertError where it is there or cannot be called so, where weights are missing, or where what was written cannot
+    be loaded; OSError where the disk is full. Nothing is left behind then.
+    """
+    folder = folder.absolute()
+    if not folders.is_name(folder.name):
+        raise ConvertError(f"a checkpoint cannot be called {folder.name[:80]!r}: a name has {folders.NAME}")
+    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+        raise ConvertError(f"{folder} is there already; name a new folder, or remove it first")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
+    try:
+        made = _checkpoint(converted, folder.name)
+        checkpoints.save(made, staged, exact=True)
+        (staged / "README.md").write_text(card(made, converted, origin, title), encoding="utf-8")
+        checkpoints.load(str(staged))
+        if folder.is_dir():
+            folder.rmdir()
+        staged.chmod(0o755)
+        os.rename(staged, folder)
+    except ValueError as fault:
+        raise ConvertError(str(fault).replace(str(staged), str(folder))) from None
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    return folder
+
+
+def _checkpoint(converted: Converted, name: str) -> Checkpoint:
+    config = converted.config
+    with torch.device("meta"):
+        model = build(config)
+    expected = {key: tuple(p.shape) for key, p in model.named_parameters()}
+    for key, shape in expected.items():
+        found = converted.state.get(key)
+        if found is None or tuple(found.shape) != shape:
+            what = "is missing" if found is None else f"has the shape {tuple(found.shape)}"
+            raise ConvertError(f"of the model that was read, {key!r} {what}; expected {shape}")
+    if extra := sorted(set(converted.state) - set(model.state_dict())):
+        raise ConvertError(f"of the model that was read, {extra[0]!r} has no place in this program's models")
+    model = model.to_empty(device="cpu")
+    model.load_state_dict({key: converted.state[key] for key in expected}, strict=False)
+    if config.tied_output:
+        model.projection.weight = (model.target_embedding if config.decoder_layers else model.source_embedding).table.weight
+    model.eval().requires_grad_(False)
+    return Checkpoint(name, config, model, converted.source, converted.target, converted.languages)
+
+
+def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> str:
+    """The model card: where the model came from, what it is made of, what was done to it."""
+    config, (source, target) = made.config, made.languages
+    layers = (
+        f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
+    )
+    lines = [
+        f"# {made.name}",
+        "",
+        f"Brought in with `python -m model convert` from {title}: `{origin.name}`.",
+        "",
+        f"- Languages: {source} to {target}" if len(config.kinds) == 3 else f"- Language: {source}",
+        f"- {config.family}, {layers} layers of {config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "
+        f"{made.model.parameter_count:,} parameters",
+        f"- Vocabulary: {config.source_vocab:,} tokens"
+        + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
+        *(f"- {note}" for note in converted.notes),
+        *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
+        "",
+        "No scores are known here: `python -m model evaluate --data FILE.tsv` measures them.",
+        "The licence is that of the model it came from.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _files(origin: Path) -> list[Path]:
+    from model.convert.weights import find
+
+    return [find(origin)]
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as raw:
+        return hashlib.file_digest(raw, "sha256").hexdigest()

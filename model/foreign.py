@@ -1,0 +1,99 @@
+"""Models of other programs, as far as they can be told from the outside: what a folder or a file is that is no checkpoint of
+ours. No torch here, and nothing of a file but a small config.json is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.files import MEGABYTE, FileError, read_json, shown
+
+WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")  # how files of weights end
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A kind of model that `python -m model convert` reads; `model.convert.CONVERTERS` has how."""
+
+    name: str  # as --kind has it
+    title: str  # as it stands behind "This is"
+    is_one: Callable[[Path, dict[str, Any]], bool]  # by the path, and what its config.json says: {} where there is none
+
+
+def _of_type(model_type: str) -> Callable[[Path, dict[str, Any]], bool]:
+    """By the `model_type` that Hugging Face's config.json has."""
+    return lambda path, config: config.get("model_type") == model_type
+
+
+def _is_state_dict(path: Path, config: dict[str, Any]) -> bool:
+    """A file of weights, or a folder with one and no config.json, or one that tells what a state dict does not."""
+    if path.is_file():
+        return path.suffix in WEIGHTS
+    return ("heads" in config or not (path / "config.json").exists()) and _weights_in(path) is not None
+
+
+FOREIGN: dict[str, Foreign] = {
+    made.name: made
+    for made in (
+        Foreign("marian", "a Hugging Face Marian model", _of_type("marian")),
+        Foreign("torch", "a state dict of torch.nn.Transformer, or of a model around one", _is_state_dict),
+    )
+}
+
+
+def config_of(path: Path) -> dict[str, Any]:
+    """What a folder's config.json says, or {} where there is none that could be read."""
+    try:
+        values = read_json(path / "config.json", MEGABYTE)
+    except (FileError, OSError, ValueError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _weights_in(folder: Path) -> Path | None:
+    """The only file of weights in a folder; None where there are several, or none."""
+    try:
+        found = [folder / name for name in sorted(os.listdir(folder)) if name.endswith(WEIGHTS)]
+    except OSError:
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def kind_of(path: Path) -> str | None:
+    """Which of `FOREIGN` lies there; None where it is none of them."""
+    config = {} if path.is_file() else config_of(path)
+    if "schema" in config:
+        return None
+    return next((made.name for made in FOREIGN.values() if made.is_one(path, config)), None)
+
+
+def told(path: Path) -> str | None:
+    """What lies there and what to do with it, in a sentence or two; None where nothing is known of it."""
+    kind = kind_of(path)
+    if kind is not None:
+        return f"{path} is {FOREIGN[kind].title}. Convert it: {command(path, kind)}"
+    other = config_of(path).get("model_type")
+    if isinstance(other, str) and other:
+        return f"{path} is a Hugging Face model of the kind {shown(other)}; {expected()}."
+    return None
+
+
+def expected() -> str:
+    """Which kinds can be converted, as the end of a sentence."""
+    return f"what can be converted is {', '.join(FOREIGN)}"
+
+
+def command(path: Path, kind: str) -> str:
+    """The line that converts it."""
+    target = path.with_name(f"{path.stem if path.is_file() else path.name}-lab")
+    return f"python -m model convert {quoted(path)} --kind {kind} --to {quoted(target)}"
+
+
+def quoted(path: Path) -> str:
+    """A path as a shell reads it."""
+    import shlex
+
+    return shlex.quote(str(path))
