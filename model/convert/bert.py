@@ -1,7 +1,7 @@
 """BERT models in Hugging Face's form (Devlin et al. 2019): a sentence is read at once, and blanks in it are filled in.
 
 Post-norm without a norm at the end, learned positions, a norm after the embeddings, and before the output a linear layer
-with activation and norm. One sentence is read at a time, all of it of the first of BERT's two segments, whose vector is added
+with activation and norm. One sentence is read at a time, all of it of the first of BERT's segments, whose vector is added
 to each position here. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`.
 """
 
