@@ -25,7 +25,7 @@ import torch
 from safetensors.torch import save_file
 
 from model import checkpoint_files as files
-from model import folders
+from model import folders, foreign
 from model.checkpoint_files import SCHEMA, CheckpointError
 from model.config import END, ModelConfig
 from model.files import shown
@@ -90,6 +90,8 @@ def find(name: str, home: Path | None = None) -> Path:
         return next(each / name for each in _homes(home) if (each / name / "config.json").exists())
     if os.sep in name and _is_folder(name):  # a bare name never leads out of `checkpoints/`: links carry names
         return Path(name)
+    if os.sep in name and (said := foreign.told(Path(name))):
+        raise CheckpointError(said)
     misnamed = os.sep not in name and not folders.is_name(name)
     if misnamed and any(_is_folder(str(each / name)) for each in _homes(home)) and set(name) - {"."}:
         raise CheckpointError(f"A checkpoint cannot be called {shown(name)}: a name has {folders.NAME}. Rename the folder.")

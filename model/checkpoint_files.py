@@ -56,10 +56,10 @@ def _missing(path: Path) -> CheckpointError:
 
 def read_config(path: Path) -> tuple[ModelConfig, tuple[str, str], str | None]:
     """The model's config, its two languages and the name of its peer, if it has one."""
+    if said := foreign.told(path.parent):
+        raise CheckpointError(said)
     values = _read_json(path)
     found = values.get("schema") if isinstance(values, dict) else None
-    if found is None and (said := foreign.told(path.parent)):
-        raise CheckpointError(f"{said}.")
     if not is_whole(found) or found != SCHEMA:
         raise CheckpointError(
             f"{path}: 'schema' is {shown(found)}; expected {SCHEMA}. "

@@ -32,7 +32,8 @@ def _is_state_dict(path: Path, config: dict[str, Any]) -> bool:
     """A file of weights, or a folder with one and no config.json, or one that tells what a state dict does not."""
     if path.is_file():
         return path.suffix in WEIGHTS
-    return ("heads" in config or not (path / "config.json").exists()) and _weights_in(path) is not None
+    own = (path / "config.json").exists() or (path / "metrics.json").exists()  # perhaps half of a checkpoint of ours
+    return ("heads" in config or not own) and _weights_in(path) is not None
 
 
 FOREIGN: dict[str, Foreign] = {
@@ -43,6 +44,14 @@ FOREIGN: dict[str, Foreign] = {
         Foreign("gpt2", "a Hugging Face GPT-2 model", _of_type("gpt2")),
         Foreign("torch", "a state dict of torch.nn.Transformer, or of a model around one", _is_state_dict),
     )
+}
+
+
+CANNOT = {  # kinds of Hugging Face's that the format cannot hold, and why not
+    **dict.fromkeys(("t5", "mt5", "umt5", "longt5"), "relative positions, added to the scores"),
+    **dict.fromkeys(("bloom", "mpt"), "ALiBi positions, added to the scores"),
+    **dict.fromkeys(("bart", "mbart", "m2m_100", "blenderbot"), "a norm after the embeddings, or positions that begin at 2"),
+    **dict.fromkeys(("llama", "mistral", "qwen2", "gemma"), "fewer heads for keys than for queries, or no biases"),
 }
 
 
@@ -66,7 +75,10 @@ def _weights_in(folder: Path) -> Path | None:
 
 def kind_of(path: Path) -> str | None:
     """Which of `FOREIGN` lies there; None where it is none of them."""
-    config = {} if path.is_file() else config_of(path)
+    try:
+        config = {} if path.is_file() else config_of(path)
+    except (OSError, ValueError):  # longer than a path can be, or with a zero byte in it
+        return None
     if "schema" in config:
         return None
     return next((made.name for made in FOREIGN.values() if made.is_one(path, config)), None)
@@ -79,7 +91,8 @@ def told(path: Path) -> str | None:
         return f"{path} is {FOREIGN[kind].title}. Convert it: {command(path, kind)}"
     other = config_of(path).get("model_type")
     if isinstance(other, str) and other:
-        return f"{path} is a Hugging Face model of the kind {shown(other)}; {expected()}."
+        has = f", which has {CANNOT[other]}: the format cannot hold that" if other in CANNOT else ""
+        return f"{path} is a Hugging Face model of the kind {shown(other)}{has}; {expected()}"
     return None
 
 

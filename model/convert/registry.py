@@ -31,6 +31,8 @@ def read(source: Path | str, kind: str | None = None, options: Options | None = 
     if not path.exists():
         raise ConvertError(f"There is no {path}; expected a folder or a file with a model")
     found = kind or foreign.kind_of(path)
+    if found is None and "schema" in foreign.config_of(path):
+        raise ConvertError(f"{path} is a checkpoint of this program already; it needs no conversion")
     if found is None:
         raise ConvertError(foreign.told(path) or f"{path} is no model that is known here; {foreign.expected()}")
     if found not in CONVERTERS:

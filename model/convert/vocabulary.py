@@ -38,7 +38,7 @@ def read(path: Path, size: int) -> Vocabulary:
         raise ConvertError(f"There is no {path}; expected a tokenizer.json, or a list of words, one a line") from None
     if len(found.tokens) > size:
         raise ConvertError(f"{path} has {len(found.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
-    if len(found.tokens) < size - 64:  # embeddings are often padded to a round number of rows
+    if len(found.tokens) < size and (size % 8 or len(found.tokens) <= size - 128):  # tables may be padded to a round number
         raise ConvertError(f"{path} has {len(found.tokens):,} tokens; expected {size:,}, the rows of the model's embedding")
     found.tokens += [f"<unused {n}>" for n in range(len(found.tokens), size)]
     return found

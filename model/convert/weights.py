@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ def read(path: Path) -> dict[str, Tensor]:
     try:
         values = load_file(path) if path.suffix == ".safetensors" else _unpickled(path)
     except pickle.UnpicklingError as fault:
-        said = str(fault).split("Unsupported")[-1].split(".")[0].strip()[:120]
+        named = re.search(r"GLOBAL ([\w.]{1,80})", str(fault))
+        said = named[1] if named else "no state dict of torch"
         raise ConvertError(
             f"{path} holds more than weights ({said}): to read it would execute what it says. Save a state dict instead: "
             "torch.save(model.state_dict(), ...)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from model.experiments.effects import tokens_of
 from model.inference.donors import edits_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network.context import Pass, forced
-from model.trace import Probe
+from model.trace import Probe, Site
 
 SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
 MOVED = 1e-5  # of the largest entry of the stream: more than rounding
@@ -32,6 +32,7 @@ class LeakReport:
     padding_decoder: np.ndarray  # [decoder layers, T]
     pads: int
     made_up: bool = False  # the decoder's inputs: the translation was too short to tell anything
+    looks: dict[Site, np.ndarray] = field(default_factory=dict)  # [H]: the largest weight on what must not be seen
 
     def first_layer(self, changed: int, moved: int) -> int | None:
         """The first layer, from 0, at which a changed position moves another; None where it does at none."""
@@ -44,6 +45,15 @@ class LeakReport:
         layers, changed, moved = np.nonzero(self.later > MOVED)
         found = zip(layers.tolist(), changed.tolist(), moved.tolist(), strict=True)
         return tuple((layer, j, i) for layer, j, i in found if i < j)
+
+    @property
+    def heads(self) -> tuple[tuple[Site, int, float], ...]:
+        """Where it leaks, the heads that let it through: site, head from 0, and the largest weight that it gives to a later
+        token (in the decoder) or to padding (in the other two); the first layers first."""
+        kinds = {"decoder"} if self.leaks else set()
+        kinds |= {"encoder", "cross"} if self.padding_leaks else set()
+        order = sorted((site for site in self.looks if site.kind in kinds), key=lambda site: (site.layer, site.kind))
+        return tuple((site, n, float(w)) for site in order for n, w in enumerate(self.looks[site]) if w > 0)
 
     @property
     def padding_leaks(self) -> tuple[tuple[str, int, int], ...]:
@@ -67,41 +77,56 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
         target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
     plain = [i for i in source or () if i != PAD]
     pads = (len(source) - len(plain) or PAD_WHEN_UNMASKED) if source is not None else 0
-    padding = _moved_by_padding(checkpoint, plain, pads, target, edits) if source is not None else {}
+    padding, looks = {}, {}
+    later = np.zeros((0, 0, 0), np.float32)
+    if source is not None:
+        padding, looks = _moved_by_padding(checkpoint, plain, pads, target, edits)
+    if target is not None:
+        later, ahead = _moved_by_later(checkpoint, source, target, edits)
+        looks |= ahead
     return LeakReport(
         () if target is None else checkpoint.target_tokenizer.pieces([START, *target[:-1]]),
         checkpoint.source_tokenizer.pieces(plain),
-        np.zeros((0, 0, 0), np.float32) if target is None else _moved_by_later(checkpoint, source, target, edits),
+        later,
         padding.get("encoder", np.zeros((0, len(plain)), np.float32)),
         padding.get("decoder", np.zeros((0, len(target or ())), np.float32)),
         pads,
         made_up,
+        looks,
     )
 
 
-def _moved_by_later(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits) -> np.ndarray:
-    """How far each decoder input that is changed moves every position: [layers,T changed,T moved]. Row j of the batch has
-    another token at input j; input 0 is `<s>`, and stays."""
+def _moved_by_later(
+    checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits
+) -> tuple[np.ndarray, dict[Site, np.ndarray]]:
+    """How far each decoder input that is changed moves every position: [layers,T changed,T moved], and how much each head
+    looks at later ones. Row j of the batch has another token at input j; input 0 is `<s>`, and stays."""
     rows = [[*target[:j], _other(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
     outputs = torch.tensor([list(target), *rows], device=checkpoint.device)
     ids = None if source is None else torch.tensor([list(source)] * len(outputs), device=checkpoint.device)
-    streams = _streams(checkpoint, ids, ids, outputs, edits)["decoder"]
+    probe = _recorded(checkpoint, ids, ids, outputs, edits)
+    streams = _streams(probe)["decoder"]
     later = np.zeros((len(streams), len(target), len(target)), np.float32)
-    later[:, 1:] = _moved(streams)
-    return later
+    later[:, 1:] = moved(streams)
+    places = torch.arange(len(target), device=checkpoint.device)
+    return later, _looks(probe, {"decoder": places > places[:, None]})
 
 
 def _moved_by_padding(
     checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
-) -> dict[str, np.ndarray]:
-    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T]."""
+) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray]]:
+    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T], and how much each
+    head looks at it."""
     padded = torch.tensor([[*plain, *[PAD] * pads]] * 2, device=checkpoint.device)
     filled = padded.clone()  # in neither row by `<pad>`: shuffled positions count what is no padding
     filled[0, len(plain) :] = torch.tensor((plain * pads)[:pads])
     filled[1, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
     twice = None if target is None else torch.tensor([list(target)] * 2, device=checkpoint.device)
-    found = {stack: _moved(x)[:, 0] for stack, x in _streams(checkpoint, filled, padded, twice, edits).items()}
-    return found | {"encoder": found["encoder"][:, : len(plain)]}
+    probe = _recorded(checkpoint, filled, padded, twice, edits)
+    found = {stack: moved(x)[:, 0] for stack, x in _streams(probe).items()}
+    padding = torch.arange(padded.size(1), device=checkpoint.device) >= len(plain)  # [S]
+    looks = _looks(probe, {"encoder": padding & ~padding[:, None], "cross": padding[None]})
+    return found | {"encoder": found["encoder"][:, : len(plain)]}, looks
 
 
 def _other(token: int, checkpoint: Checkpoint) -> int:
@@ -110,16 +135,32 @@ def _other(token: int, checkpoint: Checkpoint) -> int:
     return first + (token - first + 7) % (size - first)
 
 
-def _streams(
+def _recorded(
     checkpoint: Checkpoint,
     source: torch.Tensor | None,
     masked_by: torch.Tensor | None,
     outputs: torch.Tensor | None,
     edits: Edits,
-) -> dict[str, np.ndarray]:
-    """The residual stream after every layer of each stack, [layers,B,T,D]; masks are of other ids."""
+) -> Probe:
+    """A pass whose masks are of other ids."""
     probe = Probe("full")
     forced(checkpoint.model, source, outputs, Pass(edits, probe), masked_by)
+    return probe
+
+
+def _looks(probe: Probe, forbidden: dict[str, torch.Tensor]) -> dict[Site, np.ndarray]:
+    """The largest weight [H] that each head of a kind of site gives to a forbidden cell [T,S], where its z is used."""
+    found = {}
+    for site, record in probe.records.items():
+        if site.kind in forbidden:
+            used = (record["z"][0] != 0).any(-1, keepdim=True)  # [H,T,1]
+            weight = record["pattern"][0] * (used & forbidden[site.kind])  # [H,T,S]
+            found[site] = weight.amax((1, 2)).float().cpu().numpy()
+    return found
+
+
+def _streams(probe: Probe) -> dict[str, np.ndarray]:
+    """The residual stream after every layer of each stack, [layers,B,T,D]."""
     last = {place: streams.after for place, streams in probe.streams.items() if place.part == "ff"}
     stacks = dict.fromkeys(place.stack for place in last)
     return {
@@ -127,7 +168,7 @@ def _streams(
     }
 
 
-def _moved(streams: np.ndarray) -> np.ndarray:
+def moved(streams: np.ndarray) -> np.ndarray:
     """How far every row of the batch but the first is from the first, as a share: [layers,B-1,T]."""
     scale = np.abs(streams[:, :1]).max(axis=(2, 3), keepdims=True)
     return (np.abs(streams[:, 1:] - streams[:, :1]) / scale).max(axis=-1)

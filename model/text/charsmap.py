@@ -28,9 +28,10 @@ class Charsmap:
         self._texts = blob[4 + size :]
 
     def blanked(self, text: str) -> str:
-        """The text rewritten, runs of spaces as one, none at either end, a `▁` for each and one before the first word."""
+        """The text rewritten, runs of spaces as one, none at either end, a `▁` for each and one before the first word; a `▁`
+        that was typed stays, but not at the end."""
         words = self.rewritten(text).split(" ")
-        return "".join(BLANK + word for word in words if word)
+        return "".join(BLANK + word for word in words if word).rstrip(BLANK)
 
     def rewritten(self, text: str) -> str:
         """The text with the longest match at each place rewritten; a character that none begins at stays."""

@@ -116,16 +116,16 @@ class ForeignTokenizer(Tokenizer):
         """Raises ValueError: pieces are joined by another program's rules."""
         kind = self._values["model"]["type"]
         raise ValueError(
-            f"The tokenizer is a {kind} model that was brought in; expected byte-pair encoding of this program."
+            f"This vocabulary is a {kind} model of another program; it has no list of merges that could be shown."
         )
 
     def bytes_of(self, ids: Iterable[int]) -> list[bytes]:
-        """The bytes that each token of a text stands for; none for a control token, and none for a space that leads."""
+        """The bytes that each token of a text stands for; none for a control token, and none for spaces that lead."""
         found, first = [], self._spelling.leads
         for token in ids:
             raw = self._raw(token)
-            found.append(raw.removeprefix(b" ") if first else raw)
-            first = first and not raw
+            found.append(raw.lstrip(b" ") if first else raw)
+            first = first and not found[-1]
         return found
 
     def _bytes_of_token(self, token: int) -> bytes:

@@ -105,6 +105,19 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
         texts.note(f"The likeliest is another one: {each.told(tokenizer.piece)}.")
 
 
+def _through(report: LeakReport, kind: str, what: str) -> None:
+    """Which heads of a kind of attention look at what they must not see; nothing where none does."""
+    found = [(site, head, weight) for site, head, weight in report.heads if site.kind == kind]
+    if not found:
+        return
+    every = len(found) == sum(len(weights) for site, weights in report.looks.items() if site.kind == kind)
+    named = [f"layer {site.layer + 1}, head {head + 1} ({weight:.2f})" for site, head, weight in found[:6]]
+    more = f" and {len(found) - 6} more" if len(found) > 6 else ""
+    name = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}[kind]
+    said = f"all {len(found)} heads" if every else f"{'; '.join(named)}{more}"
+    texts.note(f"What looks at {what}, in the {name}: {said}.", warn=True)
+
+
 def leak_report(report: LeakReport) -> None:
     """What moved although it must not, in words."""
     layers, steps = report.later.shape[:2]
@@ -121,6 +134,7 @@ def leak_report(report: LeakReport) -> None:
             f"{report.later[layer, j, i]:.1%} of the largest entry.",
             warn=True,
         )
+        _through(report, "decoder", "later tokens")
     if not report.padding_leaks:
         texts.note(
             f"No leak: what stands in {report.pads} padded positions moves no real token, in the encoder or the decoder."
@@ -129,6 +143,8 @@ def leak_report(report: LeakReport) -> None:
         stack, layer, _ = report.padding_leaks[0]
         places = len({(name, i) for name, _, i in report.padding_leaks})
         texts.note(f"Leak: padding moves {places} real positions, first at {stack} layer {layer + 1}.", warn=True)
+        _through(report, "encoder", "padding")
+        _through(report, "cross", "padding")
     rows = [
         f"<tr><th>{html.escape(label)}</th>"
         + "".join(_moved(report.first_layer(j, i), i < j) for i in range(steps))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pytest
 import tiny
 import torch
 
 from model.decoding.strategy import Decoding
+from model.experiments import leaks_of_any
 from model.experiments.leaks import MADE_UP, MOVED, leak_test
+from model.experiments.leaks_of_any import Outside, leak_test_of
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network import masks
+from model.network.context import Pass
+from model.trace import Probe, Site
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
 SOUND = [
@@ -156,3 +162,74 @@ def test_a_translation_too_short_to_tell_gives_way_to_other_tokens(tokenizer):
     assert len(short.labels) == MADE_UP
     assert set(short.leaks) == earlier(short) != set()
     assert report(tiny.checkpoint(tokenizer), target=".").leaks == ()
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (2, 3)])
+def test_a_hole_in_one_head_is_named(tokenizer, monkeypatch, layer, head):
+    checkpoint = tiny.checkpoint(tokenizer, decoder_layers=4, heads=4)
+    attention = checkpoint.model.decoder[layer].self_attention
+    whole = attention.forward
+
+    def leaky(x, memory, mask, *rest):
+        open_ = mask.repeat(1, 4, 1, 1)
+        open_[:, head] = True
+        return whole(x, memory, open_, *rest)
+
+    monkeypatch.setattr(attention, "forward", leaky)
+    found = report(checkpoint)
+    assert {n for n, _, _ in found.leaks} == set(range(layer, 4))
+    ((site, number, weight),) = found.heads
+    assert (site, number) == (Site("decoder", layer), head) and 0 < weight <= 1
+
+
+def test_heads_are_named_where_something_leaks_alone(tiny_checkpoint):
+    assert report(tiny_checkpoint).heads == ()
+    ahead = report(tiny_checkpoint, "causal-off", "off_dec.1.2")
+    assert {(site.layer, head) for site, head, _ in ahead.heads} == {(0, 0), (1, 0), (1, 1)}
+    padded = report(tiny_checkpoint, "padding-off", pad=2).heads
+    assert {site.kind for site, _, _ in padded} == {"encoder", "cross"} and len(padded) == 8
+
+
+def outside(checkpoint, streams: bool, **edits):
+    """The model as a function of numpy arrays, with or without what it has inside."""
+    made = tiny.edits([tiny.edited(*edits.get("codes", ()))])
+
+    def answer(source, inputs):
+        probe, ids = Probe("full"), torch.tensor(inputs)[None]
+        seen = masks.build(checkpoint.config, torch.tensor(source)[None], ids, made.rows)
+        logits = checkpoint.model(torch.tensor(source)[None], ids, seen, Pass(made, probe))[0]
+        inner = [probe.streams[layer.residuals[-1].place].after[0] for layer in checkpoint.model.decoder]
+        patterns = [probe.records[Site("decoder", n)]["pattern"][0].numpy() for n in range(2)]
+        return Outside(logits, inner, patterns) if streams else logits
+
+    return answer
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_any_callable_is_tested(tiny_checkpoint, streams):
+    ids = {"source": [7, 9, 30, 2], "inputs": [1, 8, 40, 11], "vocabulary": 320, "pad": 0}
+    sound = leak_test_of(outside(tiny_checkpoint, streams), **ids)
+    assert sound.leaks == sound.padding_leaks == sound.heads == ()
+    broken = leak_test_of(outside(tiny_checkpoint, streams, codes=("causal-off", "padding-off")), **ids)
+    assert set(broken.leaks) == earlier(broken)
+    assert broken.later.shape == (2 if streams else 1, 4, 4)
+    assert len({(name, i) for name, _, i in broken.padding_leaks}) == 4
+    assert len(broken.heads) == (4 if streams else 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros((2, 5)), r"a stream of the model has the shape \(2, 5\); expected \(3, any\)"),
+        (np.full((3, 5), np.nan), "a stream of the model holds numbers that are NaN or infinite"),
+        (Outside(np.zeros((3, 5)), (), [np.zeros((2, 3, 4))]), r"a pattern of the model has the shape \(2, 3, 4\)"),
+    ],
+)
+def test_answers_of_another_form_are_refused(answer, message):
+    with pytest.raises(ValueError, match=message):
+        leak_test_of(lambda source, inputs: answer, [3], [1, 4, 5], vocabulary=9)
+
+
+def test_the_example_of_the_docstring_holds():
+    torch.manual_seed(0)
+    assert doctest.testmod(leaks_of_any).failed == 0 < doctest.testmod(leaks_of_any).attempted

@@ -1,0 +1,127 @@
+"""Vocabularies of other programs cut text as their own programs do, and no file of one may do harm."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import marian
+import pytest
+import tiny
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers
+
+from model.config import CONTROL_TOKENS, END
+from model.convert import sentencepiece, vocabulary
+from model.convert.parts import ConvertError
+from model.convert.rows import rows
+from model.text.charsmap import Charsmap
+from model.text.foreign import SPELLINGS, ForeignTokenizer, foreign_values, load
+
+TEXTS = [
+    "",
+    "  two  ",
+    "Café déjà  vu 🦉🦉 x",
+    "▁ a▁b",
+    "</s><pad> <unk>",
+    "ﬁne Ⅷ ½ e\u0301\u00a0là\tb\nc",
+    "日本語 の",
+    "ａｂ ㍿",
+]
+TEXTS += ["a\u0300\u0301\u0302b", "\u200bzero\u200dwidth\ufeff", "\0\x01 ctl", "👩‍👩‍👧", "हिन्दी", "กำ", "각한국어", "👍🏽"]
+
+
+def texts() -> list[str]:
+    draw = random.Random(1)
+    letters = [*"aeioutrnsl  .,'éàç🦉日\u0301 \t▁</s>THEFOX", *"ﬁ½\u1112\u1161\u11ab\u00a8"]
+    return [*TEXTS, *tiny.SENTENCES[:20], *("".join(draw.choices(letters, k=draw.randint(0, 30))) for _ in range(600))]
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity", "nfkc_cf"])
+def test_pieces_are_those_of_sentencepiece(tmp_path, rule):
+    package = pytest.importorskip("sentencepiece")
+    marian.train(tmp_path / "s.spm", tiny.SENTENCES, rule)
+    peer = package.SentencePieceProcessor(model_file=str(tmp_path / "s.spm"))
+    pieces = sentencepiece.read(tmp_path / "s.spm")
+    tokens = [*CONTROL_TOKENS, "<unk>", *pieces.scores]
+    made = ForeignTokenizer(foreign_values(pieces.backend(), tokens, "sentencepiece", "<unk>", pieces.charsmap))
+    made.save(tmp_path / "tokenizer.json")
+    again = load(tmp_path / "tokenizer.json")
+    for text in texts():
+        expected = [tokens.index(piece) if piece in tokens[3:] else 3 for piece in peer.encode(text, out_type=str)]
+        assert made.encode(text) == again.encode(text) == expected, text
+        known = [n for n in expected if n > 3]
+        assert made.decode([*known, END]) == peer.decode([tokens[n] for n in known]), text
+        assert "".join(made.segments(expected)) == made.decode(expected)
+
+
+def test_other_rules_of_sentencepiece_are_refused(tmp_path):
+    pytest.importorskip("sentencepiece")
+    for options, message in (
+        ({"model_type": "bpe"}, "a SentencePiece model of the kind BPE; expected unigram"),
+        ({"add_dummy_prefix": False}, "add_dummy_prefix = False; expected True"),
+        ({"user_defined_symbols": "<x>"}, "a piece defined by its user, '<x>'; expected pieces that were learned alone"),
+    ):
+        marian.train(tmp_path / "s.spm", tiny.SENTENCES, **options)
+        with pytest.raises(ConvertError, match=message):
+            sentencepiece.read(tmp_path / "s.spm")
+
+
+def test_a_damaged_table_of_rewrites_does_no_harm():
+    assert Charsmap(b"").rewritten("Aé ") == "Aé "
+    for blob in (b"\x01", b"\x04\0\0\0", b"\xff\xff\xff\x7f" + b"x" * 9, b"\x05\0\0\0" + b"x" * 9):
+        with pytest.raises(ValueError, match="a table of rewrites says it has"):
+            Charsmap(blob)
+    draw = random.Random(0)
+    for _ in range(50):  # random units: any text comes out, and it ends
+        assert isinstance(Charsmap(b"\x40\0\0\0" + draw.randbytes(90)).rewritten("abc é 🦉"), str)
+
+
+def word_pieces() -> dict:
+    backend = Backend(models.WordPiece({"[UNK]": 0, "the": 1, "fox": 2, "##es": 3, ".": 4}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return json.loads(backend.to_str())
+
+
+def test_word_pieces_are_shown_as_words():
+    made = ForeignTokenizer(
+        foreign_values(word_pieces(), [*CONTROL_TOKENS, "the", "fox", "##es", ".", "[UNK]"], "wordpiece", "[UNK]")
+    )
+    ids = made.encode("the foxes.")
+    assert (made.pieces(ids), made.words(ids), made.decode(ids)) == (("the", "fox", "es", "."), (0, 1, 1, 2), "the foxes .")
+    assert made.encode("</s> fox") == [7, 7, 4] or END not in made.encode("</s> fox")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}},
+            r"the regular expression '\(a\+\)\+\$'; expected one",
+        ),
+        ({"normalizer": {"type": "Precompiled"}}, "its normalizer is 'Precompiled'; expected one of Sequence"),
+        ({"added_tokens": [{"content": "</s>"}]}, "it has added_tokens = .*; expected none"),
+        ({"model": {"type": "Magic"}}, "its model is 'Magic'; expected one of Unigram"),
+        ({"lab": {"spelling": "runes"}}, f"its 'spelling' is 'runes'; expected one of {', '.join(SPELLINGS)}"),
+        ({"lab": {"spelling": "words", "tokens": ["a"]}}, "the first three tokens are"),
+        ({"lab": {"spelling": "words", "tokens": [*CONTROL_TOKENS, "a", "a"]}}, "have one of them twice"),
+        ({"lab": {"spelling": "words", "tokens": [*CONTROL_TOKENS, "a"], "unknown": "</s>"}}, "its 'unknown' is '</s>'"),
+    ],
+)
+def test_a_file_that_could_do_harm_is_refused(tmp_path, change, message):
+    values = foreign_values(word_pieces(), [*CONTROL_TOKENS, "the", "[UNK]"], "wordpiece", "[UNK]") | change
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "tokenizer.json")
+
+
+def test_a_vocabulary_of_the_library_takes_new_ids_and_no_control_token_is_typed(tmp_path):
+    backend = Backend(models.WordLevel({"[UNK]": 0, "a": 1, "b": 2, "</s>": 3}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.add_special_tokens(["</s>", "[PAD]"])
+    backend.save(str(tmp_path / "t.json"))
+    read = vocabulary.read(tmp_path / "t.json", 5)
+    made = read.tokenizer(rows(5, 4, None, 3))
+    assert made.encode("a </s> b c") == [4, 3, 5, 3]
+    with pytest.raises(ConvertError, match=r"t.json has 5 tokens; expected 4, the rows of the model's embedding"):
+        vocabulary.read(tmp_path / "t.json", 4)
