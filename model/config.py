@@ -135,6 +135,9 @@ class ModelConfig:
     family: str = "encoder-decoder"  # one of `FAMILIES`
     embedding_scale: bool = True  # embeddings are multiplied by sqrt(d_model) before positions are added
     output_bias: bool = False  # the output projection adds a number of its own to each token's logit
+    embedding_norm: bool = False  # a norm after the positions are added; these three of a model that only reads
+    output_transform: bool = False  # a linear layer, the activation and a norm before the output projection
+    source_start: bool = False  # the source begins with `<s>`, as BERT's with [CLS]
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
@@ -144,6 +147,9 @@ class ModelConfig:
             if has != (count > 0) or count < 0:
                 expected = "more than 0" if has else f"0, for a model that is {self.family} has no {stack}"
                 raise ValueError(f"{stack}_layers is {shown(count)}; expected {expected}")
+        for name in ("embedding_norm", "output_transform", "source_start"):
+            if getattr(self, name) and self.kinds != ("encoder",):
+                raise ValueError(f"{name} is True; expected False, for a model that is {self.family} has none")
         if len(self.kinds) == 1 and not self.joint_vocab:
             raise ValueError(f"joint_vocab is False; expected True, for a model that is {self.family} has one vocabulary")
         if self.d_model % self.heads:
@@ -187,6 +193,7 @@ class ModelConfig:
         rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
         rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.trained
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
+        rows += self.d_model * self.output_transform
         matrices = 3 if ACTIVATIONS[self.activation].gated else 2
         return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 

@@ -40,6 +40,8 @@ FOREIGN: dict[str, Foreign] = {
     made.name: made
     for made in (
         Foreign("marian", "a Hugging Face Marian model", _of_type("marian")),
+        Foreign("bert", "a Hugging Face BERT model", _of_type("bert")),
+        Foreign("gpt2", "a Hugging Face GPT-2 model", _of_type("gpt2")),
         Foreign("torch", "a state dict of torch.nn.Transformer, or of a model around one", _is_state_dict),
     )
 }

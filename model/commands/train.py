@@ -23,7 +23,8 @@ WHERE_FROM = (
     "Hold some lines back as a dev file: they choose which weights are kept."
 )
 MAX_MINUTES = 1_000_000  # nearly two years
-FIXED = ("source_vocab", "target_vocab", "family")  # follow from the data: pairs make an encoder-decoder
+# These follow from the data: pairs make an encoder-decoder.
+FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from model import foreign
-from model.convert import marian, torch_transformer
+from model.convert import bert, gpt2, marian, torch_transformer
 from model.convert.parts import Converted, Converter, ConvertError, Options
 from model.convert.write import write
 
@@ -15,6 +15,8 @@ CONVERTERS: dict[str, Converter] = {
     made.name: made
     for made in (
         Converter("marian", marian.convert),
+        Converter("bert", bert.convert),
+        Converter("gpt2", gpt2.convert),
         Converter("torch", torch_transformer.convert),
     )
 }

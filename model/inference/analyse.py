@@ -13,7 +13,7 @@ import torch
 from model import checkpoint as checkpoints
 from model import device as devices
 from model.checkpoint import Checkpoint
-from model.config import END, PAD
+from model.config import END, PAD, START
 from model.decoding import whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
@@ -101,7 +101,7 @@ class _Analyses:
         self, checkpoint: Checkpoint, request: Request, source: list[int] | None, added: int, most: int | None
     ) -> None:
         self.checkpoint, self.request, self.source, self.added, self.most = checkpoint, request, source, added, most
-        real = [i for i in source or () if i not in (PAD, END)]
+        real = [i for i in source or () if i not in (PAD, START, END)]
         words = checkpoint.seen.words if checkpoint.seen else {}
         self.known: dict[str, Any] = {
             "checkpoint": checkpoint.name,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS, PAD
+from model.config import END, MAX_TOKENS, PAD, START
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.edits.intervention import BASELINE, Intervention
@@ -50,13 +50,14 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
 
 
 def source_ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    """The ids of a text as the encoder reads it, whatever its length: with its end, and each blank as the token for blanks
-    where the vocabulary has one. Of a model without an encoder the text's own, and its end."""
-    tokenizer = checkpoint.source_tokenizer
+    """The ids of a text as the encoder reads it, whatever its length: with its end, its start where the model has one, and
+    each blank as the token for blanks where the vocabulary has one. Of a model without an encoder the text's own, and
+    its end."""
+    tokenizer, start = checkpoint.source_tokenizer, [START] if checkpoint.config.source_start else []
     if tokenizer.mask is None:
-        return [*tokenizer.encode(text.strip()), END]
+        return [*start, *tokenizer.encode(text.strip()), END]
     first, *others = (tokenizer.encode(part) for part in blanks.parts(text.strip()))
-    return [*first, *(token for part in others for token in (tokenizer.mask, *part)), END]
+    return [*start, *first, *(token for part in others for token in (tokenizer.mask, *part)), END]
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> int:

@@ -35,6 +35,20 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {  # for each of `ACTIVATIONS
 }
 
 
+class OutputTransform(nn.Module):
+    """norm(f(W x)), what stands between the last layer and the output projection of BERT (Devlin et al. 2019)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.norm = make_norm(config)
+        self.activation = FUNCTIONS[config.activation]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[...,D] to [...,D]."""
+        return self.norm(self.activation(self.dense(x)))
+
+
 class FeedForward(nn.Module):
     """W2 f(W1 x) with f = ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x));
     or W2 (silu(Wg x) * W1 x), SwiGLU without further biases (Shazeer 2020)."""

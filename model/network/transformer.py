@@ -12,25 +12,33 @@ from torch import Tensor, nn
 from model.config import ModelConfig
 from model.network.context import PLAIN, Pass
 from model.network.dropout import Dropout
-from model.network.layers import DecoderLayer, EncoderLayer, final_norm
+from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, final_norm, make_norm
 from model.network.masks import Masks
 from model.network.positions import PositionalEncoding
 
 
 class Embedding(nn.Module):
     """Token embeddings times sqrt(D), where the config scales them, with positions added (Vaswani et al. 2017, sections 3.4
-    and 3.5)."""
+    and 3.5); where the config says so, a norm follows (Devlin et al. 2019)."""
 
     def __init__(self, config: ModelConfig, table: nn.Embedding) -> None:
         super().__init__()
         self.table = table
         self.scale = math.sqrt(config.d_model) if config.embedding_scale else 1.0
         self.positional = PositionalEncoding(config)
+        self.has_norm = config.embedding_norm
+        if config.embedding_norm:
+            self.norm = make_norm(config)
         self.dropout = Dropout(config.dropout)
 
     def forward(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
         """ids [B,T], positions [T] or [B,T], and 0 in `present` [B,1,1] for rows without positions; returns [B,T,D]."""
-        return self.dropout(self.positional(self.table(ids) * self.scale, positions, present))
+        added = self.added(ids, positions, present)
+        return self.dropout(self.norm(added) if self.has_norm else added)
+
+    def added(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
+        """The same before the norm, if there is one: [B,T,D]."""
+        return self.positional(self.table(ids) * self.scale, positions, present)
 
 
 class Transformer(nn.Module, ABC):
@@ -53,6 +61,8 @@ class Transformer(nn.Module, ABC):
         self.projection = nn.Linear(self.config.d_model, self.config.target_vocab, bias=self.config.output_bias)
         if self.config.tied_output:
             self.projection.weight = table.weight
+        if self.config.output_transform:
+            self.transform = OutputTransform(self.config)
         self._initialise()
 
     def _initialise(self) -> None:
@@ -77,7 +87,7 @@ class Transformer(nn.Module, ABC):
 
     def project(self, hidden: Tensor) -> Tensor:
         """Hidden states [...,D] to logits [...,V]."""
-        return self.projection(hidden)
+        return self.projection(self.transform(hidden) if self.config.output_transform else hidden)
 
     def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
         """What makes of hidden states the logit of a token minus that of another: a direction [D], and what is added."""

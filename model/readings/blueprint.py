@@ -156,6 +156,10 @@ class _Plan:
             name, path = f"{scheme.name.capitalize()} positions", f"{side}_embedding.positional"
             yield self.block("positions", column, path, name, scheme.adds.format(max_positions=config.max_positions), shapes)
 
+        if entrance.has_norm:
+            said = f"{self._normalised()} before the first layer."
+            yield self._norm(column, f"{side}_embedding.norm", "Embedding ", said)
+
     def _sublayer(self, column: Column, n: int, number: int, layer: nn.Module, residual: Residual) -> Iterator[Block]:
         """What one residual connection goes round, in the order of pre-norm or post-norm."""
         place = {"layer": n, "sublayer": number}
@@ -238,6 +242,10 @@ class _Plan:
         bias = ", plus a learned number of its own" if config.output_bias else ""
         said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}{bias}."
         hidden, logits = self.shape("in", f"B{length}D"), self.shape("logits", f"B{length}V")
+        if config.output_transform:
+            made = "A linear layer, the activation and a norm, trained to say which token stands at a place."
+            out = self.shape("out", f"B{length}D")
+            yield self.block("transform", column, "transform", "Transform", made, [hidden, out])
         yield self.block("projection", column, "projection", "Linear", said, [hidden, logits])
         said = (
             f"Turns the logits of each {at} into probabilities that sum to 1; the most probable tokens are the candidates."

@@ -154,7 +154,7 @@ class _Head:
         projection = getattr(module, name)
         rows = slice(self.head * self.checkpoint.config.head_dim, (self.head + 1) * self.checkpoint.config.head_dim)
         stack = "encoder" if side == "source" else "decoder"
-        stream = Stream(model, self.done, self.at, stack, ids[position], position)
+        stream = Stream(model, self.done, self.at, stack, ids[position], position, tuple(ids))
         parts = stream.split(projection.weight[rows], reader)
         values = parts.values  # [N,K]
         values[parts.writers.index(Writer("bias"))] += projection.bias[rows].double()

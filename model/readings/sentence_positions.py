@@ -54,9 +54,9 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
     ids, labels = [axis.ids[i] for i in kept], tuple(axis.labels[i] for i in kept)
     embedding = getattr(checkpoint.model, f"{side}_embedding")
     tokens, places = torch.tensor([ids], device=checkpoint.device), torch.arange(len(ids), device=checkpoint.device)
-    alone = embedding(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
+    alone = embedding.added(tokens, places, torch.zeros(1, 1, 1, device=checkpoint.device))[0]  # [T,D]
     added = embedding.positional(torch.zeros_like(alone)[None], places)[0]  # [T,D], zeros for rotary ones
-    both = embedding(tokens, places)[0]  # [T,D]
+    both = embedding.added(tokens, places)[0]  # [T,D]
     repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
     lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
     without = with_ = None

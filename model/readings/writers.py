@@ -56,6 +56,7 @@ class Stream:
     stack: Stack
     token: int
     position: int
+    ids: tuple[int, ...] = ()  # of all positions, where the embedding has a norm
 
     @property
     def layers(self) -> list[EncoderLayer | DecoderLayer]:
@@ -172,7 +173,15 @@ class _Back:
         embedding = self._stream.embedding
         token, x = (embedding.table.weight[self._stream.token] * embedding.scale).double(), x.double()  # [D]
         edits = [edit for row in self._stream.at.edits.rows for edit in row.edits]
-        if any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits):
+        put_in = any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits)
+        if embedding.has_norm:
+            ids = torch.tensor([self._stream.ids], device=x.device)
+            added = embedding.added(ids, *self._stream.at.positions("source", ids))[0, self._stream.position]  # [D]
+            if put_in:
+                self._parts[Writer("patch", layer=-1)] = self._directions @ (x - embedding.norm(added).double())
+            self.through(embedding.norm, added)
+            x = added.double()
+        elif put_in:
             ids, at = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))
             plain = embedding(ids[None], at)[0, 0].double()
             self._parts[Writer("patch", layer=-1)] = self._directions @ (x - plain)

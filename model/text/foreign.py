@@ -25,6 +25,7 @@ from model.text.tokenizer import Piece, Tokenizer, byte_of
 
 _BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 _LANGUAGE = re.compile(">>[^<>\\s]+<<")  # with what Marian models of several target languages begin a source text
+MASKS = ("[MASK]", "<mask>")  # what the token of a blank is called
 BLANK = "▁"  # what SentencePiece writes for a space
 
 
@@ -78,6 +79,7 @@ class ForeignTokenizer(Tokenizer):
             raise ValueError(f"the tokenizers library cannot read it: {fault}") from None
         self._table = {token: n for n, token in enumerate(self._tokens) if n >= len(CONTROL_TOKENS)}
         self._unknown = None if lab.get("unknown") is None else self._table[lab["unknown"]]
+        self.mask = next((self._table[name] for name in MASKS if name in self._table), None)
         charsmap = lab.get("charsmap")
         self._charsmap = None if charsmap is None else Charsmap(base64.b64decode(charsmap, validate=True))
         self._raw = functools.cache(self._bytes_of_token)

@@ -53,6 +53,7 @@ _SHARES = {
     ("attention", "cross"): "Cross-attention",
     ("feed_forward", None): "Feed-forward",
     ("norm", None): "Norms",
+    ("transform", None): "Output transform",
     ("projection", None): "Output projection",
 }
 

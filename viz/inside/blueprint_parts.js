@@ -20,11 +20,11 @@ export function column(data, name, box) {
       put({ plate: { from: a, to: b, column: name, parameters, opens: to < open ? b : a, key: `${name} plate ${a}` } }, 15 * u, w + 48);
     }
   };
-  const before = blocks.filter((block) => block.layer === null && ["embedding", "positions"].includes(block.kind));
+  const before = blocks.filter((block) => block.layer === null && (["embedding", "positions"].includes(block.kind) || block.key.endsWith("_embedding.norm")));
   const inside = blocks.filter((block) => block.layer !== null), after = blocks.filter((block) => !before.includes(block) && block.layer === null);
   for (const block of before) {
     y -= block.kind === "positions" ? 8 : 12;
-    if (block.kind !== "positions") put({ block }, 24 * u);
+    if (block.kind !== "positions") put({ block }, (block.kind === "norm" ? 18 : 24) * u);
     else put({ block, plus: [cx, y - 9] }, 18, box.side, cx + 22);
   }
   y -= 6;
