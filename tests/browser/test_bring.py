@@ -12,8 +12,7 @@ from playwright.sync_api import expect
 
 from model import checkpoint as checkpoints
 from model.text.tokenizer import Tokenizer
-
-from .conftest import idle, query
+from tests.browser.conftest import idle, query
 
 
 def packed(folder: Path) -> bytes:

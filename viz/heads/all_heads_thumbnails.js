@@ -50,7 +50,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
   title.append(hue, grid.name);
-  top.append(title, element("span", "", told || `${grid.places.length} heads`));
+  top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;

@@ -273,8 +273,9 @@ def _facts(loaded: Checkpoint) -> None:
     score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
+    heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
     layers = terms.marked(
-        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, {size} parameters. {score}",
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {heads}, {size} parameters. {score}",
         *("layer", "head", "BLEU"),
     )
     texts.write(
