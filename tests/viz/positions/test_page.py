@@ -49,7 +49,8 @@ def only(monkeypatch, tokenizer, tmp_path):
         with torch.no_grad():
             checkpoint.model.projection.weight[END].mul_(3)  # its sentences end soon
         checkpoints.save(checkpoint, tmp_path / kind)
-        monkeypatch.setattr(folders, "SHIPPED", tmp_path)
+        for function in (folders.survey, folders.homes):
+            monkeypatch.setattr(function, "__defaults__", (tmp_path,))
         keep.forget()
         return kind
 
