@@ -63,18 +63,18 @@ def _texts() -> list[str]:
     return [text.strip() for text in os.environ.get("CHECKPOINTS", "").split(os.pathsep) if text.strip()]
 
 
-def homes() -> tuple[Path, ...]:
+def homes(shipped: Path = SHIPPED) -> tuple[Path, ...]:
     """The folders that CHECKPOINTS names, then that of the shipped checkpoints."""
-    return (*named(), SHIPPED)
+    return (*named(), shipped)
 
 
-def survey() -> Survey:
+def survey(shipped: Path = SHIPPED) -> Survey:
     """All checkpoints that can be chosen: the shipped ones by their names, and those in the folders that CHECKPOINTS names,
     each of which is a checkpoint or a folder of checkpoints.
 
     Where a name is taken already, the later one is told apart by the folder that it lies in: `en-fr (runs)`.
     """
-    found, unusable = {path.name: path for path in _inside(SHIPPED)}, []
+    found, unusable = {path.name: path for path in _inside(shipped)}, []
     for place in named():
         lying, why = _looked_into(place)
         unusable += [Unusable(place, why)] if why else []

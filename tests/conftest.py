@@ -47,7 +47,8 @@ def saved(tiny_checkpoint: Checkpoint, tmp_path: Path) -> Path:
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, saved: Path) -> Path:
     """A folder of checkpoints with a made-up one in it, which a test may damage."""
-    monkeypatch.setattr(folders, "SHIPPED", saved.parent)
+    for function in (folders.survey, folders.homes):
+        monkeypatch.setattr(function, "__defaults__", (saved.parent,))
     monkeypatch.delenv("CHECKPOINTS", raising=False)
     return saved
 

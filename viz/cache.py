@@ -364,6 +364,21 @@ def task(name: str, device: str) -> Task:
     return TASKS.get(family, TRANSLATES)
 
 
+def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
+    """The names that a checkpoint has for its languages, read without loading it; None where it names none."""
+    from model.files import MEGABYTE, FileError, read_json
+    from model.folders import CONFIG, survey
+
+    place = uploads.mine().get(name) or survey().places.get(name)
+    try:
+        found = read_json(place / CONFIG, MEGABYTE).get("languages") if place else None
+        source, target = found or ("source", "target")
+    except (FileError, OSError, AttributeError, TypeError, ValueError):  # its loading says what is wrong with it
+        return None, None
+    named = isinstance(source, str) and isinstance(target, str) and (source, target) != ("source", "target")
+    return (source, target) if named else (None, None)
+
+
 def usual_length(name: str, device: str) -> int | None:
     """How many tokens nearly all training sentences had at most; None where that is not known, or not without waiting."""
     loaded = _at_hand(name, device)

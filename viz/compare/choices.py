@@ -84,24 +84,27 @@ def _head(shown: Shown) -> None:
         controls.layer_pick(view, page_data.layers)
         controls.head_pick(view, page_data.loaded.config.heads)
     with st.container(key="compare_other_head", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label("with layer")
-        st.segmented_control(
-            "Second layer",
-            range(1, page_data.layers + 1),
-            required=True,
-            label_visibility="collapsed",
-            **state.bind("other layer", "other_layer", min(layer, page_data.layers)),
-        )
-        texts.label("head")
+        with controls.in_one_piece("other_layer", page_data.layers):
+            texts.label("with layer")
+            st.segmented_control(
+                "Second layer",
+                range(1, page_data.layers + 1),
+                required=True,
+                label_visibility="collapsed",
+                **state.bind("other layer", "other_layer", min(layer, page_data.layers)),
+            )
         heads = [controls.MEAN, *map(str, range(1, page_data.loaded.config.heads + 1))]
         shown_head = controls.MEAN if head is None else str(min(head, len(heads) - 1))
-        st.segmented_control(
-            "Second head",
-            heads,
-            required=True,
-            label_visibility="collapsed",
-            **state.bind("other head", "other_head", shown_head, lambda name: None if name == controls.MEAN else int(name)),
-        )
+        with controls.in_one_piece("other_head", page_data.loaded.config.heads):
+            texts.label("head")
+            read = lambda name: None if name == controls.MEAN else int(name)  # noqa: E731
+            st.segmented_control(
+                "Second head",
+                heads,
+                required=True,
+                label_visibility="collapsed",
+                **state.bind("other head", "other_head", shown_head, read),
+            )
 
 
 def _hypothesis(shown: Shown) -> None:

@@ -15,6 +15,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   said.setAttribute("aria-live", "polite");
   quiet();
   for (const grid of data.grids.slice(2)) heads.append(section(grid));
+  heads.style.setProperty("--least", `${Math.max(260, ...data.grids.slice(2).map((grid) => 30 + 32 * grid.columns.length))}px`); // all heads stand side by side
   root.replaceChildren(said, ...stacks.map(section), heads);
   refocus(root, focused);
   return () => unmounted(root);

@@ -46,7 +46,7 @@ function strip({ name, label, digits }, grid, own, choose) {
 
 export function numbers(metrics, grid, at, settings, agreement, choose) {
   const box = element("section", ""), title = element("h3", "", "On this sentence"), list = element("div", "numbers"), own = meant(grid, at);
-  title.append(element("small", "", `beside the site’s ${grid.places.length} heads`));
+  title.append(element("small", "", grid.places.length === 1 ? "the site’s only head" : `beside the site’s ${grid.places.length} heads`));
   const marked = own.map((each) => each && (at.index !== null || at.layer !== null));
   for (const metric of metrics.filter((each) => grid.numbers[each.name])) {
     const { label, unit, meaning, digits } = metric, values = grid.numbers[metric.name], track = strip(metric, grid, marked, choose);

@@ -52,7 +52,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
   hue.style.background = `var(--lab-${grid.kind})`;
   pictured(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
   title.append(hue, grid.name);
-  top.append(title, element("span", "", told || `${grid.places.length} heads`));
+  top.append(title, element("span", "", told || (grid.places.length === 1 ? "1 head" : `${grid.places.length} heads`)));
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;

@@ -46,11 +46,12 @@ def _picks(view: View, layers: int, config: ModelConfig) -> None:
     with st.container(key="stage_picks", horizontal=True, vertical_alignment="center", gap="small"):
         controls.kind_pick(view, config.kinds)
         controls.layer_pick(view, layers)
-        texts.label("head", "head")
-        st.segmented_control(
-            "Head",
-            range(1, config.heads + 1),
-            required=True,
-            label_visibility="collapsed",
-            **state.bind("one head", "head", view.head or 1),
-        )
+        with controls.in_one_piece("head", config.heads):
+            texts.label("head", "head")
+            st.segmented_control(
+                "Head",
+                range(1, config.heads + 1),
+                required=True,
+                label_visibility="collapsed",
+                **state.bind("one head", "head", view.head or 1),
+            )

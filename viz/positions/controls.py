@@ -215,7 +215,8 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             texts.label("No token occurs twice in this sentence.")
-            st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
+            if page_data.loaded.languages[0] in ("English", "source"):
+                st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
     with st.container(key="pe_tokens"):
         for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
             with column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 SHOWN_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where it is open
 MEAN = "mean"
+EXAMPLES_IN = ("English", "French")  # what they are written in, and for
+MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -31,24 +34,34 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
 
     Returns the places of the language's name and of the number of tokens, for both may only be known later.
     """
-    ready = examples()
+    languages = cache.declared_languages(view.checkpoint)
+    ready = examples() if languages[0] in (None, EXAMPLES_IN[0]) else ()  # those of another language would be nonsense here
     with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
         heading, count = st.empty(), st.empty()
         with heading:
             texts.language(language)
         st.space("stretch")
-        for each in ready[:SHOWN_EXAMPLES]:
-            _example(each, each.name)
-        more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change="rerun")
-        if more.open:
-            with more, st.container(key="example_list"):
-                for each in ready[SHOWN_EXAMPLES:]:
-                    with st.container(gap=None):
-                        _example(each, each.sentence)
-                        texts.note(each.lesson)
+        if ready:
+            _examples(ready, told=languages[1] in (None, EXAMPLES_IN[1]))
+        else:
+            texts.label(f"Ready examples are {EXAMPLES_IN[0]} only.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
+
+
+def _examples(ready: Sequence[Example], told: bool) -> None:
+    """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
+    for each in ready[:SHOWN_EXAMPLES]:
+        _example(each, each.name, told)
+    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change="rerun")
+    if more.open:
+        with more, st.container(key="example_list"):
+            for each in ready[SHOWN_EXAMPLES:]:
+                with st.container(gap=None):
+                    _example(each, each.sentence, told)
+                    if told:
+                        texts.note(each.lesson)
 
 
 def taught(view: View) -> None:
@@ -56,7 +69,10 @@ def taught(view: View) -> None:
     without edits. Not while guessing, for it would give words away."""
     changed = view.intervention or view.branches or view.path or view.target is not None or view.strategy == "sample"
     own = view.checkpoint == View.checkpoint and not changed
-    if own and not view.guess and (told := lesson(view.source)):
+    known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
+    if known and reads not in (None, EXAMPLES_IN[0]):
+        texts.note(f"This sentence is {EXAMPLES_IN[0]}, and the checkpoint was trained to read {reads}.", warn=True)
+    elif own and not view.guess and (told := known):
         texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
 
 
@@ -118,12 +134,12 @@ def given_target(view: View) -> None:
             )
 
 
-def _example(each: Example, label: str) -> None:
+def _example(each: Example, label: str, told: bool) -> None:
     st.button(
         label,
         key=f"example {each.sentence}",
         type="tertiary",
-        help=each.lesson,
+        help=each.lesson if told else None,
         on_click=state.change,
         kwargs={"source": each.sentence},
     )
@@ -162,27 +178,36 @@ def kind_pick(view: View, kinds: Sequence[str]) -> None:
     )
 
 
+def in_one_piece(name: str, count: int) -> AbstractContextManager[object]:
+    """The place of a label with so many buttons: of many, they break the line together, and not between the two."""
+    if count <= MOST_BESIDE:
+        return nullcontext()
+    return st.container(key=f"wide_{name}", horizontal=True, vertical_alignment="center", gap="small", width="content")
+
+
 def layer_pick(view: View, layers: int) -> None:
-    texts.label("layer", "layer")
-    st.segmented_control(
-        "Layer",
-        range(1, layers + 1),
-        required=True,
-        label_visibility="collapsed",
-        **state.bind("layer", "layer", view.layer),
-    )
+    with in_one_piece("layer", layers):
+        texts.label("layer", "layer")
+        st.segmented_control(
+            "Layer",
+            range(1, layers + 1),
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("layer", "layer", view.layer),
+        )
 
 
 def head_pick(view: View, heads: int) -> None:
-    texts.label("head", "head")
-    shown = MEAN if view.head is None else str(view.head)
-    st.segmented_control(
-        "Head",
-        [MEAN, *map(str, range(1, heads + 1))],
-        required=True,
-        label_visibility="collapsed",
-        **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
-    )
+    with in_one_piece("head", heads):
+        texts.label("head", "head")
+        shown = MEAN if view.head is None else str(view.head)
+        st.segmented_control(
+            "Head",
+            [MEAN, *map(str, range(1, heads + 1))],
+            required=True,
+            label_visibility="collapsed",
+            **state.bind("head", "head", shown, lambda name: None if name == MEAN else int(name)),
+        )
 
 
 def modes(view: View) -> None:
@@ -250,8 +275,9 @@ def _facts(loaded: Checkpoint) -> None:
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
+    heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
     layers = terms.marked(
-        f"{stacks} layers, {config.heads} heads, {size} parameters. {score}",
+        f"{stacks} layers, {heads}, {size} parameters. {score}",
         *("layer", "head", "BLEU"),
     )
     texts.write(

@@ -27,13 +27,33 @@ if TYPE_CHECKING:
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
 SHOWN_TURNS = 3  # decisions that are told one by one
 LANGUAGE_CODES = {
+    "Arabic": "ar",
+    "Chinese": "zh",
+    "Czech": "cs",
+    "Danish": "da",
     "Dutch": "nl",
     "English": "en",
+    "Finnish": "fi",
     "French": "fr",
     "German": "de",
+    "Greek": "el",
+    "Hebrew": "he",
+    "Hindi": "hi",
+    "Hungarian": "hu",
     "Italian": "it",
+    "Japanese": "ja",
+    "Korean": "ko",
+    "Norwegian": "no",
+    "Persian": "fa",
+    "Polish": "pl",
     "Portuguese": "pt",
+    "Romanian": "ro",
+    "Russian": "ru",
     "Spanish": "es",
+    "Swedish": "sv",
+    "Turkish": "tr",
+    "Ukrainian": "uk",
+    "Vietnamese": "vi",
 }
 
 

@@ -89,7 +89,12 @@ def largest_changes(effects: Sequence[HeadEffect]) -> None:
                     args=(effect.edit.code,),
                 )
                 texts.signed(effect.change)
-    everyone = st.popover(f"All {len(ranked)} heads", type="tertiary", key="all heads", on_change="rerun")
+    everyone = st.popover(
+        f"All {len(ranked)} heads" if len(ranked) > 1 else "The only head",
+        type="tertiary",
+        key="all heads",
+        on_change="rerun",
+    )
     if everyone.open:
         with everyone:
             rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]

@@ -192,3 +192,17 @@ def test_a_model_without_its_layers_predicts_from_the_last_token_alone(exact_che
     (other,) = effects(exact_checkpoint, Request("old king", target=TARGET), [everything])
     np.testing.assert_allclose(found.after, other.after, atol=1e-6)
     assert np.abs(found.before - other.before).max() > 1e-3
+
+
+def test_with_a_large_vocabulary_fewer_rows_are_projected_at_once_and_nothing_else_changes(exact_checkpoint, monkeypatch):
+    request, projected = Request(TEXT, target=TARGET), []
+    whole = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)
+    monkeypatch.setattr("model.inference.analyse.LOGITS", 1)
+    monkeypatch.setattr("model.experiments.each_head_off.LOGITS", 1)
+    real = exact_checkpoint.model.project
+    monkeypatch.setattr(type(exact_checkpoint.model), "project", lambda self, x: projected.append(len(x)) or real(x))
+    parts = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)
+    assert set(projected[-len(whole[1]) :]) == {1}
+    for one, other in zip(whole[0], parts[0], strict=True):
+        np.testing.assert_allclose(one.after, other.after, atol=1e-6)
+    np.testing.assert_allclose([each.change for each in whole[1]], [each.change for each in parts[1]], atol=1e-6)

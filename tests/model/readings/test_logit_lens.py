@@ -10,7 +10,7 @@ import torch
 from model.config import START
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
-from model.inference.request import Request
+from model.inference.request import Request, RequestError
 from model.network import masks
 from model.network.context import Pass
 from model.readings.logit_lens import Lens, lens
@@ -96,3 +96,11 @@ def test_the_shipped_model(shipped):
     np.testing.assert_allclose(found.probability[-1], analysis.trace.probabilities, atol=1e-5)
     assert (found.rank[-1] == 1).all()
     assert not found.log_probs.flags.writeable
+
+
+def test_one_that_is_too_large_is_refused_before_it_is_made(tiny_checkpoint):
+    analysis = analyse(tiny_checkpoint, Request(TEXT))
+    size = lens(tiny_checkpoint, analysis).nbytes
+    assert lens(tiny_checkpoint, analysis, size).nbytes == size
+    with pytest.raises(RequestError, match=r"expected at most 0\. Shorten the sentence"):
+        lens(tiny_checkpoint, analysis, size - 1)

@@ -12,7 +12,7 @@ import torch
 from viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
 
 from model import checkpoint as checkpoints
-from model import format
+from model import folders, format
 from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
@@ -49,10 +49,8 @@ def only(monkeypatch, tokenizer, tmp_path):
         with torch.no_grad():
             checkpoint.model.projection.weight[END].mul_(3)  # its sentences end soon
         checkpoints.save(checkpoint, tmp_path / kind)
-        for function in (checkpoints.names, checkpoints.find, checkpoints.load):
-            *others, _ = function.__defaults__
-            monkeypatch.setattr(function, "__defaults__", (*others, tmp_path))
-        monkeypatch.setattr("model.readings.sentence_positions.learned_checkpoint.__defaults__", (tmp_path,))
+        for function in (folders.survey, folders.homes):
+            monkeypatch.setattr(function, "__defaults__", (tmp_path,))
         keep.forget()
         return kind
 
