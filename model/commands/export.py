@@ -27,9 +27,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     asked.add(parser)
     view = parser.add_argument_group("what is looked at (default: what a first visitor sees)")
     view.add_argument("--site", choices=KINDS, help="which attention")
-    view.add_argument("--layer", type=int, metavar="N", help="from 1")
+    view.add_argument("--layer", type=int, metavar="N", help="of this layer, from 1")
     view.add_argument("--head", type=_head, default=argparse.SUPPRESS, metavar="N", help="from 1, or mean")
-    view.add_argument("--step", type=int, metavar="N", help="from 1")
+    view.add_argument("--step", type=int, metavar="N", help="at this step, from 1")
     hint = "what else the link of a view says, as a lab shows it: differs=checkpoint&other_checkpoint=en-fr-learned"
     view.add_argument("--view", default="", metavar="QUERY", help=hint)
     options.add_machine(parser)
