@@ -19,6 +19,8 @@ const theme = (page, ink, hue, tip) => {
   return { palette: [page, "#ffffff", ink, hue], scales: [rising, [...falling, ...Array.from({ length: 17 }, (_, n) => mix(page, hue, n)).slice(1)]] };
 };
 const light = theme("#fdfdfc", "#171c20", "#0072b2", "#0072b2"), dark = theme("#14181b", "#eceff0", "#0072b2", "#8fd0f7");
+light.palette.push("#eceeee");
+dark.palette.push("#22282c");
 
 test("a colour of one theme becomes that of the same weight in the other", () => {
   const change = recolouring(light, dark), as = (css, data) => hex(change(parsed(css), data));
@@ -27,6 +29,7 @@ test("a colour of one theme becomes that of the same weight in the other", () =>
   assert.equal(as("#0072b2"), "#0072b2"); // the hue by which a thing is known
   light.scales[0].forEach((css, n) => assert.equal(as(css, true), dark.scales[0][n]));
   light.scales[1].forEach((css, n) => assert.equal(as(css, "signed"), dark.scales[1][n]));
+  assert.equal(as("#eceeee", true), "#22282c"); // of what cannot be compared
   assert.equal(change([23, 28, 32, 0.5])[3], 0.5);
 });
 

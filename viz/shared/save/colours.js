@@ -28,6 +28,7 @@ export function parsed(css) {
 
 export const hex = ([r, g, b]) => `#${[r, g, b].map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
 const apart = (a, b) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
+const isGrey = (colour) => Math.max(...colour.slice(0, 3)) - Math.min(...colour.slice(0, 3)) <= GREY;
 const bright = ([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b;
 
 // What turns a colour of one theme into that of another, as [r, g, b, a]. `from` and `to` hold a theme's palette and its scales, each
@@ -49,13 +50,14 @@ export function recolouring(from, to) {
   };
   const scaled = (colour, signed) => { const at = nearest(colour, signed); return at && there.scales[at[0]][at[1]]; };
   const grey = (colour) => {
-    if (Math.max(...colour.slice(0, 3)) - Math.min(...colour.slice(0, 3)) > GREY) return null;
+    if (!isGrey(colour)) return null;
     const [page, ink] = [here.palette[0], here.palette[2]].map(bright), share = Math.max(0, Math.min(1, (bright(colour) - page) / (ink - page)));
     return there.palette[0].map((part, n) => part + (there.palette[2][n] - part) * share);
   };
   const change = (colour, data = false) => {
     const key = `${colour.slice(0, 3)} ${data}`;
-    if (!known.has(key)) known.set(key, (data ? scaled(colour, data === "signed") || named(colour) : named(colour) || scaled(colour)) || grey(colour) || colour);
+    const first = data && !isGrey(colour) ? [scaled(colour, data === "signed"), named(colour)] : [named(colour), scaled(colour, data === "signed")]; // the grey of what cannot be compared is of no scale
+    if (!known.has(key)) known.set(key, first.find(Boolean) ?? grey(colour) ?? colour);
     return [...known.get(key).slice(0, 3), colour[3]];
   };
   const isLoss = (colour) => {
