@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from model.readings.writers import Writer
     from model.trace import Trace
 
+OWN = "the head’s own bias"  # b_Q where it asks, b_K where it answers
 SMALL = 0.5  # a score nearer to 0 has no shares worth telling
 ENOUGH = 0.5  # of a score: a part below it is not the reason
 ROUNDING = 1e-3  # of a score, or of one where it is less: what is missed beyond it no writer wrote
@@ -31,7 +32,7 @@ def name(writer: Writer, label: str) -> str:
         return f"what an edit put in {writer.placed}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
-    return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases"}[writer.kind]
+    return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases", "own": OWN}[writer.kind]
 
 
 def answer(found: ScoreWriters, trace: Trace) -> str:
@@ -74,7 +75,8 @@ def _wrote(writer: Writer, label: str) -> str:
         return f"{name(writer, label)} at “{label}”"
     if writer.layer is not None:
         return f"what the feed-forward network of layer {writer.layer + 1} wrote at “{label}”"
-    return {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”"}.get(writer.kind, "biases")
+    named = {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”", "own": OWN}
+    return named.get(writer.kind, "biases")
 
 
 def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
