@@ -37,7 +37,8 @@ class Folded:
 
 @dataclass(frozen=True)
 class ScoreWriters:
-    """The score of a head for one query and one key (all from 0), before the mask, split over pairs of writers."""
+    """The score of a head for one query and one key (all from 0), before the mask, split over pairs of writers; the last of
+    each side is the head's own bias."""
 
     site: Site
     head: int
@@ -156,11 +157,10 @@ class _Head:
         stack = "encoder" if side == "source" else "decoder"
         stream = Stream(model, self.done, self.at, stack, ids[position], position, tuple(ids))
         parts = stream.split(projection.weight[rows], reader)
-        values = parts.values  # [N,K]
-        values[parts.writers.index(Writer("bias"))] += projection.bias[rows].double()
+        values = torch.cat([parts.values, projection.bias[rows].double()[None]])  # [N+1,K]: b_Q, or b_K, is the head's own
         if module.turn is not None:
             values = self._turned(values, side, ids, position)
-        return parts.writers, values
+        return (*parts.writers, Writer("own")), values
 
     def _turned(self, values: Tensor, side: Side, ids: tuple[int, ...], position: int) -> Tensor:
         """Each part [N,K] turned to the position, which an edit may have moved."""

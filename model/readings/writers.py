@@ -20,13 +20,14 @@ from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.transformer import Embedding, Transformer
 from model.trace import Site, Stack, Streams, Sublayer
 
-Kind = Literal["token", "position", "head", "feed-forward", "bias", "patch"]
+Kind = Literal["token", "position", "head", "feed-forward", "bias", "own", "patch"]
 
 
 class Writer(NamedTuple):
     """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what an edit
-    has put into the stream after a layer in the place of what stood there."""
+    network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what an edit has
+    put into the stream after a layer in the place of what stood there. `own` wrote nothing: it is what a head that reads
+    adds by itself."""
 
     kind: Kind
     site: Site | None = None

@@ -20,6 +20,13 @@ def test_a_cell_tells_its_share_shows_the_translation_and_opens_in_what_if(visit
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.shadowRoot?.activeElement.dataset.focus") == "patch_enc.2_8"
     assert page.locator(".lab-three mark").all_inner_texts()[-1] == "elle"
+    page.get_by_role("button", name="Take it out").click()
+    page.get_by_text("Click a cell to put in another piece.").wait_for()
+    idle(page)
+    assert "patched" not in query(page)
+    cell.click()
+    page.locator('.patch-grids [aria-pressed="true"][data-focus="patch_enc.2_9"]').wait_for()
+    idle(page)
     page.get_by_role("button", name="Open in What if").click()
     page.locator(".switchboard canvas").wait_for()
     assert query(page)["edits"] == "donor_The animal didn't cross the street because it was too wide.~patch_enc.2_9"

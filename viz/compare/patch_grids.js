@@ -17,6 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const grid of data.grids.slice(2)) heads.append(section(grid));
   heads.style.setProperty("--least", `${Math.max(260, ...data.grids.slice(2).map((grid) => 30 + 32 * grid.columns.length))}px`); // all heads stand side by side
   root.replaceChildren(said, ...stacks.map(section), heads);
+  for (const scroll of root.querySelectorAll(".scroll")) inSight(scroll);
   refocus(root, focused);
   return () => unmounted(root);
 
@@ -24,6 +25,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     said.textContent = share
       ? "Each cell: how much of the way to the other sentence one piece of it brings. Point at a cell to read it, click it to see the translation."
       : "Each cell: by how much one piece of the other sentence changes the difference, in nats. Click a cell to see the translation.";
+  }
+
+  function inSight(scroll) { // a wide grid begins where the most is, not at its first column
+    const wide = scroll.scrollWidth > scroll.clientWidth, cells = wide ? [...scroll.querySelectorAll("button.cell")] : [];
+    const size = (node) => (node.getAttribute("aria-pressed") === "true" ? Infinity : Number(node.dataset.size));
+    const most = cells.reduce((best, node) => (best && size(best) >= size(node) ? best : node), null);
+    if (most) scroll.scrollLeft = most.offsetLeft - scroll.offsetLeft + (most.offsetWidth - scroll.clientWidth) / 2;
   }
 
   function section(grid) {
@@ -64,6 +72,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     node.setAttribute("aria-pressed", String(data.chosen.includes(code)));
     node.dataset.focus = code;
     node.dataset.at = `${line} ${column}`;
+    node.dataset.size = size;
     node.tabIndex = code === first ? 0 : -1;
     node.onmouseenter = node.onfocus = () => (said.textContent = text);
     node.onblur = quiet;

@@ -43,9 +43,9 @@ def alignment(question: Question, own: Sequence[str], theirs: Sequence[str]) -> 
     there = [theirs[n] for n in range(len(theirs)) if n not in question.partners]
     told = [f"{_some([f'“{mine}” takes from “{its}”' for mine, its in pairs if mine != its])}"]
     told += [f"without a partner, so left as it was: {_some(here)}"] * bool(here)
-    told += [f"without a partner here, so never put in: {_some(there)}"] * bool(there)
+    told += [f"in the other sentence without a partner, so never put in: {_some(there)}"] * bool(there)
     found = "; ".join(filter(None, told))
-    return f"Positions are aligned by the longest common part: {found}." if found else ""
+    return f"Tokens are paired by the longest common part: {found}." if found else ""
 
 
 def _some(named: Sequence[str]) -> str:
@@ -92,8 +92,8 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     elif found.few:
         edits, reached = found.few
         sentences.append(
-            f"No head alone can {likelier}; the most comes from {most}. Taken one after the other, {len(edits)} of "
-            f"{len(heads)} together do, at {percent(float(found.share(reached)))}: {listed(edits)}."
+            f"No head alone can {likelier}; the most comes from {most}. Put in one after the other, {len(edits)} of "
+            f"{len(heads)} heads do it together, {percent(float(found.share(reached)))} of the way: {listed(edits)}."
         )
     return [*sentences, travels(found, labels)]
 
@@ -113,14 +113,16 @@ def tie(first: float, second: float) -> str:
 
 
 def travels(found: Patching, labels: Labels) -> str:
-    """Which position of the encoder carries the most after each layer."""
+    """Which position of the encoder carries the most after each layer; a position that goes on doing so is told once."""
     shares = np.nan_to_num(np.asarray(found.share(found.encoder)), nan=-np.inf)  # [L+1,S]
-    stops = []
+    stops: list[tuple[int, list[str]]] = []
     for layers, row in enumerate(shares):
         at = int(row.argmax())
-        where = f"after layer {layers}" if layers else "embedding"
-        stops.append(f"“{labels.query('encoder', at)}” {percent(float(row[at]))} ({where})")
-    return f"Where most of it stands in the encoder: {' → '.join(stops)}."
+        if not stops or stops[-1][0] != at:
+            stops.append((at, []))
+        stops[-1][1].append(f"{f'layer {layers}' if layers else 'embedding'} {percent(float(row[at]))}")
+    told = [f"“{labels.query('encoder', at)}” ({', '.join(each)})" for at, each in stops]
+    return f"Which word of the encoder carries the most of it: {' → '.join(told)}."
 
 
 def compared(first: Analysis, second: Analysis, patched: Analysis | None, tokenizer: Tokenizer, code: str) -> str:

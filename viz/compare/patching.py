@@ -101,6 +101,10 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
         texts.label(patch_texts.effect(found, edits, first - second, given.labels, turned and said == other, turned))
         step = found.question.step + 1
         st.button("Open in What if", key="patch what if", on_click=_open, args=(request.intervention, step), type="tertiary")
+        if shown.view.patched.edits:
+            st.button("Take it out", key="patch out", on_click=state.change, kwargs={"patched": BASELINE}, type="tertiary")
+        else:
+            texts.label("Click a cell to put in another piece.")
 
 
 def _step(question: Question, labels: Labels, why: str) -> None:
@@ -137,7 +141,10 @@ def _measured(requests: tuple[Request, Request], device: str, step: int) -> Patc
 
 
 def _choose(code: str) -> None:
-    state.change(patched=dataclasses.replace(BASELINE, edits=(parse(code),)))
+    """Puts a piece in, or takes it out where it is in by a click before; called from callbacks."""
+    edits = (parse(code),)
+    taken = state.current().patched.edits == edits
+    state.change(patched=BASELINE if taken else dataclasses.replace(BASELINE, edits=edits))
 
 
 def _open(intervention: Intervention, step: int) -> None:

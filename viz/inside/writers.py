@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 SHOWN = 7  # writers a side; the rest is one more
-_SHORT = {"token": "embedding", "position": "position", "bias": "biases"}
+_SHORT = {"token": "embedding", "position": "position", "bias": "biases", "own": "own bias"}
 
 
 def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str, side: Sid
         if writer is None:
             made.append({"name": f"the other {others}", "short": f"other {others}", "hue": None, "head": None})
             continue
-        site, stack = writer.site, "encoder" if side == "source" else "decoder"
+        site = writer.site
         what = "patch" if writer.kind == "patch" else "FFN"
         short = _SHORT.get(writer.kind) or (f"{what} L{writer.layer + 1}" if writer.layer is not None else "")
         if site is not None and writer.head is not None:
@@ -64,7 +64,7 @@ def _heads(writers: tuple[Writer | None, ...], count: int, label: str, side: Sid
             {
                 "name": name(writer, label),
                 "short": short,
-                "hue": site.kind if site else stack if writer.kind == "feed-forward" else None,
+                "hue": site.kind if site else "border" if writer.kind == "feed-forward" else None,
                 "head": [site.kind, site.layer + 1, (writer.head or 0) + 1] if site else None,
             }
         )

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from model.readings.writers import Writer
     from model.trace import Trace
 
+OWN = "the head’s own bias"  # b_Q where it asks, b_K where it answers
+SMALL = 0.5  # a score nearer to 0 has no shares worth telling
+ENOUGH = 0.5  # of a score: a part below it is not the reason
 ROUNDING = 1e-3  # of a score, or of one where it is less: what is missed beyond it no writer wrote
 
 
@@ -29,7 +32,7 @@ def name(writer: Writer, label: str) -> str:
         return f"what an edit put in {writer.placed}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
-    return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases"}[writer.kind]
+    return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases", "own": OWN}[writer.kind]
 
 
 def answer(found: ScoreWriters, trace: Trace) -> str:
@@ -40,7 +43,27 @@ def answer(found: ScoreWriters, trace: Trace) -> str:
     own = [html.escape(_wrote(writer, at)) for writer, at in zip((asking, answering), labels(found, trace), strict=True)]
     return (
         f'<p class="lab-score">{asks} gives {answers} a score of <b>{format.decimal(found.score)}</b>. The part that '
-        f"{how} it the most, <b>{format.signed(part)}</b>, is {own[0]} meeting {own[1]}.</p>"
+        f"{how} it the most, <b>{format.signed(part)}</b>, is {own[0]} meeting {own[1]}.{_alone(found, part)}</p>"
+    )
+
+
+def _alone(found: ScoreWriters, part: float) -> str:
+    """Where the largest part is a small one, that it does not explain the score; else empty."""
+    share = part / found.score if abs(found.score) >= SMALL else 1.0
+    return "" if share >= ENOUGH else f" That is {share:.0%} of it: no single part explains the score."
+
+
+def _owes(found: ScoreWriters, trace: Trace) -> str:
+    """What each side owes the most to, whatever it meets on the other: a sentence."""
+    toward = 1 if found.score >= 0 else -1
+    told = []
+    for writers, sums, label in zip(
+        (found.asks, found.answers), (found.values.sum(1), found.values.sum(0)), labels(found, trace), strict=True
+    ):
+        at = int((toward * sums).argmax())
+        told.append(f"{_wrote(writers[at], label)} ({format.signed(float(sums[at]))})")
+    return (
+        f"Over all that they meet, most of it comes from {told[0]} on the asking side, and {told[1]} on the answering side."
     )
 
 
@@ -52,7 +75,8 @@ def _wrote(writer: Writer, label: str) -> str:
         return f"{name(writer, label)} at “{label}”"
     if writer.layer is not None:
         return f"what the feed-forward network of layer {writer.layer + 1} wrote at “{label}”"
-    return {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”"}.get(writer.kind, "biases")
+    named = {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”", "own": OWN}
+    return named.get(writer.kind, "biases")
 
 
 def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
@@ -69,7 +93,7 @@ def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:
     among = f"{format.signed(found.score - found.mean)} against the mean of the {others} scores of this query"
     if others == 1:
         among = "the only one that the mask leaves to this query"
-    return f"Its weight is {found.weight:.3f}; the score, before mask and softmax, is {among}. {total}"
+    return f"Its weight is {found.weight:.3f}; the score, before mask and softmax, is {among}. {total} {_owes(found, trace)}"
 
 
 def missed(found: ScoreWriters) -> str:

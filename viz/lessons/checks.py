@@ -112,8 +112,8 @@ def reads(source: str, target: str) -> Check:
     return check
 
 
-def speaks_most(target: str) -> Check:
-    """On the page Why, the head is chosen that speaks most for one token against its rival."""
+def speaks_most(target: str, against: str) -> Check:
+    """On the page Why, the head is chosen that speaks most for one token against another one."""
 
     def check(seen: Seen) -> Verdict:
         view, trace = seen.data.view, seen.analysis.trace
@@ -126,10 +126,12 @@ def speaks_most(target: str) -> Check:
         row[token] = -np.inf
         fits = view.rival is not None and view.rival != token and view.rival < len(row)
         rival = view.rival if fits else int(row.argmax())
+        other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
+        if other != against:
+            return Verdict(False, f"Here “{target}” stands against “{other}”: choose “{against}” after “and not”.")
         parts = cache.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
-        other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
         said = (
             f"Layer {site.layer + 1}, head {view.head} writes {format.signed(value)} nats for “{target}” against “{other}”"
         )

@@ -147,7 +147,7 @@ LESSONS = (  # in the order in which they are taken
         "what becomes of the difference without it?",
         "why",
         _starts(CHEAP, step="8", head="mean"),
-        checks.speaks_most("elle"),
+        checks.speaks_most("elle", "il"),
     ),
     Lesson(
         "scale",

@@ -13,7 +13,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function head() {
     const line = element("div", "head");
-    line.append(element("span", "", "Reading"), element("span", "", "The source, coloured up to each reading’s largest number"), element("span", "number", "Area here"));
+    line.append(element("span", "", "Reading"), element("span", "", "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
     if (data.many) line.append(element("span", "number", data.many));
     return line;
   }
@@ -41,7 +41,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function numbers(text, share, many) {
     const here = element("span", "number here"), bar = element("i");
-    bar.style.width = `${Math.max(0, Math.min(1, share ?? 0)) * 100}%`;
+    bar.style.width = `calc((100% - 46px) * ${Math.max(0, Math.min(1, share ?? 0))})`;
     here.append(bar, element("b", "", text));
     if (!data.many) return [here];
     const over = element("span", "number");

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from model.experiments.faithfulness import Tested
 
 CHANCE = 0.05  # of the random orders: where more of them are as good as the best reading, it may be luck
-HOW = "Words go in each reading’s order, and in reverse; the area between the two curves is its measure. Tested on"
+HOW = (
+    "Words are taken away in each reading’s order, and in reverse; the area between the two curves is its measure. Tested on"
+)
 CARE = (
     "A word is taken away by masking it: no token may look at it any more, the others keep their places. (Deleting it from "
     "the text would move the others.) The model has hardly met such gaps in training, so random orders, which make the same "
@@ -85,11 +87,11 @@ def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
     shares, leader, floor = trust.shares[scope], trust.leaders[scope], trust.shares[scope][RANDOM]
     known = [name for name in READINGS if name in shares and name != leader]
     named = f"{_label(leader)} ({format.decimal(shares[leader].share)})"
-    said = [f"{over} {named} deserves the most trust of the readings that take nothing away"]
+    said = [f"{over} {named} ranks the words best among the readings that take none away themselves"]
     if shares[leader].low <= floor.high:
-        said = [f"{over} no reading that takes nothing away does better than random orders, not even {named}"]
+        said = [f"{over} no reading that takes no word away itself does better than random orders, not even {named}"]
     if level := [name for name in known if shares[name].is_level]:
-        said[0] += f"; chance may be all that parts it from {_listed(level, shares)}"
+        said[0] += f"; {_listed(level, shares)} may be just as good"
     if ahead := [name for name in known if shares[name].behind_high < 0]:
         said.append(f"{_listed(ahead, shares)} {'is' if len(ahead) == 1 else 'are'} ahead of it")
     if worse := [name for name in known if shares[name].low <= floor.high and name not in ahead]:
@@ -98,7 +100,12 @@ def dev_verdict(trust: Trust | None, scope: str, checkpoint: str) -> str:
 
 
 def _listed(names: list[str], shares: Mapping[str, Share]) -> str:
-    return _joined([f"{_label(name)} ({format.decimal(shares[name].share)})" for name in names])
+    return _joined([f"{_label(name)} ({_decimal(shares[name].share)})" for name in names])
+
+
+def _decimal(value: float) -> str:
+    """Two decimals; what rounds to nothing has no sign."""
+    return format.decimal(value if abs(value) >= 0.005 else 0.0)
 
 
 def _label(name: str) -> str:
@@ -112,8 +119,8 @@ def _joined(names: list[str]) -> str:
 def curves_told(reading: Reading, what: str) -> str:
     """How the chart is read, as markup, with a key to its lines."""
     said = (
-        f"{reading.label}: {reading.meaning} Drawn is the log-probability of {what} where words go from either end of this "
-        "order. Where it is right, the first line falls at once and the second stays."
+        f"{reading.label}: {reading.meaning} The chart follows the log-probability of {what} as more and more words are "
+        "taken away, from either end of this order. If the order is right, the first line falls at once, the second late."
     )
     return (
         f'<p class="lab-note">{terms.marked(said, "log-probability")}</p><p class="lab-note lab-curves">'

@@ -118,6 +118,7 @@ def test_by_hand(tokenizer):
         Writer("feed-forward", layer=0): asked * 5 * 0.25 * k2 / 2,
         Writer("head", Site("encoder", 0), 0): 0.0,
         Writer("bias"): 0.0,
+        Writer("own"): 0.0,
     }
     assert set(found.answers) == set(want)
     for writer, value in want.items():

@@ -45,7 +45,9 @@ def test_shares_sentences_and_translations_are_those_that_were_measured():
     turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
     assert f"One head is enough to make “elle” likelier than “il” ({len(turning)} of 96 do it alone), for it was" in told
     assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
-    assert "“tired” takes from “ide”; without a partner here, so never put in: w." in " ".join(lab.sentences("lab-note"))
+    assert "“tired” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
+        lab.sentences("lab-note")
+    )
     first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
     assert three(lab) == f"This sentence{first}The other{second}Patched{first.replace(chr(39) + 'il', chr(39) + 'elle')}"
     lab.click("patch what if")

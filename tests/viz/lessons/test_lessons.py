@@ -96,6 +96,7 @@ def test_the_model_is_decided_about_a_lessons_sentence(name):
         ("heads", {"kind": "encoder"}, "one head of cross-attention"),
         ("why", {"kind": "decoder", "layer": "4", "head": "2"}, "another head writes more"),
         ("why", {"kind": "decoder", "layer": "4", "head": "1", "piece": "ff"}, "Click a head"),
+        ("why", {"kind": "decoder", "layer": "4", "head": "1", "rival": "7"}, "choose “il” after “and not”"),
         ("why", {"step": "4"}, "Step 4 writes “une”: go to “elle”"),
         ("beam", {"decode": "beam", "width": "1"}, "Beam of 1"),
         ("scale", {"edits": "scaling-off~causal-off"}, "with the division"),

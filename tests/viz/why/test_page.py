@@ -218,8 +218,8 @@ def test_what_is_said_of_many_sentences_follows_their_intervals():
     both = dict.fromkeys(("step", "whole"), shares)
     trust = Trust(100, 1000, 5, 2000, 1, "", {"step": 9.0, "whole": 0.2}, {"step": "weights", "whole": "weights"}, both)
     told = trust_texts.dev_verdict(trust, "step", "en-fr")
-    assert "Over 100 dev sentences (1,000 tokens) Weights, all layers (0.70) deserves" in told
-    assert "chance may be all that parts it from Weights, last layer (0.68)" in told
+    assert "Over 100 dev sentences (1,000 tokens) Weights, all layers (0.70) ranks the words best" in told
+    assert "Weights, last layer (0.68) may be just as good" in told
     assert "Occlusion (0.90) is ahead of it" in told and "Gradient × input (0.00) is no better than random" in told
     assert "are worth 0.20 nats, on average" in trust_texts.dev_verdict(trust, "whole", "en-fr")
     lost = dataclasses.replace(trust, shares={"step": shares | {"weights": behind}})
