@@ -16,7 +16,6 @@ _HOMES = {
     "head_effects": "model.experiments.effects",
     "leak_test": "model.experiments.leaks",
     "leak_test_of": "model.experiments.leaks_of_any",
-    "convert": "model.convert.registry",
     "Analysis": "model.inference.analysis",
     "Request": "model.inference.request",
     "Decoding": "model.decoding.strategy",

@@ -40,6 +40,7 @@ class Scheme:
     turns: bool = False  # queries and keys are turned inside attention
     trained: bool = False  # a table of `max_positions` rows
     even: str = ""  # the size that must be even, if any: d_model or head_dim
+    halves: bool = False  # a pair of dimensions is one of each half of the vector, and not two neighbours
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -68,6 +69,7 @@ SCHEMES: dict[str, Scheme] = {
             "PE(p, i) = sin(p / base<sup>2i/d</sup>), PE(p, d/2 + i) = cos(p / base<sup>2i/d</sup>), added",
             adds="Adds sines of the position to the first half of each vector and cosines to the second, as Marian does.",
             even="d_model",
+            halves=True,
         ),
     )
 }

@@ -68,20 +68,20 @@ def _weights_in(folder: Path) -> Path | None:
     """The only file of weights in a folder; None where there are several, or none."""
     try:
         found = [folder / name for name in sorted(os.listdir(folder)) if name.endswith(WEIGHTS)]
-    except OSError:
+    except (OSError, ValueError):  # longer than a path can be, or with a zero byte in it
         return None
     return found[0] if len(found) == 1 else None
 
 
 def kind_of(path: Path) -> str | None:
     """Which of `FOREIGN` lies there; None where it is none of them."""
-    try:
-        config = {} if path.is_file() else config_of(path)
-    except (OSError, ValueError):  # longer than a path can be, or with a zero byte in it
-        return None
+    config = config_of(path)
     if "schema" in config:
         return None
-    return next((made.name for made in FOREIGN.values() if made.is_one(path, config)), None)
+    try:
+        return next((made.name for made in FOREIGN.values() if made.is_one(path, config)), None)
+    except (OSError, ValueError):  # longer than a path can be, or with a zero byte in it
+        return None
 
 
 def told(path: Path) -> str | None:

@@ -37,7 +37,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     for part in TABLES:
         name = "position-table" if part == "positions" else part.replace("_", "-")
         told.add_argument(
-            f"--{name}", dest=f"{part}_name", metavar="TENSOR", help="its name (default: found by shape and name)"
+            f"--{name}",
+            dest=f"{part}_name",
+            metavar="TENSOR",
+            help="the name of its tensor (default: found by shape and name)",
         )
 
 

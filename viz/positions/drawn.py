@@ -53,21 +53,22 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
 @cached_figure
 def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
-    found = scheme.numbers()
+    found, halves = scheme.numbers(), SCHEMES[scheme.name].halves
     ends = (MAX_TOKENS, figures.LIMIT) if scheme.longest is None else (scheme.longest, figures.UNSEEN)
     if found.seen is not None:
         ends = (found.seen, "hardly moved") if found.trained is None else (found.trained, "never trained")
     if what == "table":
-        return figures.table_map(found.values, pair, mode, *ends)
+        return figures.table_map(found.values, pair, mode, *ends, halves)
     if what == "curves":
         pairs = strips(pair, found.values.shape[1])
-        return figures.curves(found.values, pairs, pair, [position_texts.strip(i, found) for i in pairs], mode)
+        names = [position_texts.strip(i, found) for i in pairs]
+        return figures.curves(found.values, pairs, pair, names, mode, halves)
     if what == "distance":
         return figures.distance_chart(found.mean, found.least, found.most, scheme.shift, mode, found.random_mean)
     if what == "similarity":
         return figures.similarity_map(found.similarity, mode, *ends)
     if what == "shift":
-        return figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode)
+        return figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode, halves)
     if what == "residual":
         return figures.residual_chart(found.residual, mode)
     raise ValueError(f"There is no figure {what!r}; expected table, curves, distance, similarity, shift or residual.")

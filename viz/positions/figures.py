@@ -21,8 +21,19 @@ LIMIT = "over the text limit"  # where it is not known how long the training sen
 FLOOR = 1e-9  # residuals below are drawn here: a logarithm has no zero
 
 
+def dimensions(pair: int, width: int, halves: bool = False) -> list[int]:
+    """The dimensions of a pair: two neighbours, or one of each half; a last one may stand alone."""
+    return [pair, width // 2 + pair] if halves else [d for d in (2 * pair, 2 * pair + 1) if d < width]
+
+
 def table_map(
-    values: np.ndarray, pair: int, mode: theme.Mode, seen: int | None = None, beyond: str = UNSEEN, height: int = HEIGHT
+    values: np.ndarray,
+    pair: int,
+    mode: theme.Mode,
+    seen: int | None = None,
+    beyond: str = UNSEEN,
+    halves: bool = False,
+    height: int = HEIGHT,
 ) -> go.Figure:
     """Positions [N,D], a row each, coloured symmetrically about 0; the pair of dimensions that is followed is framed in ink.
     A dashed line stands where training ends, after `seen` rows, and names what lies `beyond`.
@@ -35,7 +46,9 @@ def table_map(
     hover = "position %{y}, dimension %{x}<br>%{z:.6f}<extra></extra>"
     drawing = _heat(values, hover, mode, height)
     frame = {"color": theme.PALETTES[mode].ink, "width": 1.4}
-    drawing.add_shape(type="rect", x0=2 * pair - 0.5, x1=2 * pair + 1.5, y0=-0.5, y1=count - 0.5, line=frame)
+    framed = [(d, 1) for d in dimensions(pair, width, True)] if halves else [(2 * pair, 2)]  # first column, how many
+    for first, columns in framed:
+        drawing.add_shape(type="rect", x0=first - 0.5, x1=first + columns - 0.5, y0=-0.5, y1=count - 0.5, line=frame)
     _ends(drawing, seen, beyond, count, mode)
     _titles(drawing, "dimension", "position", mode)
     return drawing.figure()
@@ -67,22 +80,29 @@ def _heat(values: np.ndarray, hover: str, mode: theme.Mode, height: int, **more:
 
 
 def curves(
-    values: np.ndarray, pairs: Sequence[int], chosen: int, names: Sequence[str], mode: theme.Mode, height: int = HEIGHT
+    values: np.ndarray,
+    pairs: Sequence[int],
+    chosen: int,
+    names: Sequence[str],
+    mode: theme.Mode,
+    halves: bool = False,
+    height: int = HEIGHT,
 ) -> go.Figure:
-    """A strip for each of some pairs of dimensions of the table [N,D]: the even one as a line, the odd one dotted, along the
+    """A strip for each of some pairs of dimensions of the table [N,D]: the first as a line, the second dotted, along the
     positions; the chosen pair in ink. `names` stand above the strips. ValueError where the lengths differ."""
     if len(pairs) != len(names):
         raise ValueError(f"{len(pairs)} pairs with {len(names)} names; expected one each")
     colours = theme.PALETTES[mode]
     drawing, positions = Drawing(), np.arange(len(values))
     for strip, (pair, name) in enumerate(zip(pairs, names, strict=True)):
-        two = values[:, 2 * pair : 2 * pair + 2]
+        own = dimensions(pair, values.shape[1], halves)
+        two = values[:, own]
         middle = -STRIP * strip
         most = max(1e-12, float(np.abs(two).max(initial=0.0)))
         ink = colours.ink if pair == chosen else colours.bar
         for column, dash in zip(range(two.shape[1]), ("solid", "dot"), strict=False):
             line = {"color": ink, "width": 1.8 if pair == chosen else 1.4, "dash": dash}
-            hover = f"position %{{x}}, dimension {2 * pair + column}<br>%{{customdata:.6f}}<extra></extra>"
+            hover = f"position %{{x}}, dimension {own[column]}<br>%{{customdata:.6f}}<extra></extra>"
             height_of = middle + two[:, column] / most
             drawing.add_scatter(
                 x=positions, y=height_of, customdata=two[:, column], mode="lines", line=line, hovertemplate=hover
@@ -152,12 +172,13 @@ def shift_chart(
     pair: int,
     shift: int,
     mode: theme.Mode,
+    halves: bool = False,
     height: int = HEIGHT,
 ) -> go.Figure:
     """One pair of dimensions as a plane: dots where positions p + k are, rings where the map takes position p, a line where
     the two differ; the hands of position 0 and of position k in ink. `values` [N,D], the others [M,D], M may be 0."""
     colours = theme.PALETTES[mode]
-    two = slice(2 * pair, 2 * pair + 2)
+    two = dimensions(pair, values.shape[1], halves)
     dots, rings = reached[:, two].astype(float), rotated[:, two].astype(float)
     drawing = Drawing()
     if len(dots):
@@ -190,7 +211,7 @@ def shift_chart(
     drawing.update_xaxes(range=[-most, most], **_axis(mode, **zero))
     drawing.update_yaxes(range=[-most, most], **_axis(mode, **zero), scaleanchor="x")
     drawing.update_layout(theme.chart_layout(mode, height, l=42, t=8, r=10, b=34), modebar=_modebar(mode))
-    _titles(drawing, f"dimension {2 * pair}", f"dimension {2 * pair + 1}", mode)
+    _titles(drawing, *(f"dimension {d}" for d in two), mode)
     return drawing.figure()
 
 

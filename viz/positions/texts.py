@@ -47,7 +47,8 @@ def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[s
         return _trained(found, view.pe_shift, pair)
     if scheme.turns:
         return _turning(found, view.pe_shift, pair)
-    return _waves(found, view.pe_shift, pair) if found.wavelengths is not None else _added(found, view.pe_shift, pair)
+    waves = found.wavelengths is not None
+    return _waves(found, view.pe_shift, pair, scheme.halves) if waves else _added(found, view.pe_shift, pair)
 
 
 def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
@@ -116,12 +117,15 @@ def _turning(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
     }
 
 
-def _waves(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
+def _waves(found: PositionNumbers, k: int, pair: int, halves: bool) -> dict[str, tuple[str, str]]:
     """Of sines and cosines that are added."""
     worst = found.worst
-    table = (
-        f"Each row is a position, each column a dimension, with fast waves left and slow ones right; pair {pair} is framed."
+    where = (
+        "sines in the left half, cosines in the right, each from fast to slow"
+        if halves
+        else "fast waves left and slow ones right"
     )
+    table = f"Each row is a position, each column a dimension, with {where}; pair {pair} is framed."
     apart = (
         f"All pairs of positions fall on one line, to within {format.rounded(found.spread, 1)}: only the distance matters."
     )

@@ -125,3 +125,13 @@ def test_a_vocabulary_of_the_library_takes_new_ids_and_no_control_token_is_typed
     assert made.encode("a </s> b c") == [4, 3, 5, 3]
     with pytest.raises(ConvertError, match=r"t.json has 5 tokens; expected 4, the rows of the model's embedding"):
         vocabulary.read(tmp_path / "t.json", 4)
+
+
+def test_a_language_that_a_text_begins_with_is_one_token():
+    """As models of several target languages have it; anywhere else it is text."""
+    tokens = [*CONTROL_TOKENS, "<unk>", "▁a", ">>fra<<"]
+    backend = sentencepiece.Pieces({"▁a": -1.0}, b"").backend()
+    made = ForeignTokenizer(foreign_values(backend, tokens, "sentencepiece", "<unk>", b""))
+    assert made.encode(">>fra<< a a") == [5, 4, 4]
+    assert made.encode(">>deu<< a")[0] != 5 and 5 not in made.encode("a >>fra<<")
+    assert made.pieces([5, 4]) == (">>fra<<", "a")

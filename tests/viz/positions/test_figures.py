@@ -136,3 +136,25 @@ def test_many_tokens_are_read_on_hover_and_one_is_drawn():
     assert one.layout.xaxis.showticklabels
     with pytest.raises(ValueError, match="a map of 2 x 2 with 3 labels"):
         figures.token_map(np.eye(2), ["a", "b", "c"], [], "light")
+
+
+def test_a_pair_of_halves_is_drawn_from_both():
+    halves = np.concatenate((TABLE[:, 0::2], TABLE[:, 1::2]), axis=1)
+    for one, other in (
+        (
+            figures.curves(TABLE, (0, 1), 1, ("a", "b"), "light"),
+            figures.curves(halves, (0, 1), 1, ("a", "b"), "light", True),
+        ),
+        (
+            figures.shift_chart(TABLE, TABLE, TABLE, 1, 1, "light"),
+            figures.shift_chart(halves, halves, halves, 1, 1, "light", True),
+        ),
+    ):
+        for mine, theirs in zip(one.data, other.data, strict=True):
+            for axis in "xy":
+                np.testing.assert_array_equal(np.asarray(mine[axis], float), np.asarray(theirs[axis], float))
+    frames = figures.table_map(halves, 1, "light", halves=True).layout.shapes
+    assert [(frame.x0, frame.x1) for frame in frames] == [
+        (0.5, 1.5),
+        (halves.shape[1] // 2 + 0.5, halves.shape[1] // 2 + 1.5),
+    ]
