@@ -6,6 +6,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+import hugging_face
 import pytest
 import tiny
 import torch
@@ -13,6 +14,7 @@ from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY
 
 from model import checkpoint as checkpoints
 from model.config import FAMILIES
+from model.convert.registry import convert
 from model.task import TASKS, task_of
 from viz import pages
 from viz.view import DIFFERS, PARTS
@@ -134,6 +136,18 @@ def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
     assert [each["t"] for each in shown["inputs"]] == [*tokenizer.pieces(ids), "</s>"]
     assert shown["step"] == 3 and shown["at"] == "Place" and "No token for a blank" in shown["doubt"]["verdict"]
     assert all(len(row) == len(ids) + 1 for row in shown["decoder"])
+
+
+def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder):
+    kept = convert(hugging_face.save("bert", folder / "source"), folder / "bert")
+    shown = opened("bert", text="The red fox ___ a lamp.")
+    assert shown.timeline["step"] == 5 and shown.timeline["inputs"][4]["t"] == "[MASK]"
+    candidates = shown._mounted(".candidates")
+    assert candidates["open"] == [n == 4 for n in range(9)]
+    assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
+    assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
+    assert opened("bert", step="2", text="The red fox ___ a lamp.").timeline["step"] == 2
+    assert kept.name == "bert"
 
 
 @EACH

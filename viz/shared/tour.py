@@ -21,17 +21,17 @@ class Stop:
 STOPS = (  # in their order, all on the first page
     Stop(
         "Your sentence",
-        "Type a sentence and press Enter, or take one of the examples. The model translates it while you watch.",
+        "Type a sentence and press Enter, or take one of the examples. You watch the model work on it.",
         (".st-key-input_row",),
     ),
     Stop(
         "One token at a time",
-        "Play, or step with the arrow keys: it writes one token at a time. The lines show what it looks at meanwhile.",
+        "Play, or step with the arrow keys: one token at a time. The lines show what it looks at meanwhile.",
         (".st-key-timeline",),
     ),
     Stop(
         "Why this word?",
-        "What it might have written instead, with the probability of each. Click one, and it goes on from there.",
+        "What else it might have said there, with the probability of each. Click one to put it there.",
         (".st-key-candidates",),
     ),
     Stop(
@@ -41,7 +41,7 @@ STOPS = (  # in their order, all on the first page
     ),
     Stop(
         "Break it",
-        "The other pages take it apart: switch heads and masks off, and see what becomes of the translation. Lessons tell "
+        "The other pages take it apart: switch heads and masks off, and see what becomes of what it says. Lessons tell "
         "you where to begin.",
         ('[data-testid="stSidebarNav"]', '[data-testid="stExpandSidebarButton"]'),
     ),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
 ROWS = {  # how the rows are arranged: there is one way
-    "training": ("At once", "What stands at a place, over what the model says of it; every place is read at once", ""),
+    "training": ("At once", "Encoder self-attention, every place at once", ""),
 }
 
 
@@ -125,7 +125,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
-        "how": "the likeliest in each blank" if places else "as it stands",
+        "how": "the likeliest" if places else "as it stands",
         "one": "this layer" if head is None else "this head",
         "where": timeline.where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},
