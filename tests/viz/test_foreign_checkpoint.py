@@ -35,7 +35,7 @@ def labels(page: Lab) -> list[str]:
 
 def test_examples_are_offered_in_their_own_language_alone(foreign):
     page = Lab(TRANSLATE, checkpoint=foreign(), text="The dog didn't cross the street because it was too tired.")
-    assert {"German", "Dutch"} <= set(page.sentences("lab-label"))
+    assert "German" in page.sentences("lab-label")
     assert "too tired" not in labels(page)
     told = " ".join(page.html)
     assert "Ready examples are English only." in told
