@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.files import MEGABYTE, FileError, read_json
+from model.foreign import FOREIGN, kind_of
 
 _HERE = Path(__file__).resolve().parent
 _INSTALLED = _HERE / "checkpoints"
@@ -129,8 +130,11 @@ def foreign(config: Path) -> str:
         values = read_json(config, MEGABYTE)
     except (OSError, FileError):
         return ""
-    own = isinstance(values, dict) and "schema" in values
-    return "" if own else f"is no checkpoint of the lab's own: its {CONFIG} has no 'schema'"
+    if isinstance(values, dict) and "schema" in values:
+        return ""
+    if kind := kind_of(config.parent):
+        return f"is {FOREIGN[kind].title}: python -m model convert makes a checkpoint of it"
+    return f"is no checkpoint of the lab's own: its {CONFIG} has no 'schema'"
 
 
 def is_name(text: str) -> bool:

@@ -126,8 +126,10 @@ def test_folders_of_ones_own_stand_beside_the_shipped_ones_and_equal_names_are_t
     assert folders.survey().unusable == ()
     monkeypatch.setenv("CHECKPOINTS", str(home / "empty"))
     assert [str(each) for each in folders.survey().unusable] == [
-        f"CHECKPOINTS: {home / 'empty'} is no checkpoint of the lab's own: its config.json has no 'schema'."
+        f"CHECKPOINTS: {home / 'empty'} is a Hugging Face Marian model: python -m model convert makes a checkpoint of it."
     ]
+    (home / "empty" / "config.json").write_text("{}")
+    assert folders.survey().unusable[0].told() == "empty is no checkpoint of the lab's own: its config.json has no 'schema'."
 
 
 @pytest.mark.parametrize(

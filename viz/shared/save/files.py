@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import unicodedata
 from typing import TYPE_CHECKING
@@ -60,8 +59,7 @@ def _csv(shown: Shown, stem: str) -> File:
 
 
 def _html(shown: Shown, name: str, stem: str) -> File:
-    page_data = dataclasses.replace(shown.page_data, view=shown.view)
-    return File(f"{stem}.html", HTML, take.file_of(name, page_data))
+    return File(f"{stem}.html", HTML, take.file_of(name, shown.page_data, shown.view))
 
 
 def _text(name: str, text: str) -> File:
