@@ -9,7 +9,7 @@ from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
 from viz.view import View
-from viz.why import pieces, rivals, texts, ways
+from viz.why import likely, pieces, texts, ways
 from viz.why import sum as sums
 
 
@@ -17,7 +17,7 @@ def _found(page_data: PageData) -> DirectLogits:
     analysis, step = page_data.analysis, page_data.view.step - 1
     if analysis.trace.outputs is None:
         raise ValueError("This checkpoint has no decoder: it chooses no token over another.")
-    rival = rivals.chosen(page_data.view, analysis.trace)
+    rival = likely.chosen(page_data.view, analysis.trace)
     return direct_logits(page_data.loaded, analysis, step, analysis.trace.outputs.ids[step], rival)
 
 

@@ -9,7 +9,7 @@ from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
 from viz.view import WHY
-from viz.why import pieces, readings_part, rival_box, rivals, texts, ways
+from viz.why import likely, pieces, readings_part, rivals, texts, ways
 from viz.why import sum as sums
 
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
@@ -28,10 +28,10 @@ def draw(shown: Shown) -> None:
             )
             return
         row, token = trace.log_probs[step], trace.outputs.ids[step]
-        others = rivals.offered(trace, step)
+        others = likely.offered(trace, step)
         tokenizer = shown.page_data.loaded.target_tokenizer
-        rival = rivals.chosen(view, trace)
-        if view.rival is not None and not rivals.fits(view, trace):
+        rival = likely.chosen(view, trace)
+        if view.rival is not None and not likely.fits(view, trace):
             is_own = view.rival == token
             what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
             shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
@@ -61,7 +61,7 @@ def _choose(shown: Shown, others: list[int], rival: int) -> None:
     controls.step_slider(shown.view, outputs.labels)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         shared_texts.label("and not")
-        rival_box.choose(shown, others, rival)
+        rivals.choose(shown, others, rival)
         st.space("stretch")
         st.segmented_control(
             "Part",

@@ -1,32 +1,58 @@
-"""What the token of a step is compared with: the likeliest others, and the one that the view asks for."""
+"""The token that a choice is compared with: one of the likeliest, or any that is typed."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from typing import TYPE_CHECKING, Any
 
-from model.trace import Trace
-from viz.view import View
+import streamlit as st
 
-RIVALS = 12  # that are offered
+from model import format
+from viz import state
+from viz.values import MAX_WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from model.text.tokenizer import Tokenizer
+    from viz.shared.shown import Shown
 
 
-def offered(trace: Trace, step: int) -> list[int]:
-    """The likeliest other tokens of a step (from 0), the first of them first."""
+def choose(shown: Shown, likely: Sequence[int], rival: int) -> None:
+    """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token."""
+    trace, tokenizer = shown.analysis.trace, shown.page_data.loaded.target_tokenizer
     assert trace.outputs is not None
-    likeliest = np.argsort(-trace.log_probs[step], kind="stable")[: RIVALS + 1]
-    return [int(i) for i in likeliest if i != trace.outputs.ids[step]][:RIVALS]
+    step, outputs = shown.view.step - 1, trace.outputs.ids
+    row = trace.log_probs[step]
+    st.selectbox(
+        "Rival",
+        likely if rival in likely else [*likely, rival],
+        format_func=lambda token: f"{tokenizer.piece(token)}  {format.probability(math.exp(row[token]))}",
+        accept_new_options=True,
+        help=None,
+        label_visibility="collapsed",
+        **state.bind("rival", "rival", rival, reading(tokenizer, outputs[:step], outputs[step])),
+    )
 
 
-def fits(view: View, trace: Trace) -> bool:
-    """Whether the view names a rival that this step has."""
-    assert trace.outputs is not None
-    step = view.step - 1
-    return view.rival is not None and view.rival != trace.outputs.ids[step] and view.rival < len(trace.log_probs[step])
+def reading(tokenizer: Tokenizer, before: tuple[int, ...], own: int) -> Callable[[Any], int]:
+    """Makes a token of what the box holds: itself, or the only one of a word that is typed, as it would follow `before`.
+    ValueError, with a sentence, for what is no other token than `own`."""
+    from model.inference.targets import word_at
 
+    def read(held: Any) -> int:
+        if not isinstance(held, str):
+            return held
+        if len(held) > MAX_WORD:
+            raise ValueError(f"What was typed has {len(held):,} characters; expected a word of at most {MAX_WORD}.")
+        pieces = word_at(tokenizer, before, held)[len(before) :]
+        if len(pieces) != 1:
+            cut = " ".join(tokenizer.pieces(pieces))
+            raise ValueError(
+                f"“{held.strip()}” is {len(pieces)} tokens, {cut}; a choice is between single tokens, so type another word."
+            )
+        if pieces[0] == own:
+            raise ValueError(f"“{held.strip()}” is the token that was chosen: type another word.")
+        return pieces[0]
 
-def chosen(view: View, trace: Trace) -> int:
-    """The rival of the view, or the likeliest."""
-    if fits(view, trace):
-        assert view.rival is not None
-        return view.rival
-    return offered(trace, view.step - 1)[0]
+    return read

@@ -8,7 +8,7 @@ from model.export.code import Code
 from model.export.tables import Cell, Table
 from model.readings.word_readings import READINGS
 from viz import cache
-from viz.why import rivals
+from viz.why import likely
 from viz.why import sum as sums
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 def _asked(shown: Shown) -> tuple[int, int, int]:
     """Step from 0, token and rival."""
     step = shown.view.step - 1
-    return step, shown.analysis.trace.outputs.ids[step], rivals.chosen(shown.view, shown.analysis.trace)
+    return step, shown.analysis.trace.outputs.ids[step], likely.chosen(shown.view, shown.analysis.trace)
 
 
 def _sum(shown: Shown) -> DirectLogits:

@@ -14,7 +14,7 @@ from model.experiments.faithfulness import NEAR, Curves
 from model.readings.word_readings import READINGS, Words
 from model.text.trust import Share, Trust
 from viz import cache
-from viz.why import rival_box, texts, trust_texts
+from viz.why import rivals, texts, trust_texts
 from viz.why.curves_figure import curves_chart
 
 
@@ -119,7 +119,7 @@ def test_a_typed_rival_is_the_token_that_would_follow_and_what_is_none_is_told()
     lab = why()
     page_data = cache.page_data(lab.at.session_state["view"])
     tokenizer, ids = page_data.loaded.target_tokenizer, page_data.analysis.trace.outputs.ids
-    read = rival_box.reading(tokenizer, ids[:10], ids[10])
+    read = rivals.reading(tokenizer, ids[:10], ids[10])
     assert (
         tokenizer.piece(read(" elle ")) == "·elle" and read(7) == 7
     )  # as it follows “qu'”, not as a word that begins a text
