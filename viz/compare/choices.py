@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import streamlit as st
@@ -160,6 +161,12 @@ def way_out(shown: Shown) -> None:
     """What leads to a second side, where there is none."""
     if shown.view.differs == "edits":
         st.button("Make an edit", key="to what if", on_click=state.go_to, args=("what-if",))
+    elif shown.view.differs == "sentence":
+        source = shown.page_data.request.source
+        number, word = pair.swapped(dataclasses.replace(shown.view, swap=0, swap_to=""), source)
+        if word:
+            text = pair.with_word(source, number, word)
+            st.button(f"Try “{text}”", key="try a sentence", on_click=state.change, kwargs={"other_text": text})
     elif shown.view.differs == "hypothesis" and shown.view.target is None:
         search = {"strategy": "beam", "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from model import format
-from model.trace import SITE_KINDS, Side
+from model.trace import SITE_KINDS
 from viz import theme
 from viz.inside.writers_texts import labels, missed, name
 from viz.shared import mount
@@ -35,8 +35,8 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
             {"label": label, "weight": round(float(weight), 3), "seen": bool(seen)}
             for label, weight, seen in zip(trace.keys(site), weights, allowed, strict=True)
         ],
-        "rows": _heads(folded.asks, len(found.asks), asks, site.of.queries),
-        "columns": _heads(folded.answers, len(found.answers), answers, site.of.keys),
+        "rows": _heads(folded.asks, len(found.asks), asks),
+        "columns": _heads(folded.answers, len(found.answers), answers),
         "values": [[round(float(value), 5) for value in row] for row in folded.values],
         "largest": list(folded.largest),
         "score": round(found.score, 5),
@@ -47,7 +47,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
     }
 
 
-def _heads(writers: tuple[Writer | None, ...], count: int, label: str, side: Side) -> list[dict[str, Any]]:
+def _heads(writers: tuple[Writer | None, ...], count: int, label: str) -> list[dict[str, Any]]:
     """What stands beside the rows or above the columns."""
     others = count - sum(writer is not None for writer in writers)
     made = []

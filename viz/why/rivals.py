@@ -29,7 +29,6 @@ def choose(shown: Shown, likely: Sequence[int], rival: int) -> None:
         likely if rival in likely else [*likely, rival],
         format_func=lambda token: f"{tokenizer.piece(token)}  {format.probability(math.exp(row[token]))}",
         accept_new_options=True,
-        help=None,
         label_visibility="collapsed",
         **state.bind("rival", "rival", rival, reading(tokenizer, outputs[:step], outputs[step])),
     )

@@ -242,3 +242,11 @@ def test_two_heads_are_called_what_they_are():
 def test_the_default_view_compares_an_example():
     assert View().differs == "word"
     assert not Lab(COMPARE).faults
+
+
+def test_where_no_second_sentence_is_typed_one_with_another_word_is_offered():
+    lab = Lab(COMPARE, differs="sentence")
+    assert "try a sentence" not in Lab(COMPARE, differs="sentence", text="I love you.").buttons
+    lab.click("try a sentence")
+    assert lab.link["other_text"] == "The dog didn't cross the street because it was too wide."
+    assert lab.sentences("lab-verdict")
