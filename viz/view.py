@@ -278,7 +278,7 @@ class View(_Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
         if len(kinds) == 1:  # one text is read, as it stands
-            view = dataclasses.replace(view, split=False, pad=self.pad if "encoder" in kinds else 0)
+            view = dataclasses.replace(view, split=False, together=False, pad=self.pad if "encoder" in kinds else 0)
         if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
             view = dataclasses.replace(
                 view,

@@ -71,7 +71,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
       if (head !== null && chosen.measure !== "rollout") ways.append(way("mean", "Mean over heads", () => setTriggerValue("choose", { kind: grid.kind, layer, head: null })));
       ways.append(way("average", layer === null ? "One layer" : "Mean over layers", () => setTriggerValue("set", { average: layer !== null })));
       if (layer !== null && !offline) ways.append(way("unfold", "Unfold it, stage by stage", () => setTriggerValue("unfold", true)));
-      ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));
+      if (data.grids.length > 1) ways.append(way("together", data.together ? "One site alone" : "All three at once", () => setTriggerValue("set", { together: !data.together })));
       ways.append(way("colour", chosen.byRow ? "Colour 0 to 1" : "Colour by row’s maximum", () => setTriggerValue("set", { by_row: !chosen.byRow })));
       title.append(ways);
     }

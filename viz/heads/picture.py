@@ -26,8 +26,9 @@ def draw(shown: Shown) -> None:
     with shown.places.body:
         shown.notes()
         with st.container(key="head_row", horizontal=True, vertical_alignment="center", gap="small"):
-            said = shown.analysis.translation or "(empty: it ends at once)"
-            texts.label(f"{page_data.loaded.languages[1]}: {said}")
+            if shown.analysis.task.writes:  # else the sentence in the box is all that there is
+                said = shown.analysis.translation or "(empty: it ends at once)"
+                texts.label(f"{page_data.loaded.languages[1]}: {said}")
             st.space("stretch")
             found = view.find is not None and found_head(page_data.request, view, view.find)
             texts.label("Order the others by" if found else "Order by")  # what is found stands most first

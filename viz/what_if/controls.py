@@ -128,5 +128,6 @@ def largest_step(analysis: Analysis, view: View) -> None:
     moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
     most = int(moved.argmax()) + 1
     if most != view.step and moved[most - 1] >= 0.0005:
-        label = controls.plain_label(f"Go to step {most}, “{base.trace.predicted.labels[most - 1]}”: it changes the most")
+        at, said = "step" if analysis.task.writes else "place", base.trace.predicted.labels[most - 1]
+        label = controls.plain_label(f"Go to {at} {most}, “{said}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})
