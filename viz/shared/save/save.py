@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from model.inference.analyse import Analysis
     from viz.view import View
 
-KEY = "save"
 ASKED = "save asked"
 STEPS = 65  # of a scale: a colour between two is as good as either
 _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></div>')
@@ -29,7 +28,7 @@ _COMPONENT = mount.Component(__file__, '<div class="save" data-picture-skip></di
 
 def place() -> DeltaGenerator:
     """Mounts the button, in a place that moves nothing; returns where its panel goes."""
-    with st.container(key=KEY):
+    with st.container(key="save"):
         return st.popover("Save", key="save panel")
 
 
