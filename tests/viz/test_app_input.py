@@ -54,17 +54,21 @@ def test_no_markup_is_made_of_what_is_typed():
 
 
 def texts_with_markup() -> None:
+    from types import SimpleNamespace
+
     import numpy as np
 
     from model.edits.intervention import BASELINE
     from model.experiments.effects import Effect
+    from model.task import TRANSLATES
     from viz.shared import texts
     from viz.translate import masks
     from viz.view import View
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    for markup in (masks.causal_text(effect, View(), True, None), masks.padding_text(effect, View())):
+    analysis = SimpleNamespace(task=TRANSLATES)
+    for markup in (masks.causal_text(effect, View(), True, analysis), masks.padding_text(effect, View())):
         texts.write(f"<p>{markup}</p>")
     texts.fault(f"There is no {typed}.")
     texts.note(f"The link's step is {typed}.", warn=True)

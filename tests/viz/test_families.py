@@ -138,8 +138,8 @@ def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
     assert all(len(row) == len(ids) + 1 for row in shown["decoder"])
 
 
-def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder):
-    kept = convert(hugging_face.save("bert", folder / "source"), folder / "bert")
+def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder, tmp_path):
+    kept = convert(hugging_face.save("bert", tmp_path / "source"), folder / "bert")
     shown = opened("bert", text="The red fox ___ a lamp.")
     assert shown.timeline["step"] == 5 and shown.timeline["inputs"][4]["t"] == "[MASK]"
     candidates = shown._mounted(".candidates")

@@ -210,7 +210,7 @@ def _embeddings_code(shown: Shown) -> Code:
     return code
 
 
-PARTS: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown], Code]]] = {
+OF_PART: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown], Code]]] = {
     "stages": (_stages, _stages_code),
     "writers": (_writers, _writers_code),
     "map": (_map, _map_code),
@@ -223,9 +223,9 @@ PARTS: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown], C
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """Those of the part that is shown."""
-    return PARTS[shown.view.part][0](shown)
+    return OF_PART[shown.view.part][0](shown)
 
 
 def python(shown: Shown) -> str:
     """The same as Python."""
-    return PARTS[shown.view.part][1](shown).text
+    return OF_PART[shown.view.part][1](shown).text

@@ -37,8 +37,8 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     if name in take.names():
         found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
     if python := shown.python:
-        name = shown.view.checkpoint
-        found.append(Offer("Python", lambda: _text(f"{stem}.py", _here(name, python(shown))), COPIED, True))
+        checkpoint = shown.view.checkpoint
+        found.append(Offer("Python", lambda: _text(f"{stem}.py", _here(checkpoint, python(shown))), COPIED, True))
     found.append(Offer("Checks", lambda: _checks(shown, page, stem), COPIED, True))
     return tuple(found)
 
