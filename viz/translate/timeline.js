@@ -1,6 +1,7 @@
 // One trace, drawn step by step. Nothing here makes markup from text: textContent only.
 
 import { element, focusOf, isNews, mounted, percent, refocus, REST_MS, tellStep, unmounted, button, drawing } from "../shared/mount.js";
+import { leftOut } from "../shared/save/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_told.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
@@ -96,7 +97,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const scroll = element("div", "scroll"), rows = element("div", "rows");
     const shifted = state.rows !== "steps";
     const above = element("div", "label"), middle = element("div", "label middle", shifted ? data.title : data.above ? "Target so far" : "Text so far"), below = element("div", "below"), foot = element("div", "foot");
-    const kinds = element("span", "kinds");
+    const kinds = leftOut(element("span", "kinds"));
     kinds.setAttribute("role", "group");
     kinds.setAttribute("aria-label", "Target rows");
     for (const name in data.arrangements) {

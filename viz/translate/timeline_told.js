@@ -1,6 +1,7 @@
 // What stands beside the steps in words: how far the translation is to be trusted, and why this token. Nothing here makes markup
 // from text: textContent only.
 
+import { leftOut } from "../shared/save/pen.js";
 import { button, cut, element, nth } from "../shared/mount.js";
 
 const LONGEST = 12; // characters of a token in a line
@@ -68,7 +69,7 @@ export function tellWhy(line, { told, ways }, tell) {
   line.replaceChildren(element("span", "", told));
   line.title = told;
   ways.forEach(({ text, tells }, n) => {
-    const way = button("link", text, () => tell(...tells));
+    const way = leftOut(button("link", text, () => tell(...tells)));
     way.dataset.focus = `why ${n}`;
     line.append(" ", way);
   });
