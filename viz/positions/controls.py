@@ -49,7 +49,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
-            tuple(SCHEMES),
+            [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)],
             required=True,
             format_func=lambda name: name.capitalize() + (" (this checkpoint)" if name == own else ""),
             label_visibility="collapsed",
