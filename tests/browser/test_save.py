@@ -18,10 +18,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 VIEWS = {
     "?step=11": (5, "What this step looks at", ["The", "because", "</s>", "parce", "fatigué"]),
     "heads?kind=encoder": (6, "Full map", ["The", "because", "</s>"] * 2),
-    "inside?part=map": (1, "Map of the model", ["Self-attention", "Softmax"]),
     "positions": (6, "Embeddings alone", ["The", "because", "</s>"] * 2),
     "what-if?kind=cross": (5, "Who may see whom", ["<s> → Le", "parce → qu'", "because"]),
-    "why": (3, "Parts of the difference", ["Sum of all parts"]),
     "compare": (3, "Maps side by side", ["The", "because", "</s>"] * 6),
 }
 # Texts that stand upright and lie over one another or outside of the picture.

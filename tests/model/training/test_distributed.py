@@ -30,10 +30,11 @@ def losses(out: Path) -> list[float]:
 def test_two_processes_take_the_steps_of_one(pair_files, tmp_path, capsys):
     """The loss is the global sum over the global number of tokens; batches of odd size and of one pair are among them.
     Started by torchrun itself."""
-    assert main(command(pair_files, tmp_path / "one", batch_tokens=60)) == 0
+    seldom = {"batch_tokens": 60, "validate_every": 1000, "save_minutes": 9.0}
+    assert main(command(pair_files, tmp_path / "one", **seldom)) == 0
     assert ", 2 processes" not in capsys.readouterr().out
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "model"]
-    words = [*torchrun, *command(pair_files, tmp_path / "two", batch_tokens=60)]
+    words = [*torchrun, *command(pair_files, tmp_path / "two", **seldom)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
