@@ -82,7 +82,9 @@ def _framed(
 ) -> Frame:
     view = take.view_of(analysis.request, analysis.checkpoint, **fields)
     page_data = take.page_data_of(checkpoint or _loaded(analysis.checkpoint), analysis, view)
-    return Frame(take.file_of(page, page_data), height or HEIGHTS[page], f"Attention Lab: {take.page_of(page).title}")
+    return Frame(
+        take.file_of(page, page_data), height or HEIGHTS[page], f"Attention Lab: {take.page_of(page, analysis.task).title}"
+    )
 
 
 @cache

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 from model.decoding.strategy import strategy
 from model.files import shown
 from model.inference.request import Request
+from model.task import TRANSLATES, Task
 from viz import pages
 from viz.cache import PageData
 from viz.links import parse
@@ -34,16 +35,16 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
 
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
-    page = page_of(name)
+    page = page_of(name, page_data.analysis.task)
     taken: Taken = import_module(_module(page)).TAKEN
     return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
-def page_of(name: str) -> pages.Page:
-    """The page of a name that can be taken along; ValueError for another."""
+def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
+    """The page of a name that can be taken along, as it is called for a task; ValueError for another."""
     if name not in names():
         raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
-    return pages.find(name)
+    return next(page for page in pages.of(task) if page.name == name)
 
 
 def _module(page: pages.Page) -> str:

@@ -39,14 +39,14 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     before, after = (each.view(site, head) for each in ((analysis.baseline or analysis).whole, analysis.whole))
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
-        return *shown, file_maps.part([file_maps.one(place, after, site.kind, mode)], view.step)
+        return *shown, file_maps.part([file_maps.one(place, after, site.kind)], view.step, mode)
     titles = {name: f"{text}: {place}" for name, text in texts.MAP_NAMES.items()}
-    maps = [file_maps.one(titles["before"], before, site.kind, mode), file_maps.one(titles["after"], after, site.kind, mode)]
+    maps = [file_maps.one(titles["before"], before, site.kind), file_maps.one(titles["after"], after, site.kind)]
     if (before.queries, before.keys) == (after.queries, after.keys):
         change = after - before
         change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
-        maps.append(file_maps.change(titles["difference"], change, site.kind, mode))
-    return *shown, file_maps.part(maps, view.step, alike=True)
+        maps.append(file_maps.change(titles["difference"], change, site.kind))
+    return *shown, file_maps.part(maps, view.step, mode, alike=True)
 
 
 def _change(page_data: PageData, view: View) -> Part:

@@ -11,10 +11,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import tiny
 from command_line_helpers import fails
 
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
+from model.trace import KINDS
+from viz import theme
 from viz.links import link, parse
 from viz.offline import packing, take
 
@@ -70,10 +73,16 @@ def chosen(view: dict, choice: int, *values) -> dict:
     """The parts of a file after a choice."""
     made = json.loads(json.dumps(view["parts"], default=lambda array: array.tolist()))
     options = view["choices"][choice]
-    for path, value in options["patches"][options["options"][json.dumps(values, separators=(",", ":"))][0]]:
+    return patched(made, options["patches"][options["options"][json.dumps(values, separators=(",", ":"))][0]])
+
+
+def patched(made: dict, patch: list) -> dict:
+    """Parts with a patch: each of its paths leads to something that is there."""
+    for path, value in patch:
         at = made
         for key in path[:-1]:
             at = at[key]
+        assert path[-1] in at
         at[path[-1]] = value
     return made
 
@@ -146,6 +155,33 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
         values = whole.view(Site(kind, 1), 1).values
         np.testing.assert_allclose(map["values"], values.ravel(), atol=0.5001 / packing.STEPS)
     assert view["choices"][0]["options"]["[2,null]"][1] == {"layer": "2", "head": "mean"}
+
+
+@pytest.mark.parametrize("stacks", [(2, 1), (1, 2)])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_stacks_of_unequal_height_are_dark_in_every_layer(tokenizer, stacks, layer):
+    """One map of a layer or three, the theme reaches all of them, whichever layer was shown first."""
+    request = Request("The fox.", target=TARGET)
+    made = tiny.checkpoint(tokenizer, encoder_layers=stacks[0], decoder_layers=stacks[1])
+    page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=layer, head=1))
+    view = held(take.file_of("translate", page_data))
+    for other in (1, 2):
+        for mode, patch in (("light", []), ("dark", view["dark"])):
+            shown = patched(chosen(view, 0, other, 1), patch)["file_maps"]
+            kinds = [kind for kind in KINDS if stacks[kind != "encoder"] >= other]
+            assert [map["kind"] for map in shown["maps"]] == kinds
+            for map in shown["maps"]:
+                assert shown["scales"][map["scale"]] == list(theme.scale(map["kind"], mode))
+
+
+def test_a_large_model_has_the_heads_of_one_layer_in_a_file(tokenizer):
+    """As a whole every layer and head of it would be megabytes."""
+    sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
+    made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
+    page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=3, head=2))
+    view = held(take.file_of("translate", page_data))
+    assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
+    assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
 
 
 def test_nothing_in_a_file_needs_a_server(taken):
