@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from viz import pages, theme
+from viz import pages, theme, uploads
 from viz.cache import PageData
 from viz.fields import fields
 from viz.links import link
@@ -166,7 +166,7 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
     )
-    facts = [f"Checkpoint <b>{html.escape(analysis.checkpoint)}</b>", html.escape(analysis.how)]
+    facts = [f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
