@@ -17,9 +17,11 @@ from command_line_helpers import fails
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
 from model.trace import KINDS
-from viz import theme
+from viz import cache, theme
 from viz.links import link, parse
 from viz.offline import packing, take
+from viz.view import View
+from viz.what_if import offline as what_if
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
 HOSTILE = "The </script><script>alert(1)</script> <img src=x onerror=alert(1)> fox."
@@ -184,6 +186,26 @@ def test_a_large_model_has_the_heads_of_one_layer_in_a_file(tokenizer):
     assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
 
 
+@pytest.mark.parametrize("family", ["encoder-only", "decoder-only"])
+def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
+    """Also where no page has fitted it: a command asks with what a first visitor sees."""
+    lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
+    made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
+    analysis = analyse(made, request)
+    page_data = take.page_data_of(made, analysis, take.view_of(request, "tiny", layer=1, guess=True))
+    assert page_data.view.kind in made.config.kinds and page_data.view.guess is (family == "decoder-only")
+    assert f"<h1>{analysis.task.title}</h1>".encode() in take.file_of("translate", page_data)
+    with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
+        take.page_data_of(made, analysis, take.view_of(request, "tiny", kind="cross"))
+
+
+def test_what_every_head_costs_is_not_measured_again_for_a_file(monkeypatch):
+    page_data = cache.page_data(View(source="I am tired."))
+    monkeypatch.setattr(what_if, "head_effects", None)
+    costs = what_if.TAKEN.compute(page_data)
+    assert costs is cache.head_effects.known(page_data.request, page_data.view.device, None)
+
+
 def test_nothing_in_a_file_needs_a_server(taken):
     """What would lead to another page or decode anew is not offered."""
     parts = held(taken("translate"))["parts"]
@@ -241,7 +263,8 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
             "There is no page 'lessons' that makes a file; expected one of tran",
         ),
         (["--html", "{}/fox.html", "--head", "x"], "the head is 'x'; expected a number from 1, or mean"),
-        (["--html", "{}/fox.html", "--step", "999"], "There is no step 999"),
+        (["--html", "{}/fox.html", "--step", "999"], "There is no step 999; expected one of 1 to "),
+        (["--html", "{}/fox.html", "--layer", "9"], "There is no layer 9; expected one of 1 to "),
         (["--html", "{}/fox.html", "--view", "order=x"], "The link's order is “x”; expected"),
         (["--html", "{}/fox.html", "--edits", "nonsense"], "--edits: "),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
