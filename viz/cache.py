@@ -53,6 +53,11 @@ def checkpoint(name: str, device: str) -> Checkpoint:
     return _loaded(name, device)
 
 
+def holds(loaded: Checkpoint, device: str) -> bool:
+    """True for a checkpoint that is kept here under its name: what is kept of that name is of this one."""
+    return _loaded.known(loaded.name, device) is loaded
+
+
 def _check_owner(name: str) -> None:
     """CheckpointError for what was brought, and not by this session: also where it is kept already."""
     if uploads.is_uploaded(name) and name not in checkpoint_names():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import re
+from base64 import b64decode
 from pathlib import Path
 
 import hugging_face
@@ -17,6 +19,8 @@ from model.config import FAMILIES
 from model.convert.registry import convert
 from model.task import TASKS, task_of
 from viz import pages
+from viz.offline import take
+from viz.shared.save import save
 from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
@@ -24,6 +28,7 @@ ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers
 LACKING = {"encoder-only": ("decoder", "cross"), "decoder-only": ("encoder", "cross")}
 CODE = {"encoder-only": "off_enc.1", "decoder-only": "off_dec.1"}
 EACH = pytest.mark.parametrize("family", ALONE)
+OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
     *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
     (HEADS, {}),
@@ -156,6 +161,34 @@ def test_an_edit_is_made_and_told(family):
     assert list(lab.edits) == [CODE[family]] and not lab.faults
     again = opened(family, edits=CODE[family])
     assert again.timeline["before"] is not None
+
+
+@EACH
+def test_every_page_is_saved_as_what_it_is(family):
+    """The caption names no translation where there is none; a file is headed as its page, and an offer that is there can be
+    made."""
+    task = TASKS[family]
+    for name in (page.name for page in pages.PAGES):
+        lab = opened(family, f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
+        given = lab._mounted(".save")
+        sentence, facts = given["caption"]
+        assert sentence.startswith(f"“{TEXT}” → “") if task.writes else sentence == f"“{TEXT}”"
+        if pages.find(name).of_a_step:
+            assert (" · step " if task.writes else " · place 1 of ") in facts, facts
+        labels = [offer["label"] for offer in given["offers"]]
+        lacks = pages.find(name).of_a_choice and not task.writes
+        assert ("One HTML file, works offline" in labels) is (name in take.names() and not lacks)
+        assert ("What is shown, as CSV" in labels) is (name != "lessons" and not lacks)
+        for number, label in enumerate(labels):
+            if label in ("What is shown, as CSV", "One HTML file, works offline"):
+                lab.at.session_state[save.ASKED] = (number, "7")
+                made = lab.run()._mounted(".save")["made"]
+                assert "fault" not in made, (name, label, made)
+                if label.startswith("One"):
+                    page = next(page for page in pages.of(task) if page.name == name)
+                    file = b64decode(made["bytes"]).decode()
+                    assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
+                    assert name != "translate" or ('class="part-timeline"' in file and 'class="part-candidates"' in file)
 
 
 @EACH

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from model import format
-from viz import state
+from viz import state, uploads
 from viz.compare import pair
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
@@ -64,10 +64,11 @@ def _checkpoint(shown: Shown) -> None:
         return
     chosen = view.other_checkpoint or others[0]
     with st.container(key="compare_checkpoint", horizontal=True, vertical_alignment="center", gap="small"):
-        texts.label(f"{view.checkpoint} with")
+        texts.label(f"{uploads.shown(view.checkpoint)} with")
         st.selectbox(
             "Second checkpoint",
             others if chosen in others else (*others, chosen),
+            format_func=uploads.shown,
             label_visibility="collapsed",
             **state.bind("other checkpoint", "other_checkpoint", chosen),
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from model.inference.request import Request
 from model.readings.comparison import Aligned, aligned
 from model.trace import SITE_KINDS, Kind, Site
-from viz import cache
+from viz import cache, uploads
 from viz.view import MAX_WIDTH, View, unedited
 
 if TYPE_CHECKING:
@@ -209,10 +209,13 @@ def _checkpoint(view: View, page_data: cache.PageData) -> Other:
         raise PairError("There is one checkpoint only, so there is none to compare it with.")
     name = view.other_checkpoint or others[0]
     if name == view.checkpoint:
-        raise PairError(f"Both sides are the checkpoint {name}: choose another one.")
+        raise PairError(f"Both sides are the checkpoint {uploads.shown(name)}: choose another one.")
     cache.refresh(name)
     return Other(
-        (view.checkpoint, name), _elsewhere(page_data.request, checkpoint=name), view.other_layer or None, view.other_head
+        (uploads.shown(view.checkpoint), uploads.shown(name)),
+        _elsewhere(page_data.request, checkpoint=name),
+        view.other_layer or None,
+        view.other_head,
     )
 
 

@@ -81,8 +81,10 @@ def _framed(
     page: str, analysis: Analysis, checkpoint: Checkpoint | None, fields: dict[str, object], height: int | None
 ) -> Frame:
     view = take.view_of(analysis.request, analysis.checkpoint, **fields)
-    page_data = take.page_data_of(checkpoint or _loaded(analysis.checkpoint), analysis, view)
-    return Frame(take.file_of(page, page_data), height or HEIGHTS[page], f"Attention Lab: {take.page_of(page).title}")
+    page_data = take.page_data_of(checkpoint or _loaded(analysis.checkpoint), analysis, view, first=0)
+    return Frame(
+        take.file_of(page, page_data), height or HEIGHTS[page], f"Attention Lab: {take.page_of(page, analysis.task).title}"
+    )
 
 
 @cache

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from viz import pages, theme
+from viz import pages, theme, uploads
 from viz.cache import PageData
 from viz.fields import fields
 from viz.links import link
@@ -43,7 +43,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
 
     whole = {
-        "page": "" if page is pages.PAGES[0] else page.name,
+        "page": "" if page.name == pages.PAGES[0].name else page.name,
         "link": link(view),
         "parts": packing.packed(values["light"]),
         "dark": packing.patch(difference(values["light"], values["dark"])),
@@ -166,14 +166,14 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
     )
-    facts = [f"Checkpoint <b>{html.escape(analysis.checkpoint)}</b>", html.escape(analysis.how)]
+    facts = [f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
     query = urlencode(link(page_data.view))
-    address = ("" if page is pages.PAGES[0] else page.name) + (f"?{query}" if query else "")
+    address = ("" if page.name == pages.PAGES[0].name else page.name) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
     if request.prefix:  # no link says it
         way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'

@@ -43,8 +43,10 @@ function restoring({ texts, counts }, planes) {
   };
 }
 
-// A copy of a value with another one at a path; what is not on the way is shared.
+// A copy of a value with another one at a path, or the value itself where there is no such path; what is not on the way is
+// shared.
 function set(value, [key, ...rest], other) {
+  if (value === null || typeof value !== "object" || !(key in value)) return value;
   const copy = Array.isArray(value) ? [...value] : { ...value };
   copy[key] = rest.length ? set(copy[key], rest, other) : other;
   return copy;

@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl
 from model.decoding.strategy import strategy
 from model.files import shown
 from model.inference.request import Request
+from model.task import TRANSLATES, Task
+from model.trace import site_kind
 from viz import pages
 from viz.cache import PageData
 from viz.links import parse
@@ -34,16 +36,16 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
 
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
-    page = page_of(name)
+    page = page_of(name, page_data.analysis.task)
     taken: Taken = import_module(_module(page)).TAKEN
     return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
-def page_of(name: str) -> pages.Page:
-    """The page of a name that can be taken along; ValueError for another."""
+def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
+    """The page of a name that can be taken along, as it is called for a task; ValueError for another."""
     if name not in names():
         raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
-    return pages.find(name)
+    return next(page for page in pages.of(task) if page.name == name)
 
 
 def _module(page: pages.Page) -> str:
@@ -81,13 +83,23 @@ def _read(query: str) -> dict[str, str]:
     return dict(parse_qsl(query.partition("?")[2] if "?" in query else query, keep_blank_values=True))
 
 
-def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View) -> PageData:
-    """What a page draws from, of an analysis that is at hand; ValueError for a layer, head or step that is not there."""
-    layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
-    view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size)
+def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View, first: int = 1) -> PageData:
+    """What a page draws from, of an analysis that is at hand, fitted as on the page; ValueError, one sentence, for what
+    is not there: a kind of attention, a layer, a head, or a step. `first`: from which number who asked counts these."""
+    config = loaded.config
+    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.predicted)
+    if view.kind not in config.kinds and view.kind != View.kind:  # the default is nobody's mistake, here and below
+        there = " and ".join(site_kind(kind).name for kind in config.kinds)
+        raise ValueError(f"There is no {site_kind(view.kind).name} here; this checkpoint has {there}.")
+    for name, asked, default, count in (
+        ("layer", view.layer, View.layer, layers),
+        ("head", view.head, View.head, config.heads),
+        ("step" if analysis.task.writes else "place", view.step, View.step, steps),
+    ):
+        if asked is not None and asked > count and asked != default:
+            last = count - 1 + first
+            raise ValueError(f"There is no {name} {asked - 1 + first}; expected one of {first} to {last}.")
+    view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
     if faults:
         raise ValueError(" ".join(faults))
-    steps = len(analysis.trace.predicted)
-    if view.step > steps:
-        raise ValueError(f"There is no step {view.step}; this translation has {steps}.")
     return PageData(view, loaded, analysis.request, analysis, layers, (), ())

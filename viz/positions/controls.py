@@ -14,7 +14,7 @@ from model.config import FAMILIES, SCHEMES
 from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
-from viz import cache, state, theme
+from viz import cache, state, theme, uploads
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts, wanted
@@ -205,7 +205,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
     side = side_of(view)
     with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
-        texts.label(f"{page_data.loaded.name}: {page_data.loaded.config.positions} positions")
+        texts.label(f"{uploads.shown(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
         st.space("stretch")
         _side_pick("sentence side", view)
     request = unedited(page_data.request)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from model import format
 from model.config import MAX_TOKENS, SCHEMES
 from model.trace import site_kind
+from viz import uploads
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -154,11 +155,11 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
 
     `seen`: how long the training sentences were; None where that is not known.
     """
-    count = view.pe_count
+    count, whose = view.pe_count, uploads.shown(view.checkpoint)
     if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
-        moved = f"{name}, {side}: rows of {width} numbers. {' '.join(_reached(found, seen))}"
+        moved = f"{uploads.shown(name)}, {side}: rows of {width} numbers. {' '.join(_reached(found, seen))}"
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
     end = seen.longest if seen else MAX_TOKENS
@@ -166,11 +167,11 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
     if seen is None:
-        unknown = f"how long the training sentences of {view.checkpoint} were is not known"
+        unknown = f"how long the training sentences of {whose} were is not known"
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
         return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
     if count > end:
-        known = f"{view.checkpoint}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
+        known = f"{whose}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
         beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
         return [(f"The formula goes on for ever; {known}, {beyond}", False)]
     return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]

@@ -24,7 +24,7 @@ export default function ({ data, parentElement }) {
   return () => { state.unfollow(); unmounted(root); };
 
   function box(map, n, width, size, sans) {
-    const part = element("section", "map"), title = element("h2", "", map.title), said = element("p", "told"), last = map.scale.length - 1, { most } = map;
+    const part = element("section", "map"), title = element("h2", "", map.title), said = element("p", "told"), scale = data.scales[map.scale], last = scale.length - 1, { most } = map;
     const share = (value) => (most === null ? Math.min(1, value) : value / most / 2 + 0.5);
     const told = ([i, j]) => (map.allowed[i][j] ? `${nth(map.queries, i)} on ${nth(map.keys, j)}: ${most === null ? map.values[i][j].toFixed(5) : signed5(map.values[i][j])}` : `${nth(map.queries, i)} may not look at ${nth(map.keys, j)}`);
     let mark = null;
@@ -34,7 +34,7 @@ export default function ({ data, parentElement }) {
     const tell = (cell) => { mark = cell; said.textContent = cell ? told(cell) : rest; made.draw(); };
     const made = pairMap(map, {
       width, size, sans, colour, label: `${map.title}: ${largest(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
-      tint: (i, j) => (map.allowed[i][j] ? map.scale[Math.round(share(map.values[i][j]) * last)] : null),
+      tint: (i, j) => (map.allowed[i][j] ? scale[Math.round(share(map.values[i][j]) * last)] : null),
       ring: () => mark,
       row: () => (map.follows && state.step <= map.queries.length ? state.step - 1 : -1),
       on: { point: tell, take: tell },

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from model.trace import SITE_KINDS
+from model.trace import KINDS, SITE_KINDS
 from model.trace import View as Map
 from viz import theme
 from viz.offline.parts import Drawn, Part
@@ -18,6 +18,7 @@ from viz.shared import packed
 
 ROUNDED = frozenset({"values"})
 HERE = Path(__file__)
+MASK, CHANGE = "mask", "change"  # scales beside those of the kinds
 
 
 @cache
@@ -26,26 +27,32 @@ def _drawn() -> Drawn:
     return Drawn("file_maps", '<div class="maps"></div>', style, in_a_file(joined(HERE.with_suffix(".js"))))
 
 
-def part(maps: Sequence[dict[str, Any]], step: int, alike: bool = False) -> Part:
+def part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
     """Maps as `one` and `change` make them, three in a row, with the row of the step (from 1) outlined; `alike`: their cells
-    are of one size."""
-    return Part(_drawn(), {"maps": list(maps), "step": step, "alike": alike})
+    are of one size. The theme decides over the scales alone, which stand beside the maps: there may be more or fewer of
+    these at another layer."""
+    return Part(_drawn(), {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike})
 
 
-def one(title: str, seen: Map, kind: str, mode: theme.Mode, masked: bool = False) -> dict[str, Any]:
-    """The weights of a head on a scale from 0 to 1, or the cells that its mask allows."""
+def _scales(mode: theme.Mode) -> dict[str, list[str]]:
+    """By the name of a scale, its colours from the lowest value to the highest."""
     bar = theme.PALETTES[mode].bar
-    values = seen.allowed if masked else seen.values
-    return _map(title, seen, kind, values, [bar, bar] if masked else theme.scale(kind, mode), None)
+    kinds = {kind: list(theme.scale(kind, mode)) for kind in KINDS}
+    return kinds | {MASK: [bar, bar], CHANGE: list(theme.diverging(mode))}
 
 
-def change(title: str, difference: Map, kind: str, mode: theme.Mode) -> dict[str, Any]:
+def one(title: str, seen: Map, kind: str, masked: bool = False) -> dict[str, Any]:
+    """The weights of a head on a scale from 0 to 1, or the cells that its mask allows."""
+    return _map(title, seen, kind, seen.allowed if masked else seen.values, MASK if masked else kind, None)
+
+
+def change(title: str, difference: Map, kind: str) -> dict[str, Any]:
     """A difference of two maps, coloured symmetrically about 0 up to the largest."""
     most = max(0.01, round(float(np.abs(difference.values).max(initial=0)), 5))
-    return _map(title, difference, kind, difference.values, theme.diverging(mode), most)
+    return _map(title, difference, kind, difference.values, CHANGE, most)
 
 
-def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: Sequence[str], most: float | None) -> dict[str, Any]:
+def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: str, most: float | None) -> dict[str, Any]:
     return {
         "title": title,
         "kind": kind,
@@ -54,7 +61,7 @@ def _map(title: str, seen: Map, kind: str, values: np.ndarray, scale: Sequence[s
         "shape": list(values.shape),
         "values": packed.floats(values),
         "allowed": packed.cells(seen.allowed),
-        "scale": list(scale),
+        "scale": scale,
         "most": most,
         "follows": SITE_KINDS[kind].queries == "target",
     }

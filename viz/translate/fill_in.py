@@ -144,8 +144,12 @@ def _hint(loaded: Checkpoint, places: list[int]) -> str:
 
 @cached_figure
 def candidate_rows(request: Request, device: str, trace: str) -> dict[str, Any]:
-    """What the candidates need, of each place; a click fills a blank, and does nothing elsewhere."""
-    analysis, loaded = cache.analyse(request, device), cache.checkpoint(request.checkpoint, device)
+    """What the candidates need, of each place."""
+    return rows_payload(cache.analyse(request, device), cache.checkpoint(request.checkpoint, device), trace)
+
+
+def rows_payload(analysis: Analysis, loaded: Checkpoint, trace: str) -> dict[str, Any]:
+    """All that the candidates need of each place, as JSON values; a click fills a blank, and does nothing elsewhere."""
     places = blank_places(analysis, loaded)
     made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, filled(analysis, places))
     return made | {

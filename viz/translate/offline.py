@@ -1,42 +1,64 @@
-"""Translate as a file: the timeline with its candidates, and the three maps of any layer and head."""
+"""Translate as a file: the timeline with its candidates, and the maps of any layer and head."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from model.trace import KINDS, Site
 from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Choice, Part, Pick, Taken
 from viz.shared import file_maps
-from viz.translate import candidates, timeline
+from viz.translate import candidates, fill_in, timeline
 from viz.view import View
 
+MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer are held
 
-def parts(page_data: PageData, found: None, view: View, mode: theme.Mode) -> tuple[Part, ...]:
+
+def parts(page_data: PageData, found: dict[str, Any], view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
-    analysis, loaded = page_data.analysis, page_data.loaded
+    analysis = page_data.analysis
     head = None if view.head is None else view.head - 1
     kinds = [kind for kind in KINDS if Site(kind, view.layer - 1) in analysis.whole.patterns]
     seen = [(kind, analysis.whole.view(Site(kind, view.layer - 1), head)) for kind in kinds]
-    maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, mode, view.show == "mask") for kind, each in seen]
-    drawn = file_maps.part(maps, view.step)
-    if not {"decoder", "cross"} <= set(analysis.trace.kinds):
-        return (drawn,)
-    shown = timeline.payload(analysis, loaded, view.layer - 1, head, view.step, mode)
+    maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
+    shown = _timeline(page_data, view, head, mode)
     silent = {"why": [each | {"asked": False, "to": None} for each in shown["why"]]}
-    rows = candidates.payload(analysis, loaded.target_tokenizer, view.controls, shown["trace"])
     follow = {"step": shown["step"], "guess": False}
-    steps = follow | {"rows": view.rows, "reasons": [None] * len(shown["target"])}
+    rows = view.rows if analysis.task.writes else "training"
+    steps = follow | {"rows": rows, "reasons": [None] * len(shown["target"])}
     return (
         timeline.COMPONENT.part(shown, silent, steps),
-        candidates.COMPONENT.part(rows, follow, {"fault": ""}),
-        drawn,
+        candidates.COMPONENT.part(found | {"trace": shown["trace"]}, follow, {"fault": ""}),
+        file_maps.part(maps, view.step, mode),
     )
 
 
+def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
+    """What the timeline needs, as on the page: of the tokens that were written, or of a sentence that is read at once."""
+    analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
+    if analysis.task.writes:
+        return timeline.payload(analysis, loaded, layer, head, view.step, mode)
+    return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step}
+
+
+def _candidates(page_data: PageData) -> dict[str, Any]:
+    """What the candidates need, whatever layer and head are chosen."""
+    analysis, loaded = page_data.analysis, page_data.loaded
+    if analysis.task.writes:
+        return candidates.payload(analysis, loaded.target_tokenizer, page_data.view.controls, "")
+    return fill_in.rows_payload(analysis, loaded, "")
+
+
+def _layers(page_data: PageData) -> range:
+    """The layers that can be chosen in the file, from 1."""
+    one = page_data.layers * len(_heads(page_data)) > MOST_VIEWS
+    return range(page_data.view.layer, page_data.view.layer + 1) if one else range(1, page_data.layers + 1)
+
+
 def _choices(page_data: PageData) -> tuple[Choice, ...]:
-    places = [(layer + 1, head) for layer in range(page_data.layers) for head in _heads(page_data)]
+    places = [(layer, head) for layer in _layers(page_data) for head in _heads(page_data)]
     views = [dataclasses.replace(page_data.view, layer=layer, head=head) for layer, head in places]
     return (Choice(("layer", "head"), {view: view for view in views}),)
 
@@ -46,9 +68,12 @@ def _heads(page_data: PageData) -> list[int | None]:
 
 
 def _picks(page_data: PageData) -> tuple[Pick, ...]:
-    layers = tuple((layer + 1, str(layer + 1)) for layer in range(page_data.layers))
+    layers = tuple((layer, str(layer)) for layer in _layers(page_data))
     heads = tuple((head, "mean" if head is None else str(head)) for head in _heads(page_data))
+    if len(layers) < page_data.layers:
+        label = f"Head of layer {page_data.view.layer} of {page_data.layers}, the one that this file holds"
+        return (Pick("head", label, heads, "file_maps"),)
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 
 
-TAKEN = Taken(parts, choices=_choices, picks=_picks, rounded=file_maps.ROUNDED)
+TAKEN = Taken(parts, compute=_candidates, choices=_choices, picks=_picks, rounded=file_maps.ROUNDED)

@@ -10,7 +10,7 @@ import numpy as np
 
 from model.experiments.effects import head_effects
 from model.trace import Site
-from viz import theme
+from viz import cache, theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
 from viz.shared import file_change, file_maps
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 
 def _costs(page_data: PageData) -> Sequence[HeadEffect]:
-    """What every head costs, as on the page: without the edits."""
+    """What every head costs, as on the page: without the edits. Where the page knows it, nothing is measured again."""
+    loaded, asked, device = page_data.loaded, unedited(page_data.request), page_data.view.device
+    if cache.holds(loaded, device):
+        return cache.head_effects(asked, device, lambda share: None)
     base = page_data.analysis.baseline or page_data.analysis
     ids = None if base.trace.outputs is None else base.trace.outputs.ids
-    return head_effects(page_data.loaded, unedited(page_data.request), lambda share: None, ids)
+    return head_effects(loaded, asked, lambda share: None, ids)
 
 
 def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: theme.Mode) -> tuple[Part, ...]:
@@ -39,14 +42,14 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     before, after = (each.view(site, head) for each in ((analysis.baseline or analysis).whole, analysis.whole))
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
-        return *shown, file_maps.part([file_maps.one(place, after, site.kind, mode)], view.step)
+        return *shown, file_maps.part([file_maps.one(place, after, site.kind)], view.step, mode)
     titles = {name: f"{text}: {place}" for name, text in texts.MAP_NAMES.items()}
-    maps = [file_maps.one(titles["before"], before, site.kind, mode), file_maps.one(titles["after"], after, site.kind, mode)]
+    maps = [file_maps.one(titles["before"], before, site.kind), file_maps.one(titles["after"], after, site.kind)]
     if (before.queries, before.keys) == (after.queries, after.keys):
         change = after - before
         change = dataclasses.replace(change, allowed=change.allowed | before.allowed)
-        maps.append(file_maps.change(titles["difference"], change, site.kind, mode))
-    return *shown, file_maps.part(maps, view.step, alike=True)
+        maps.append(file_maps.change(titles["difference"], change, site.kind))
+    return *shown, file_maps.part(maps, view.step, mode, alike=True)
 
 
 def _change(page_data: PageData, view: View) -> Part:

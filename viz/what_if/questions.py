@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.request import Request
-from viz import cache, state
+from viz import cache, state, uploads
 from viz.shared import controls, texts
 from viz.view import View, unedited
 from viz.what_if import texts as what_if_texts
@@ -56,7 +56,11 @@ def answer(view: View) -> None:
             st.button(label, key="also", type="tertiary", on_click=_show, args=(there, known.name))
         if known is not None and not _is_shown(view, found):
             there = found.request
-            label = f"See it below: {there.checkpoint}, given that translation" if there.target else "Make these edits"
+            label = (
+                f"See it below: {uploads.shown(there.checkpoint)}, given that translation"
+                if there.target
+                else "Make these edits"
+            )
             st.button(
                 controls.plain_label(label), key="see it", type="tertiary", on_click=_show, args=(there, known.name, view)
             )
@@ -82,7 +86,7 @@ def swapped(view: View, own: View | None) -> str:
     """What a question has put in the place of the visitor's own checkpoint and sentence, in one line; or empty."""
     if own is None:
         return ""
-    uses = [f"the checkpoint {view.checkpoint}"] * (view.checkpoint != own.checkpoint)
+    uses = [f"the checkpoint {uploads.shown(view.checkpoint)}"] * (view.checkpoint != own.checkpoint)
     uses += [f"the sentence “{_short(view)}”"] * (view.source != own.source)
     return f"This question uses {' and '.join(uses)}; {'yours come' if len(uses) > 1 else 'yours comes'} back afterwards."
 

@@ -30,8 +30,11 @@ def test_a_frame_holds_the_page(analysis, tiny_checkpoint, tmp_path):
         assert re.fullmatch(r'<iframe [^<>]* srcdoc="[^"<>]*" sandbox="allow-scripts" [^<>]*></iframe>', markup)
         assert html.unescape(re.search(r'srcdoc="([^"]*)"', markup)[1]).encode() == made.file
         assert made.save(tmp_path / f"{len(made.file)}.html").read_bytes() == made.file
-    with pytest.raises(ValueError, match="head 9; this checkpoint has"):
-        show(analysis, tiny_checkpoint, layer=0, head=8)
+    for wrong, said in (({"head": 8}, "head 8; expected one of 0 to 1"), ({"layer": 8}, "layer 8; expected one of 0 to 1")):
+        with pytest.raises(ValueError, match=f"There is no {said}"):
+            show(analysis, tiny_checkpoint, **({"layer": 0} | wrong))
+    with pytest.raises(ValueError, match="There is no step 99; expected one of 0 to "):
+        show(analysis, tiny_checkpoint, step=99)
 
 
 @pytest.mark.parametrize("head", [None, 1])

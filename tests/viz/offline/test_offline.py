@@ -11,12 +11,17 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import tiny
 from command_line_helpers import fails
 
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
+from model.trace import KINDS
+from viz import cache, theme
 from viz.links import link, parse
 from viz.offline import packing, take
+from viz.view import View
+from viz.what_if import offline as what_if
 
 TARGET = "Lo varun mira."  # untrained, it would write on and on
 HOSTILE = "The </script><script>alert(1)</script> <img src=x onerror=alert(1)> fox."
@@ -70,10 +75,16 @@ def chosen(view: dict, choice: int, *values) -> dict:
     """The parts of a file after a choice."""
     made = json.loads(json.dumps(view["parts"], default=lambda array: array.tolist()))
     options = view["choices"][choice]
-    for path, value in options["patches"][options["options"][json.dumps(values, separators=(",", ":"))][0]]:
+    return patched(made, options["patches"][options["options"][json.dumps(values, separators=(",", ":"))][0]])
+
+
+def patched(made: dict, patch: list) -> dict:
+    """Parts with a patch: each of its paths leads to something that is there."""
+    for path, value in patch:
         at = made
         for key in path[:-1]:
             at = at[key]
+        assert path[-1] in at
         at[path[-1]] = value
     return made
 
@@ -148,6 +159,53 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
     assert view["choices"][0]["options"]["[2,null]"][1] == {"layer": "2", "head": "mean"}
 
 
+@pytest.mark.parametrize("stacks", [(2, 1), (1, 2)])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_stacks_of_unequal_height_are_dark_in_every_layer(tokenizer, stacks, layer):
+    """One map of a layer or three, the theme reaches all of them, whichever layer was shown first."""
+    request = Request("The fox.", target=TARGET)
+    made = tiny.checkpoint(tokenizer, encoder_layers=stacks[0], decoder_layers=stacks[1])
+    page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=layer, head=1))
+    view = held(take.file_of("translate", page_data))
+    for other in (1, 2):
+        for mode, patch in (("light", []), ("dark", view["dark"])):
+            shown = patched(chosen(view, 0, other, 1), patch)["file_maps"]
+            kinds = [kind for kind in KINDS if stacks[kind != "encoder"] >= other]
+            assert [map["kind"] for map in shown["maps"]] == kinds
+            for map in shown["maps"]:
+                assert shown["scales"][map["scale"]] == list(theme.scale(map["kind"], mode))
+
+
+def test_a_large_model_has_the_heads_of_one_layer_in_a_file(tokenizer):
+    """As a whole every layer and head of it would be megabytes."""
+    sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
+    made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
+    page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=3, head=2))
+    view = held(take.file_of("translate", page_data))
+    assert list(view["choices"][0]["options"]) == [f"[3,{head}]" for head in ("null", *range(1, 17))]
+    assert [pick["label"] for pick in view["picks"]] == ["Head of layer 3 of 5, the one that this file holds"]
+
+
+@pytest.mark.parametrize("family", ["encoder-only", "decoder-only"])
+def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
+    """Also where no page has fitted it: a command asks with what a first visitor sees."""
+    lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
+    made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
+    analysis = analyse(made, request)
+    page_data = take.page_data_of(made, analysis, take.view_of(request, "tiny", layer=1, guess=True))
+    assert page_data.view.kind in made.config.kinds and page_data.view.guess is (family == "decoder-only")
+    assert f"<h1>{analysis.task.title}</h1>".encode() in take.file_of("translate", page_data)
+    with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
+        take.page_data_of(made, analysis, take.view_of(request, "tiny", kind="cross"))
+
+
+def test_what_every_head_costs_is_not_measured_again_for_a_file(monkeypatch):
+    page_data = cache.page_data(View(source="I am tired."))
+    monkeypatch.setattr(what_if, "head_effects", None)
+    costs = what_if.TAKEN.compute(page_data)
+    assert costs is cache.head_effects.known(page_data.request, page_data.view.device, None)
+
+
 def test_nothing_in_a_file_needs_a_server(taken):
     """What would lead to another page or decode anew is not offered."""
     parts = held(taken("translate"))["parts"]
@@ -205,7 +263,8 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
             "There is no page 'lessons' that makes a file; expected one of tran",
         ),
         (["--html", "{}/fox.html", "--head", "x"], "the head is 'x'; expected a number from 1, or mean"),
-        (["--html", "{}/fox.html", "--step", "999"], "There is no step 999"),
+        (["--html", "{}/fox.html", "--step", "999"], "There is no step 999; expected one of 1 to "),
+        (["--html", "{}/fox.html", "--layer", "9"], "There is no layer 9; expected one of 1 to "),
         (["--html", "{}/fox.html", "--view", "order=x"], "The link's order is “x”; expected"),
         (["--html", "{}/fox.html", "--edits", "nonsense"], "--edits: "),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),

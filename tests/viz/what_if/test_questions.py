@@ -9,6 +9,8 @@ from viz_helpers import WHAT_IF, Lab, unescaped
 from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.request import Request
 from viz import cache
+from viz.view import View
+from viz.what_if.questions import swapped
 
 SENTENCE = "The dog bites the man."
 
@@ -134,3 +136,8 @@ def test_a_question_that_a_link_has_asked_names_what_it_speaks_of_and_leads_ther
     assert lab.click("see it").link["checkpoint"] == "en-fr-peek" and lab.link["text"] == SENTENCE
     assert lab.link["target"] in answer and lab.sentences("lab-answer")[0].endswith(answer)
     assert "see it" not in lab.buttons
+
+
+def test_a_checkpoint_that_was_brought_is_called_as_on_the_page():
+    told = swapped(View(checkpoint="own (zip 0123456789ab)"), View(checkpoint="en-fr"))
+    assert told.startswith("This question uses the checkpoint own (zip 0123); ")

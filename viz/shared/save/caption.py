@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.trace import SITE_KINDS
+from viz import uploads
 
 if TYPE_CHECKING:
     from model.inference.analyse import Analysis
@@ -27,10 +28,11 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     """Of a view on a page; where nothing could be read of it, of what was asked."""
     source = analysis.request.source if analysis else view.source
     words = " ".join(source.split()[:NAMED_WORDS])
+    checkpoint = uploads.shown(view.checkpoint)
     if analysis is None:
-        return Caption((f"“{source}”", view.checkpoint), (view.checkpoint, words))
-    facts = [view.checkpoint]
-    names = [view.checkpoint]
+        return Caption((f"“{source}”", checkpoint), (checkpoint, words))
+    facts = [checkpoint]
+    names = [checkpoint]
     if page.of_a_head:
         site = f"{SITE_KINDS[view.kind].name}, " if page.of_a_kind else ""
         which = "mean over heads" if view.head is None else f"head {view.head}"
@@ -43,8 +45,11 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if page.of_a_step:
         steps = analysis.trace.predicted
         step = min(view.step, len(steps))
-        facts.append(f"step {step} of {len(steps)}")
-        names.append(f"step{step}")
+        at = "step" if analysis.task.writes else "place"
+        facts.append(f"{at} {step} of {len(steps)}")
+        names.append(f"{at}{step}")
     edits = analysis.request.intervention
     facts.append(f"edits: {edits.describe()}" if edits else "no edits")
-    return Caption((f"“{source}” → “{analysis.translation}”", " · ".join(facts)), (*names, words))
+    told = analysis.task.writes and not view.guess  # what is to be guessed stands in no picture either
+    said = f"“{source}” → “{analysis.translation}”" if told else f"“{source}”"
+    return Caption((said, " · ".join(facts)), (*names, words))

@@ -29,12 +29,13 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
 
-    found = [
-        Offer("What is shown, as CSV", lambda: _csv(shown, stem)),
+    empty = page.of_a_choice and not shown.analysis.task.writes
+    found = [] if empty or shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
+    found += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),
         Offer("Whole analysis, JSON", analysis(".json", JSON)),
     ]
-    if name in take.names():
+    if not empty and name in take.names():
         found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
     if python := shown.python:
         checkpoint = shown.view.checkpoint
@@ -52,7 +53,8 @@ def stem_of(names: tuple[str, ...]) -> str:
 
 def _csv(shown: Shown, stem: str) -> File:
     """One table as it is, several in a zip."""
-    tables = shown.tables(shown) if shown.tables else ()
+    assert shown.tables is not None
+    tables = shown.tables(shown)
     if len(tables) == 1:
         return File(f"{stem}.csv", CSV, tables[0].csv())
     return File(f"{stem}.zip", ZIP, zipped(tables))

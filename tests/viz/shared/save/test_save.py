@@ -8,9 +8,12 @@ from base64 import b64decode
 import pytest
 from viz_helpers import HEADS, Lab
 
+from model import Request, analyse
 from viz import pages, theme
 from viz.shared.save import save
+from viz.shared.save.caption import caption
 from viz.shared.save.offers import FAULT, File, Offer, made
+from viz.view import View
 
 
 def panel(lab: Lab) -> dict:
@@ -28,6 +31,18 @@ def test_a_caption_tells_of_what_the_picture_is():
     assert facts.startswith("en-fr · cross-attention, layer 2, head 4 · step 3 of ")
     assert facts.endswith("edits: cross-attention, layer 3: off")
     assert given["names"] == ["en-fr", "cross", "l2", "h4", "step3", "I am tired."]
+
+
+def test_what_is_to_be_guessed_stands_under_no_picture():
+    assert panel(Lab(text="I am tired.", guess="first"))["caption"][0] == "“I am tired.”"
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_what_was_brought_is_called_as_on_the_page(tiny_checkpoint, analysed):
+    view = View(checkpoint="own (zip 0123456789ab)", source="The fox.")
+    found = analyse(tiny_checkpoint, Request("The fox.", target="Lo varun.")) if analysed else None
+    made = caption(view, pages.find("heads"), found)
+    assert "own (zip 0123)" in made.lines[1] and made.names[0] == "own (zip 0123)"
 
 
 def test_what_cannot_be_read_has_a_panel_all_the_same():
