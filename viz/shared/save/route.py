@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from viz.shared.save import drawer
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -88,10 +90,8 @@ async def _body(receive: Receive) -> str:
 
 
 def _page(svg: str) -> bytes:
-    from viz.shared.save.pdf import pdf
-
     try:
-        return pdf(svg)
+        return drawer.draw(svg)
     except ValueError as fault:
         raise Refused(400, str(fault)) from None
 
