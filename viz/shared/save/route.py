@@ -15,6 +15,7 @@ PATH = "/save/pdf"
 LARGEST = 4 * 1024 * 1024  # bytes of a picture
 AT_ONCE = 8  # pictures that are read or wait to be drawn; one is drawn at a time
 PATIENCE = 30.0  # seconds until a picture has to be here
+is_mounted = False  # whether this process answers the route, as `viz.server` has it
 
 
 class Refused(Exception):
