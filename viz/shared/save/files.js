@@ -20,7 +20,7 @@ export function fileName(parts, ending) {
 export async function svgText({ svg, families }, carried = true) {
   const rules = carried ? await fontRules(families) : "";
   svg.querySelector("style")?.remove();
-  if (rules) svg.prepend(drawing("style", {}, rules));
+  if (rules) svg.querySelector("title").after(drawing("style", {}, rules)); // a title comes first
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}`;
 }
 
