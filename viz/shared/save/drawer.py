@@ -18,7 +18,7 @@ from typing import IO
 ROOT = Path(__file__).resolve().parents[3]
 STARTING = 60.0  # seconds until it has its fonts
 PATIENCE = 20.0  # seconds for a picture
-MEMORY = 2 << 30  # bytes of address space, on systems that bound it
+MEMORY = 1 << 30  # bytes of address space, on systems that bound it; 30,000 texts take 0.6 GB
 FAULT, PAGE = b"fault", b"page"
 
 _process: subprocess.Popen[bytes] | None = None
