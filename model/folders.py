@@ -76,12 +76,14 @@ def survey(shipped: Path = SHIPPED) -> Survey:
     Where a name is taken already, the later one is told apart by the folder that it lies in: `en-fr (runs)`.
     """
     found, unusable = {path.name: path for path in _inside(shipped)}, []
+    known = {path.resolve() for path in found.values()}
     for place in named():
         lying, why = _looked_into(place)
         unusable += [Unusable(place, why)] if why else []
         for path in lying:
-            if any(path.resolve() == known.resolve() for known in found.values()):
+            if (resolved := path.resolve()) in known:
                 continue
+            known.add(resolved)
             found[_free(path, found)] = path
             if why := foreign(path / CONFIG):
                 unusable.append(Unusable(path, why))

@@ -10,6 +10,8 @@ import tomllib
 import pytest
 from viz_helpers import ROOT
 
+from viz.uploads import UPLOAD_MB
+
 DEPLOY = ROOT / "deploy"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
@@ -28,6 +30,12 @@ def test_every_replica_is_known_to_the_one_that_shares_out():
     services = re.findall(r"^  (lab\d+): \*lab$", (DEPLOY / "compose.yaml").read_text(), re.MULTILINE)
     known = re.findall(r"server (lab\d+):8501", (DEPLOY / "nginx.conf").read_text())
     assert services == known and len(known) >= 2
+
+
+def test_the_largest_zip_that_visitors_may_bring_is_let_through():
+    inside = re.search(r"location /_stcore/upload_file \{(.*?)\}", (DEPLOY / "nginx.conf").read_text(), re.DOTALL)
+    assert inside and int(re.search(r"client_max_body_size (\d+)m;", inside[1])[1]) > UPLOAD_MB
+    assert "proxy_pass http://lab;" in inside[1]
 
 
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")

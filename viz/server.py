@@ -176,7 +176,7 @@ def main() -> int:
 
     from viz import theme, uploads
     from viz.first_paint import with_stylesheet
-    from viz.shared.save.route import with_pdf
+    from viz.shared.save import route
 
     allowed = os.environ.get("ALLOWED_HOSTS", "")
     more_files()
@@ -184,9 +184,9 @@ def main() -> int:
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = True
+    theme.has_first_page = route.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
+        with_health(only_known(route.with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="viz.loop:new",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import os
 import re
 import shutil
@@ -264,6 +265,9 @@ def _watch() -> None:
     def look() -> None:
         while True:
             time.sleep(ROUND)
-            sweep()
+            try:
+                sweep()
+            except Exception:  # else nobody looks any more
+                logging.getLogger(__name__).exception("What visitors have left could not be taken away")
 
     threading.Thread(target=look, name="uploads", daemon=True).start()

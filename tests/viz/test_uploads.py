@@ -7,6 +7,7 @@ import io
 import multiprocessing
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from viz_helpers import Lab
@@ -79,6 +80,22 @@ def test_it_is_gone_with_its_session_and_nothing_of_it_is_kept(session, saved, t
     assert cache._loaded.known(name, "cpu") is None
     with pytest.raises(CheckpointError):
         cache.checkpoint(name, "cpu")
+
+
+def test_who_looks_for_those_who_left_looks_again_after_a_fault(monkeypatch, caplog):
+    sweeps = iter([OSError("the disk is away"), SystemExit])
+    started = []
+
+    def sweep() -> None:
+        raise next(sweeps)
+
+    monkeypatch.setattr(uploads, "ROUND", 0)
+    monkeypatch.setattr(uploads, "sweep", sweep)
+    monkeypatch.setattr(uploads.threading, "Thread", lambda target, **_: started.append(target) or Mock())
+    uploads._watch.__wrapped__()
+    with pytest.raises(SystemExit):
+        started[0]()
+    assert "could not be taken away" in caplog.text
 
 
 def test_there_is_room_for_so_many_and_what_who_left_has_brought_makes_room(session, saved, tiny_checkpoint, tmp_path):

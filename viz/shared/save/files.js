@@ -20,7 +20,7 @@ export function fileName(parts, ending) {
 export async function svgText({ svg, families }, carried = true) {
   const rules = carried ? await fontRules(families) : "";
   svg.querySelector("style")?.remove();
-  if (rules) svg.prepend(drawing("style", {}, rules));
+  if (rules) svg.querySelector("title").after(drawing("style", {}, rules)); // a title comes first
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}`;
 }
 
@@ -40,16 +40,11 @@ export async function pngOf(made) {
 
 const PDF = "save/pdf";
 
-// Whether the server makes PDF files; asked once.
-export async function makesPdf() {
-  const flags = document.documentElement.dataset;
-  flags.attentionLabPdf ??= await fetch(PDF, { method: "POST", body: "" }).then(({ status }) => String(![404, 405].includes(status)), () => "false");
-  return flags.attentionLabPdf === "true";
-}
-
 export async function pdfOf(made) {
-  const answer = await fetch(PDF, { method: "POST", headers: { "Content-Type": "image/svg+xml" }, body: await svgText(made, false) });
-  if (!answer.ok) throw new Error((await answer.text()).slice(0, 300) || "The server could not make a PDF of it.");
+  const body = await svgText(made, false);
+  const answer = await fetch(PDF, { method: "POST", headers: { "Content-Type": "image/svg+xml" }, body }).catch(() => { throw new Error("The server could not be reached: try again."); });
+  const said = answer.headers.get("Content-Type")?.startsWith("text/plain"); // else what stands between answers, in markup
+  if (!answer.ok) throw new Error((said && (await answer.text()).slice(0, 300)) || "The server could not make a PDF of it.");
   return answer.blob();
 }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 NUMBERS, PAGE, COPIED = "Numbers", "Page", "Lines to copy"  # the groups in which they are offered
+CHANGED = "This view has changed: ask again."
 FAULT = "This could not be made ({}). Nothing was saved; what you typed is kept."
 
 
@@ -41,9 +42,15 @@ def made(offer: Offer, number: str) -> dict[str, Any]:
     try:
         file = offer.make()
     except (ValueError, OSError) as fault:
-        return {"number": number, "fault": str(fault)}
+        return failed(getattr(fault, "strerror", None) or str(fault), number)
     except Exception as fault:
         logging.getLogger(__name__).exception("A file could not be made: %s", offer.label)
-        return {"number": number, "fault": FAULT.format(type(fault).__name__)}
+        return failed(FAULT.format(type(fault).__name__), number)
     encoded = b64encode(file.content).decode()
     return {"number": number, "name": file.name, "mime": file.mime, "bytes": encoded, "copied": offer.copied}
+
+
+def failed(fault: str, number: str) -> dict[str, str]:
+    """What is answered in place of a file: a sentence, with a large letter first and one full stop at its end."""
+    told = fault.strip().rstrip(".") or "This could not be made"
+    return {"number": number, "fault": f"{told[0].upper()}{told[1:]}."}

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from viz.shared.save import fonts
-from viz.shared.save.svg import SVG, XLINK, read, size
+from viz.shared.save.svg import SVG, read, size
 
 POINTS = 0.75  # of a CSS pixel
 _WEIGHTS = {"normal": 400, "bold": 700, "bolder": 700, "lighter": 300}
@@ -19,7 +19,6 @@ _LOWERED = {"ₖ": "k"}  # the one small letter that the lab writes and its font
 _SMALL, _DOWN = 0.65, 0.2  # of the letter's size
 
 ET.register_namespace("", SVG)
-ET.register_namespace("xlink", XLINK)
 
 
 def pdf(svg: str) -> bytes:

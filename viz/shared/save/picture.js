@@ -4,7 +4,7 @@ import { drawing } from "../mount.js";
 import { grown } from "./charts.js";
 import { hex, parsed, recolouring } from "./colours.js";
 import { drawElement } from "./elements.js";
-import { measured, newSheet, paint, putRect, putText, round } from "./sheet.js";
+import { clean, measured, newSheet, paint, putRect, putText, round } from "./sheet.js";
 
 export const MAIN = '[data-testid="stMainBlockContainer"]';
 const AIR = 16; // px around a picture
@@ -78,8 +78,8 @@ function enlarged(canvas, root, set) {
 // -- the picture ---------------------------------------------------------------------------------------------------
 
 // `look`: "light", "dark", or "transparent" in the colours that are seen. `themes` holds both, `seen` is the name of the one on
-// the screen. `caption`: its title and its lines, or null. Returns the SVG's root element.
-export function picture(root, { look, themes, seen, caption }) {
+// the screen. `title` names it to who does not see it. `caption`: its title and its lines, or null. Returns the SVG's root element.
+export function picture(root, { look, themes, seen, caption, title }) {
   const mode = look === "transparent" ? seen : look, recolour = recolouring(themes[seen], themes[mode]), page = hex(parsed(themes[mode].palette[0]));
   const isChart = root.classList.contains("js-plotly-plot");
   const sheet = laidOut(root, () => {
@@ -94,10 +94,9 @@ export function picture(root, { look, themes, seen, caption }) {
   sheet.into = drawing("g", { class: "caption" });
   const under = root.labScales?.length ? scaled(sheet, root.labScales, left, bottom + AIR) : bottom;
   const end = caption ? captioned(sheet, caption, left, under + AIR, width, themes[mode]) : under;
-  const box = [left - AIR, top - AIR, width + 2 * AIR, Math.ceil(end - top) + 2 * AIR].map(round), svg = drawing("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: box.join(" "), width: box[2], height: box[3] });
-  const title = drawing("title", {}, caption?.title);
+  const box = [left - AIR, top - AIR, width + 2 * AIR, Math.ceil(end - top) + 2 * AIR].map(round), svg = drawing("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: box.join(" "), width: box[2], height: box[3], role: "img" });
+  svg.append(drawing("title", {}, clean(title)));
   if (look !== "transparent") svg.append(drawing("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: page }));
-  if (caption) svg.prepend(title);
   svg.append(sheet.defs, before, sheet.into);
   return { svg, width: box[2], height: box[3], families: sheet.families };
 }

@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from viz.shared.save import drawer
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -13,6 +15,7 @@ PATH = "/save/pdf"
 LARGEST = 4 * 1024 * 1024  # bytes of a picture
 AT_ONCE = 8  # pictures that are read or wait to be drawn; one is drawn at a time
 PATIENCE = 30.0  # seconds until a picture has to be here
+is_mounted = False  # whether this process answers the route, as `viz.server` has it
 
 
 class Refused(Exception):
@@ -88,10 +91,8 @@ async def _body(receive: Receive) -> str:
 
 
 def _page(svg: str) -> bytes:
-    from viz.shared.save.pdf import pdf
-
     try:
-        return pdf(svg)
+        return drawer.draw(svg)
     except ValueError as fault:
         raise Refused(400, str(fault)) from None
 

@@ -2,7 +2,7 @@
 
 import { button, element, mounted } from "../mount.js";
 import { remember, remembered } from "../remember.js";
-import { download, fileName, makesPdf, pdfOf, pngOf, slug, svgText } from "./files.js";
+import { download, fileName, pdfOf, pngOf, slug, svgText } from "./files.js";
 import { picture } from "./picture.js";
 import { pictures } from "./pictures.js";
 
@@ -10,9 +10,9 @@ const LOOKS = { light: "Light", dark: "Dark", transparent: "Transparent" };
 const FORMATS = { png: "PNG", svg: "SVG", pdf: "PDF" };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".save", { list: null, made: null });
+  const { root, state, first } = mounted({ data, parentElement }, ".save", { list: null, asked: false });
   state.data = data;
-  state.ask = (number) => setTriggerValue("make", number);
+  state.ask = (number) => { state.asked = true; setTriggerValue("make", number); };
   if (first) build(root, state);
   offers(root, state);
   receive(root, state);
@@ -24,12 +24,11 @@ function build(root, state) {
   state.list.all.forEach(({ name }, n) => which.append(Object.assign(element("option", "", name), { value: n, selected: n === state.list.chosen })));
   which.setAttribute("aria-label", "Picture");
   const formats = element("div", "formats");
-  for (const kind in FORMATS) formats.append(Object.assign(button(kind, FORMATS[kind], () => save(root, state, kind)), { hidden: kind === "pdf" }));
+  for (const kind in FORMATS) formats.append(Object.assign(button(kind, FORMATS[kind], () => save(root, state, kind)), { hidden: kind === "pdf" && !state.data.pdf }));
   fields.append(labelled("Picture", which), looks(state), caption());
   const said = element("p", "told");
   said.setAttribute("role", "status");
   root.replaceChildren(fields, formats, said, element("div", "offers"));
-  makesPdf().then((made) => { formats.querySelector(".pdf").hidden = !made; });
 }
 
 function labelled(text, node) {
@@ -99,11 +98,13 @@ function offers(root, state) {
   }));
 }
 
-// What the server has made since it was asked is saved, once; or it says why it could not.
+// What the server has made since it was asked is saved, once; or it says why it could not. What was asked for before the panel
+// was closed comes too late: a file that arrives by surprise is none that is looked for.
 async function receive(root, state) {
   const { made } = state.data, flags = document.documentElement.dataset;
   if (!made || made.number === flags.attentionLabMade) return;
   flags.attentionLabMade = made.number;
+  if (!state.asked) { tell(root, "The panel was closed before the file was ready: ask again.", true); return; }
   if (made.fault) { tell(root, made.fault, true); return; }
   const bytes = Uint8Array.from(atob(made.bytes), (char) => char.charCodeAt(0));
   if (!made.copied) { download(new Blob([bytes], { type: made.mime }), made.name); tell(root, `Saved as ${made.name}`); return; }

@@ -12,8 +12,9 @@ import streamlit as st
 from viz import pages, state, theme
 from viz.keep import Payload
 from viz.shared import mount
+from viz.shared.save import route
 from viz.shared.save.caption import caption
-from viz.shared.save.offers import Offer, listed, made
+from viz.shared.save.offers import CHANGED, Offer, failed, listed, made
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -41,10 +42,16 @@ def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: S
         "caption": said.lines,
         "names": said.names,
         "offers": listed(offers),
-        "made": made(offers[asked[0]], asked[1]) if asked and asked[0] < len(offers) else None,
+        "made": _answer(offers, *asked) if asked else None,
+        "pdf": route.is_mounted,
     }
     with where:
         _COMPONENT.mount("save_files", _themes(), {"make": (mount.whole(0, 99), _ask)}, beside=data)
+
+
+def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
+    """What was asked for, where the view that is shown by now offers as much."""
+    return made(offers[which], number) if which < len(offers) else failed(CHANGED, number)
 
 
 def _ask(number: int) -> None:

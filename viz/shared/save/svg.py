@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
-SHAPES = {"rect", "path", "line", "polyline", "polygon", "circle", "ellipse", "text", "tspan", "image"}
-AROUND = {"svg", "g", "a", "defs", "title", "desc", "style", "clipPath", "linearGradient", "radialGradient", "stop"}
+SVG = "http://www.w3.org/2000/svg"
+SHAPES = {"rect", "path", "line", "polyline", "polygon", "circle", "ellipse", "text"}
+AROUND = {"svg", "g", "defs", "title", "clipPath", "linearGradient", "stop"}  # what the panel's scripts draw
 MOST_ELEMENTS, DEEPEST = 200_000, 60  # what is nested deeper would fill the stack of who draws it
 LARGEST = 19_200  # pixels of a side: 14400 points, where a PDF page ends
-_INLINE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,")
 _POINTS_OUT = re.compile(r"url\(\s*[\"']?\s*(?!#)|@import|expression\(|\\", re.IGNORECASE)
-_FONT_FACE = re.compile(r"@font-face\s*\{[^{}]*\}")
 _LENGTH = re.compile(r"\s*(\d+(?:\.\d+)?)(?:px)?\s*")
 
 
@@ -48,16 +46,23 @@ class _Picture:
 
 
 def _check(element: str, key: str, value: str) -> None:
-    """ValueError where an attribute points out of the picture."""
+    """ValueError where an attribute points out of the picture, or leads to another element in a chain."""
     name = key.rpartition("}")[2].lower()
-    inside = value.startswith("#") or (element == "image" and _INLINE.match(value))
-    if (name in ("href", "src", "base") and element != "a" and not inside) or _POINTS_OUT.search(value):
-        raise ValueError(f"A picture may not point to another file: {name} of {element!r} is {value[:60]!r}.")
+    if name in ("href", "src", "base") or _POINTS_OUT.search(value):
+        raise ValueError(f"A picture may not point to another file or element: {name} of {element!r} is {value[:60]!r}.")
+
+
+def _check_clip(clip: ET.Element) -> None:
+    """ValueError where a clipPath is more than one box: a chain of them fills the stack of who draws it."""
+    parts = list(clip.iter())
+    refers = any("url" in value.lower() for part in parts for value in part.attrib.values())
+    if refers or len(parts) > 2 or any(part.tag != f"{{{SVG}}}rect" for part in clip):
+        raise ValueError("A clipPath of a picture may hold one rect, and refer to nothing else.")
 
 
 def read(svg: str) -> ET.Element:
-    """The root of the picture, without the fonts that it carries. ValueError with one sentence where it cannot be taken:
-    no SVG, half of one, a DOCTYPE, an element that draws nothing, anything that points to another file."""
+    """The root of the picture. ValueError with one sentence where it cannot be taken: no SVG, half of one, a DOCTYPE, an
+    element that the lab does not draw, anything that points to another file, clipPaths that refer to others."""
     parser = ET.XMLParser(target=_Picture())
     try:
         parser.feed(svg)
@@ -66,10 +71,8 @@ def read(svg: str) -> ET.Element:
         raise ValueError(f"That is not a whole SVG picture: {fault}.") from None
     if root.tag != f"{{{SVG}}}svg":
         raise ValueError("That is not an SVG picture.")
-    for style in root.iter(f"{{{SVG}}}style"):
-        style.text = _FONT_FACE.sub("", style.text or "")
-        if _POINTS_OUT.search(style.text):
-            raise ValueError("A picture may not point to another file: its stylesheet does.")
+    for clip in root.iter(f"{{{SVG}}}clipPath"):
+        _check_clip(clip)
     return root
 
 

@@ -8,12 +8,11 @@ import re
 import pypdfium2
 import pytest
 
-from viz.shared.save import route
+from viz.shared.save import drawer, route
 from viz.shared.save.pdf import pdf
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="400" height="200">'
 PICTURE = f"""{HEAD}<title>Head cross 3.2</title>
-<style>@font-face{{font-family:"Source Sans";src:url(data:font/woff2;base64,AA)}}</style>
 <defs><linearGradient id="g"><stop offset="0" stop-color="#fff"/><stop offset="1" stop-color="#00f"/></linearGradient></defs>
 <rect x="300" y="100" width="80" height="80" fill="url(#g)"/><rect x="0" y="100" width="50" height="50" fill="#ff0000"/>
 <text x="10" y="30" font-family="'Source Sans', sans-serif" font-size="20">The cœur, naïve: il → it</text>
@@ -86,12 +85,18 @@ BOMB = '<!DOCTYPE svg [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
         ('<!DOCTYPE svg SYSTEM "file:///etc/passwd"><svg/>', "DOCTYPE"),
         ("<html/>", "element 'html'"),
         ('<g xmlns="http://www.w3.org/2000/svg"/>', "not an SVG"),
-        (f'{HEAD}<image href="http://a.example/x.png"/></svg>', "another file: href"),
-        (f'{HEAD}<image xlink:href="file:///etc/passwd"/></svg>', "another file: href"),
-        (f'{HEAD}<image href="data:image/svg+xml;base64,AA"/></svg>', "another file"),
-        (f'{HEAD}<rect fill="url(http://a.example/#g)"/></svg>', "another file: fill"),
-        (f'{HEAD}<rect style="fill: u\\72l(x)"/></svg>', "another file: style"),
-        (f"{HEAD}<style>@import 'x.css';</style></svg>", "stylesheet"),
+        (f'{HEAD}<image href="data:image/png;base64,AA"/></svg>', "element 'image'"),
+        (f'{HEAD}<g href="http://a.example/x.png"/></svg>', "another file or element: href"),
+        (f'{HEAD}<g xlink:href="file:///etc/passwd"/></svg>', "another file or element: href"),
+        (f'{HEAD}<linearGradient id="a"/><linearGradient id="b" xlink:href="#a"/></svg>', "another file or element: href"),
+        (f'{HEAD}<clipPath id="a" clip-path="url(#b)"/><clipPath id="b"/></svg>', "one rect"),
+        (f'{HEAD}<clipPath id="a" style="clip-path: URL(#b)"><rect/></clipPath></svg>', "one rect"),
+        (f'{HEAD}<clipPath id="a"><rect clip-path="url(#b)"/></clipPath></svg>', "one rect"),
+        (f'{HEAD}<clipPath id="a"><rect/><rect/></clipPath></svg>', "one rect"),
+        (f'{HEAD}<clipPath id="a"><text>many letters</text></clipPath></svg>', "one rect"),
+        (f'{HEAD}<rect fill="url(http://a.example/#g)"/></svg>', "another file or element: fill"),
+        (f'{HEAD}<rect style="fill: u\\72l(x)"/></svg>', "another file or element: style"),
+        (f"{HEAD}<style>@import 'x.css';</style></svg>", "element 'style'"),
         (f'{HEAD}<use href="#a"/></svg>', "element 'use'"),
         (f"{HEAD}<script>1</script></svg>", "element 'script'"),
         (HEAD + "<g>" * 100 + "</g>" * 100 + "</svg>", "nested deeper"),
@@ -104,6 +109,19 @@ def test_what_is_no_picture_is_told_in_one_sentence(svg, told):
     with pytest.raises(ValueError, match=told) as caught:
         pdf(svg)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_picture_that_takes_too_long_ends_neither_the_lab_nor_the_next_picture(monkeypatch):
+    assert drawer.draw(PICTURE).startswith(b"%PDF")
+    first = drawer._process
+    with monkeypatch.context() as short:
+        short.setattr(drawer, "PATIENCE", 0.0)
+        with pytest.raises(ValueError, match="too much for a PDF"):
+            drawer.draw(f"{HEAD}{'<rect/>' * 50_000}</svg>")
+    assert first.wait(60) < 0
+    with pytest.raises(ValueError, match="not an SVG"):
+        drawer.draw('<g xmlns="http://www.w3.org/2000/svg"/>')
+    assert drawer.draw(PICTURE).startswith(b"%PDF") and drawer._process is not first
 
 
 async def elsewhere(scope, receive, send):

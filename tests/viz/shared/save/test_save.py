@@ -12,7 +12,7 @@ from model import Request, analyse
 from viz import pages, theme
 from viz.shared.save import save
 from viz.shared.save.caption import caption
-from viz.shared.save.offers import FAULT, File, Offer, made
+from viz.shared.save.offers import CHANGED, FAULT, File, Offer, made
 from viz.view import View
 
 
@@ -69,9 +69,32 @@ def test_an_offer_is_made_when_it_is_asked_for():
     assert got == {"number": "7", "name": "a.csv", "mime": "text/csv", "copied": False}
 
 
-@pytest.mark.parametrize("fault, said", [(ValueError("Too long."), "Too long."), (KeyError("x"), FAULT.format("KeyError"))])
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (ValueError("Too long."), "Too long."),
+        (ValueError("the sentence has 3 tokens"), "The sentence has 3 tokens."),
+        (ValueError("it goes on..."), "It goes on."),
+        (ValueError(), "This could not be made."),
+        (OSError(28, "no space left", "/tmp/x"), "No space left."),
+        (KeyError("x"), FAULT.format("KeyError")),
+    ],
+)
 def test_an_offer_that_fails_says_why_in_one_sentence(fault, said):
     def fail() -> bytes:
         raise fault
 
     assert made(Offer("CSV", fail), "8") == {"number": "8", "fault": said}
+
+
+def test_what_the_view_offers_no_more_is_told_and_not_waited_for():
+    lab = Lab(HEADS)
+    lab.at.session_state[save.ASKED] = (len(panel(lab)["offers"]), "9")
+    assert panel(lab.run())["made"] == {"number": "9", "fault": CHANGED}
+    assert panel(lab.run())["made"] is None
+
+
+def test_a_pdf_is_offered_where_this_process_makes_them(monkeypatch):
+    assert panel(Lab(HEADS))["pdf"] is False
+    monkeypatch.setattr(save.route, "is_mounted", True)
+    assert panel(Lab(HEADS))["pdf"] is True
