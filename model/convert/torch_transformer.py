@@ -30,6 +30,10 @@ TOLD = {  # fields that a state dict does not hold, and the options that tell th
 }
 FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # fields that may be told at all
 _LAYER = re.compile(r"(^|.*\.)encoder\.layers\.0\.self_attn\.in_proj_weight")
+_INNER = re.compile(
+    r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
+    r"(weight|bias)"
+)
 _LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
@@ -86,7 +90,7 @@ def _prefix(file: Path, state: dict[str, Tensor]) -> str:
 
 def _is_inner(name: str, prefix: str) -> bool:
     """True for a tensor of the Transformer itself."""
-    return re.match(r"(encoder|decoder)\.(layers\.\d|norm\.(weight|bias)$)", name.removeprefix(prefix)) is not None
+    return _INNER.fullmatch(name.removeprefix(prefix)) is not None
 
 
 def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocabulary], tuple[Rows, ...]]:
