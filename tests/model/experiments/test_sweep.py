@@ -20,6 +20,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.head_metrics import METRICS, head_metrics
+from model.text.tokenizer import Tokenizer
 
 TEXTS = [source for source, _ in tiny.PAIRS[:3]]
 TOO_LONG = "word " * 400
@@ -81,6 +82,19 @@ def test_any_edits_can_be_swept_against_a_given_target(tokenizer):
         sweep(lab, [source], [])
 
 
+def test_a_word_that_has_no_token_leaves_its_sentence_out(tokenizer, monkeypatch):
+    lab, encode = brief(tokenizer), Tokenizer.encode
+
+    def poor(self, text):
+        if "owl" in text:
+            raise ValueError("the vocabulary has no token for 'owl'")
+        return encode(self, text)
+
+    monkeypatch.setattr(Tokenizer, "encode", poor)
+    monkeypatch.setattr(Tokenizer, "encode_batch", lambda self, texts: [poor(self, text) for text in texts])
+    assert sweep(lab, ["An owl.", TEXTS[0]], every_head(lab)[:1]).numbers.tolist() == [2]
+
+
 def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     values = np.random.default_rng(3).normal(5, 2, size=(400, 2))
     mean, low, high = intervals(values)
@@ -90,6 +104,8 @@ def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     assert ((few[2] - few[1]) > 2 * (high - low)).all()
     weighted = intervals(np.array([[6.0, 0], [1, 0]]), np.array([[3, 0], [1, 0]]))
     assert weighted[0, 0] == 7 / 4 and np.isnan(weighted[:, 1]).all()
+    rare = intervals(np.array([[6.0], *[[0]] * 3]), np.array([[2], *[[0]] * 3]))
+    assert rare[:, 0].tolist() == [3, 3, 3], "a sample without a row has no mean, and none of 0"
 
 
 def written(path) -> list[dict[str, str]]:
