@@ -51,7 +51,7 @@ def convert(path: Path, options: Options) -> Converted:
     made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
     vocabularies, rows = _vocabularies(options, made)
     config = _config(inner, made, told, rows)
-    notes = [f"told when it was converted: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}", *made.notes]
+    notes = [f"told when it was converted: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
     notes += ["its control tokens have other ids here, with the rows of all tables in the same order"]
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
     return Converted(
@@ -120,7 +120,6 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
     if norms[0] != norms[1]:
         raise ConvertError(f"the {'encoder' if norms[0] else 'decoder'} alone has a norm at its end; expected both, or none")
     scheme = made.scheme(told)
-    table = next(iter(made.positions.values()), None)
     known = {name: value for name, value in told.items() if name not in ("positions", "max_positions")}
     try:
         return ModelConfig(
@@ -133,7 +132,7 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
             decoder_layers=sum(stack == "decoder" for stack, _ in layers),
             d_ff=len(inner["encoder.layers.0.linear1.weight"]),
             positions=scheme,
-            max_positions=512 if table is None else len(table),
+            max_positions=_reach(made, scheme, told),
             final_norm=norms[0],
             dropout=0.0,
             output_bias=made.bias is not None or bool(rows[-1].silent),
@@ -141,6 +140,15 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
         )
     except ValueError as fault:
         raise ConvertError(str(fault)) from None
+
+
+def _reach(made: Around, scheme: str, told: dict[str, Any]) -> Any:
+    """How many positions there are: as told, or as the table has them."""
+    table = next(iter(made.positions.values()), None)
+    found = told.get("max_positions", 512 if table is None else len(table))
+    if table is not None and scheme == "learned" and found != len(table):
+        raise ConvertError(f"max_positions is {shown(found)}; expected {len(table)}, the rows of the table of positions")
+    return found
 
 
 def _stacks(inner: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
