@@ -28,6 +28,7 @@ FILES = (  # what the folder of a checkpoint may hold, and is read of it
     "counts.json",
     "seen.json",
     "faithfulness.json",
+    "probes.npz",
     "README.md",
 )
 

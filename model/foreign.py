@@ -16,7 +16,7 @@ WEIGHTS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")  # how files of weigh
 
 @dataclass(frozen=True)
 class Foreign:
-    """A kind of model that `python -m model convert` reads; `model.convert.CONVERTERS` has how."""
+    """A kind of model that `python -m model convert` reads; `model.convert.registry.CONVERTERS` has how."""
 
     name: str  # as --kind has it
     title: str  # as it stands behind "This is"

@@ -6,13 +6,14 @@ that nothing of the model depends on it."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from model.commands import asked, options
 from model.files import check_new, shown, write_new
-from model.trace import KINDS
+from model.trace import SITE_KINDS
 
 HELP = "write a page of the lab about a sentence into one HTML file, which needs no server"
 VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # option: field of the view
@@ -26,21 +27,37 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_checkpoint(parser)
     asked.add(parser)
     view = parser.add_argument_group("what is looked at (default: what a first visitor sees)")
-    view.add_argument("--site", choices=KINDS, help="which attention")
-    view.add_argument("--layer", type=int, metavar="N", help="of this layer, from 1")
+    view.add_argument("--site", type=_site, metavar="KIND", help="encoder, decoder or cross")
+    view.add_argument("--layer", type=_number("layer"), metavar="N", help="of this layer, from 1")
     view.add_argument("--head", type=_head, default=argparse.SUPPRESS, metavar="N", help="from 1, or mean")
-    view.add_argument("--step", type=int, metavar="N", help="at this step, from 1")
+    view.add_argument("--step", type=_number("step"), metavar="N", help="at this step, from 1")
     hint = "what else the link of a view says, as a lab shows it: differs=checkpoint&other_checkpoint=en-fr-learned"
     view.add_argument("--view", default="", metavar="QUERY", help=hint)
     options.add_machine(parser)
 
 
+def _site(text: str) -> str:
+    """A kind of attention by its name or its code, as `maps` takes it."""
+    from model.export.tables import KINDS
+
+    if text not in KINDS:
+        raise argparse.ArgumentTypeError(f"the attention is {shown(text)}; expected one of {', '.join(SITE_KINDS)}")
+    return KINDS[text]
+
+
+def _number(what: str, also: str = "") -> Callable[[str], int]:
+    """Reads a number that counts from 1; how many there are, the checkpoint says."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+            raise argparse.ArgumentTypeError(f"the {what} is {shown(text)}; expected a number from 1{also}")
+        return int(text)
+
+    return read
+
+
 def _head(text: str) -> int | None:
-    if text == "mean":
-        return None
-    if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"the head is {shown(text)}; expected a number from 1, or mean")
-    return int(text)
+    return None if text == "mean" else _number("head", ", or mean")(text)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -16,7 +16,7 @@ WHAT = (
 )
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible); "
-    "faithfulness, heads: .tsv, .tsv.gz or .zip, source TAB target"
+    "faithfulness, heads: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: or sentences alone)"
 )
 
 

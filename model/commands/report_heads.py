@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.commands import options
+from model.files import check_new, write_new
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.export.tables import Cell
 
 OF = ("own", "reference")
 
@@ -33,17 +35,17 @@ def run(args: argparse.Namespace) -> None:
 
     from model import checkpoint as checkpoints
     from model.experiments import alignment_report, heads_report
+    from model.export.tables import Table
     from model.text.corpus import file_hash, read_pairs
 
-    pairs = read_pairs(args.data)
+    is_reference = args.of == "reference"
+    pairs = read_pairs(args.data, with_targets=is_reference)
     lines = heads_report.lines_of(pairs, args.limit)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    is_reference = args.of == "reference"
     if is_reference and "decoder" not in loaded.config.kinds:
         raise ValueError(f"{loaded.name} is {loaded.config.family}: it writes no text; leave out --of reference")
     out = args.out or Path(f"heads-{loaded.name}.csv")
-    if out.is_dir() or not out.parent.is_dir():
-        raise ValueError(f"--out is {str(out)[:200]!r}; expected a file in a folder that is there")
+    check_new(out)  # before anything is computed
     gold = alignment_report.read_gold(args.alignments) if args.alignments else []
     aligned = None
     if gold:
@@ -60,8 +62,9 @@ def run(args: argparse.Namespace) -> None:
         with tqdm(total=len(lines), initial=done, unit="sentence", disable=args.json) as bar:
             rows = heads_report.measure(loaded, lines, is_reference, side, bar.update)
     names, cells = heads_report.table(loaded, lines, rows, aligned, bool(args.texts))
-    heads_report.write_csv(out, names, cells)
-    part.unlink()
+    write_new(out, Table("heads", tuple(names), tuple(map(tuple, cells))).csv())
+    if len(side.rows) <= len(lines):  # what is known beyond the limit took long to measure
+        part.unlink()
     print(json.dumps({"columns": names, "rows": cells}) if args.json else _told(loaded, out, names, cells))
 
 
@@ -73,7 +76,7 @@ def _identity(folder: Path) -> str:
     return hashlib.sha256(" ".join(map(file_hash, files)).encode()).hexdigest()
 
 
-def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[str]]) -> str:
+def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
     """The heads whose absence costs most, for reading."""
     rows = [dict(zip(names, row, strict=True)) for row in cells]
     lines = [

@@ -28,7 +28,7 @@ class Around:
     """What stands around the Transformer: embeddings, the projection, positions."""
 
     def __init__(self, around: dict[str, Tensor], options: Options, width: int) -> None:
-        self.around, self.options, self.width, self.notes = around, options, width, []
+        self.around, self.options, self.width = around, options, width
         tables = {name: each for name, each in around.items() if each.dim() == 2 and each.size(1) == width}
         self.positions = self._positions(around)
         tables = {name: each for name, each in tables.items() if name not in self.positions}
@@ -104,6 +104,11 @@ class Around:
             if "positions" not in told:
                 raise ConvertError(
                     "the state dict has no table of positions; give --positions sinusoidal, or another scheme"
+                )
+            if told["positions"] == "learned":
+                raise ConvertError(
+                    "positions is 'learned', and the state dict has no table of positions; expected one, or another scheme "
+                    "(--position-table NAME says which tensor it is)"
                 )
             return told["positions"]
         found = {_scheme_of(each) for each in self.positions.values()}

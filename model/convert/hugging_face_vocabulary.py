@@ -15,6 +15,7 @@ from model.convert import hugging_face, vocabulary
 from model.convert.parts import ConvertError, Options
 from model.convert.vocabulary import MOST, Vocabulary
 from model.files import FileError, read_json, read_text
+from model.text import foreign_file
 
 Older = Callable[[Path], Vocabulary]
 
@@ -46,9 +47,10 @@ def byte_level(folder: Path) -> Vocabulary:
     if wrong := [pair for pair in pairs if len(pair) != 2]:
         raise ConvertError(f"{folder / 'merges.txt'} has the line {' '.join(wrong[0])[:40]!r}; expected two pieces")
     try:
-        backend = Backend(models.BPE(ids, pairs))
-    except Exception as fault:  # the library raises bare Exception
-        raise ConvertError(f"{folder / 'merges.txt'} does not fit vocab.json: {fault}") from None
+        with foreign_file.library(f"{folder / 'merges.txt'} does not fit vocab.json"):
+            backend = Backend(models.BPE(ids, pairs))
+    except ValueError as fault:
+        raise ConvertError(str(fault)) from None
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     return Vocabulary(json.loads(backend.to_str()), tokens, "bytes", None)
@@ -81,6 +83,6 @@ def _needed(path: Path, how: Callable[[Path, int], Any]) -> Any:
 
 
 def _in_order(path: Path, ids: Any) -> list[str]:
-    if not isinstance(ids, dict) or sorted(ids.values()) != list(range(len(ids))):
+    if not isinstance(ids, dict) or not vocabulary.are_ids(ids.values()):
         raise ConvertError(f"{path} is no object with an id for each token, from 0 on and each once")
     return sorted(ids, key=ids.__getitem__)

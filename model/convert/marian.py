@@ -89,11 +89,11 @@ def _table(state: Taken, side: str, joint: bool) -> Tensor:
 
 def _rows(values: dict[str, Any], size: int) -> Rows:
     """Marian's `<pad>` starts the decoder; another start is taken as it is."""
-    end, start = (entry(values, name, int) for name in ("eos_token_id", "decoder_start_token_id"))
-    for name, row in (("eos_token_id", end), ("decoder_start_token_id", start)):
-        if not 0 <= row < size:
+    names = ("eos_token_id", "decoder_start_token_id", "pad_token_id")
+    end, start, pad = (None if name == names[2] and values.get(name) is None else entry(values, name, int) for name in names)
+    for name, row in zip(names, (end, start, pad), strict=True):
+        if row is not None and not 0 <= row < size:
             raise ConvertError(f"config.json: {name!r} is {row}; expected 0 to {size - 1}, a row of the embedding")
-    pad = values.get("pad_token_id")
     return rows(size, pad if pad not in (start, end) else None, start, end)
 
 

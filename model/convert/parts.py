@@ -23,7 +23,7 @@ class Options:
     """What files do not say, and whoever converts them does.
 
     `fields` are those of `ModelConfig` that were given; `names` the tensors of parts that are not found by themselves (see
-    `torch_transformer.PARTS`); `controls` the strings of the tokens "pad", "start" and "end" in the vocabulary.
+    `around.PARTS`); `controls` the strings of the tokens "pad", "start" and "end" in the vocabulary.
     """
 
     tokenizer: Path | None = None  # a tokenizer.json, a word list, ...; of both languages, or of the source
@@ -59,7 +59,3 @@ class Converter:
     def title(self) -> str:
         """As it stands behind "This is"."""
         return foreign.FOREIGN[self.name].title
-
-    def recognises(self, path: Path) -> bool:
-        """True where a model of this kind lies there."""
-        return foreign.kind_of(path) == self.name

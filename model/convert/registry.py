@@ -37,7 +37,11 @@ def read(source: Path | str, kind: str | None = None, options: Options | None = 
         raise ConvertError(foreign.told(path) or f"{path} is no model that is known here; {foreign.expected()}")
     if found not in CONVERTERS:
         raise ConvertError(f"the kind is {found!r}; expected one of {', '.join(CONVERTERS)}")
-    return CONVERTERS[found].convert(path, options or Options())
+    try:
+        return CONVERTERS[found].convert(path, options or Options())
+    except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # what a file of another form leads to
+        said = f"{type(fault).__name__}: {' '.join(str(fault).split())[:200]}"
+        raise ConvertError(f"{path} is no whole {found} model ({said})") from None
 
 
 def convert(source: Path | str, to: Path | str, kind: str | None = None, options: Options | None = None) -> Path:

@@ -58,7 +58,7 @@ def read(path: Path) -> Pieces:
                 normalizer = dict(_fields(value))
                 charsmap = normalizer.get(2, b"")
                 _check(path, normalizer, NORMALIZER)
-    except (IndexError, struct.error, UnicodeDecodeError, TypeError, AttributeError):
+    except (LookupError, struct.error, UnicodeDecodeError, TypeError, AttributeError):
         raise ConvertError(f"{path} is truncated or damaged; expected a file of SentencePiece") from None
     if kind != 1:
         raise ConvertError(f"{path} is a SentencePiece model of the kind {MODELS.get(kind, kind)}; expected unigram")

@@ -30,6 +30,10 @@ TOLD = {  # fields that a state dict does not hold, and the options that tell th
 }
 FREE = (*TOLD, "positions", "norm_eps", "max_positions")  # fields that may be told at all
 _LAYER = re.compile(r"(^|.*\.)encoder\.layers\.0\.self_attn\.in_proj_weight")
+_INNER = re.compile(
+    r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
+    r"(weight|bias)"
+)
 _LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
@@ -47,7 +51,7 @@ def convert(path: Path, options: Options) -> Converted:
     made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
     vocabularies, rows = _vocabularies(options, made)
     config = _config(inner, made, told, rows)
-    notes = [f"told when it was converted: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}", *made.notes]
+    notes = [f"told when it was converted: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
     notes += ["its control tokens have other ids here, with the rows of all tables in the same order"]
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
     return Converted(
@@ -86,7 +90,7 @@ def _prefix(file: Path, state: dict[str, Tensor]) -> str:
 
 def _is_inner(name: str, prefix: str) -> bool:
     """True for a tensor of the Transformer itself."""
-    return re.match(r"(encoder|decoder)\.(layers\.\d|norm\.(weight|bias)$)", name.removeprefix(prefix)) is not None
+    return _INNER.fullmatch(name.removeprefix(prefix)) is not None
 
 
 def _vocabularies(options: Options, made: Around) -> tuple[list[vocabulary.Vocabulary], tuple[Rows, ...]]:
@@ -116,7 +120,6 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
     if norms[0] != norms[1]:
         raise ConvertError(f"the {'encoder' if norms[0] else 'decoder'} alone has a norm at its end; expected both, or none")
     scheme = made.scheme(told)
-    table = next(iter(made.positions.values()), None)
     known = {name: value for name, value in told.items() if name not in ("positions", "max_positions")}
     try:
         return ModelConfig(
@@ -129,7 +132,7 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
             decoder_layers=sum(stack == "decoder" for stack, _ in layers),
             d_ff=len(inner["encoder.layers.0.linear1.weight"]),
             positions=scheme,
-            max_positions=512 if table is None else len(table),
+            max_positions=_reach(made, scheme, told),
             final_norm=norms[0],
             dropout=0.0,
             output_bias=made.bias is not None or bool(rows[-1].silent),
@@ -137,6 +140,15 @@ def _config(inner: dict[str, Tensor], made: Around, told: dict[str, Any], rows: 
         )
     except ValueError as fault:
         raise ConvertError(str(fault)) from None
+
+
+def _reach(made: Around, scheme: str, told: dict[str, Any]) -> Any:
+    """How many positions there are: as told, or as the table has them."""
+    table = next(iter(made.positions.values()), None)
+    found = told.get("max_positions", 512 if table is None else len(table))
+    if table is not None and scheme == "learned" and found != len(table):
+        raise ConvertError(f"max_positions is {shown(found)}; expected {len(table)}, the rows of the table of positions")
+    return found
 
 
 def _stacks(inner: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +50,10 @@ def _of_words(path: Path) -> Vocabulary:
     words = [line.strip() for line in read_text(path, MOST).removeprefix("\ufeff").splitlines()]
     while words and not words[-1]:
         words.pop()
-    if (
-        twice := sorted(word for word in set(words) if not word or words.count(word) > 1)[:1]
-        if len(set(words)) < len(words)
-        else []
-    ):
+    if not words or "" in words:
+        where = f"has nothing in line {words.index('') + 1}" if words else "has no words"
+        raise ConvertError(f"{path} {where}; expected a word a line, in the order of the ids")
+    if twice := sorted(word for word, times in Counter(words).items() if times > 1):
         raise ConvertError(
             f"{path} has the word {twice[0]!r} twice; expected each once, a word a line, in the order of the ids"
         )
@@ -80,19 +81,31 @@ def _of_library(path: Path) -> Vocabulary:
 def _tokens(path: Path, model: dict[str, Any], added: list[Any]) -> list[str]:
     vocabulary = model.get("vocab")
     if isinstance(vocabulary, list):  # of a Unigram model: pairs of a token and its score
+        if wrong := [pair for pair in vocabulary if not isinstance(pair, list) or not pair or not isinstance(pair[0], str)]:
+            raise ConvertError(f"{path}: its 'vocab' has {shown(wrong[0])}; expected pairs of a token and its score")
         vocabulary = {pair[0]: n for n, pair in enumerate(vocabulary)}
     if not isinstance(vocabulary, dict):
         raise ConvertError(f"{path}: its 'vocab' is {shown(vocabulary)}; expected an id for each token")
+    if not isinstance(added, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("content"), str) for each in added
+    ):
+        raise ConvertError(f"{path}: its 'added_tokens' are {shown(added)}; expected a list of objects with a 'content'")
     special = {name for names in KNOWN.values() for name in names}
     for each in added:
         if not each.get("special") and each.get("content") not in vocabulary and each.get("content") not in special:
             raise ConvertError(
                 f"{path} adds the token {shown(each.get('content'))}; expected control tokens alone to be added"
             )
-        vocabulary = vocabulary | {each["content"]: each["id"]}
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        vocabulary = vocabulary | {each["content"]: each.get("id")}
+    if not are_ids(vocabulary.values()):
         raise ConvertError(f"{path}: its {len(vocabulary):,} tokens do not have the ids from 0 on, each once")
     return sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def are_ids(values: Iterable[Any]) -> bool:
+    """True for whole numbers from 0 on, each once, in any order."""
+    found = list(values)
+    return all(type(each) is int for each in found) and sorted(found) == list(range(len(found)))
 
 
 def _spelling(values: dict[str, Any]) -> str:

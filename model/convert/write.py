@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -9,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 
 from model import checkpoint as checkpoints
 from model import folders
@@ -28,9 +30,11 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
         raise ConvertError(f"a checkpoint cannot be called {folder.name[:80]!r}: a name has {folders.NAME}")
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise ConvertError(f"{folder} is there already; name a new folder, or remove it first")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
+    absent = [parent for parent in folder.parents if not parent.exists()]  # the innermost first
+    staged = None
     try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name[:40]}.", dir=folder.parent))
         made = _checkpoint(converted, folder.name)
         checkpoints.save(made, staged, exact=True)
         (staged / "README.md").write_text(card(made, converted, origin, title), encoding="utf-8")
@@ -41,8 +45,14 @@ def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
         os.rename(staged, folder)
     except ValueError as fault:
         raise ConvertError(str(fault).replace(str(staged), str(folder))) from None
+    except SafetensorError as fault:
+        raise ConvertError(f"{folder} cannot be written: {' '.join(str(fault).split())[:200]}") from None
     finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        if staged is not None:
+            shutil.rmtree(staged, ignore_errors=True)
+        with contextlib.suppress(OSError):  # those that hold the checkpoint now, or somebody's file
+            for parent in absent:
+                parent.rmdir()
     return folder
 
 

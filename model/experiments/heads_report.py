@@ -5,9 +5,7 @@ What is known of a sentence goes to a side file at once, so that a long run that
 
 from __future__ import annotations
 
-import csv
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,8 +149,8 @@ def measure(
 
 def table(
     lab: Checkpoint, lines: Sequence[Line], rows: np.ndarray, aligned: Aligned | None = None, with_texts: bool = False
-) -> tuple[list[str], list[list[str]]]:
-    """Column names, and a row of cells for each head; empty where a number does not exist.
+) -> tuple[list[str], list[list[str | int | float | None]]]:
+    """Column names, and a row of cells for each head; None where a number does not exist.
 
     Each mean stands with its 95% interval. Raises ValueError where no sentence is within the text limit.
     """
@@ -192,26 +190,15 @@ def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
     """The alignment error rate of each head of cross-attention, and the row that its links were read off."""
     columns: dict[str, list[Any]] = {name: [] for name in ("aer", "aer_low", "aer_high", "aer_row")}
     for site, head in heads_of(lab):
-        row, rate = aligned.of(site.layer, head) if site.kind == "cross" else ("", None)
-        values = ("",) * 3 if rate is None else (rate.error, rate.low, rate.high)
+        row, rate = aligned.of(site.layer, head) if site.kind == "cross" else (None, None)
+        values = (None,) * 3 if rate is None else (rate.error, rate.low, rate.high)
         for name, value in zip(columns, (*values, row), strict=True):
             columns[name].append(value)
     return columns
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any) -> str | int | float | None:
+    """A number with as many digits as mean something."""
     if isinstance(value, float):
-        return "" if np.isnan(value) else f"{value:.6g}"
-    return str(value)
-
-
-def write_csv(path: Path, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Writes the table whole, by way of a temporary file; nothing is left behind where that fails."""
-    temporary = path.with_name(path.name + ".new")
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([names, *rows])
-        os.replace(temporary, path)
-    except OSError as fault:
-        temporary.unlink(missing_ok=True)
-        raise ValueError(f"{shown(str(path))} cannot be written: {fault.strerror}") from None
+        return None if np.isnan(value) else float(f"{value:.6g}")
+    return value

@@ -18,6 +18,7 @@ from model.network.context import Pass, forced
 from model.trace import Probe, Site
 
 SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
+LEAST = 1e-30  # of a stream's largest entry: it may be all zeros
 MOVED = 1e-5  # of the largest entry of the stream: more than rounding
 
 
@@ -164,11 +165,12 @@ def _streams(probe: Probe) -> dict[str, np.ndarray]:
     last = {place: streams.after for place, streams in probe.streams.items() if place.part == "ff"}
     stacks = dict.fromkeys(place.stack for place in last)
     return {
-        stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu().numpy() for stack in stacks
+        stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu().double().numpy()
+        for stack in stacks
     }
 
 
 def moved(streams: np.ndarray) -> np.ndarray:
     """How far every row of the batch but the first is from the first, as a share: [layers,B-1,T]."""
     scale = np.abs(streams[:, :1]).max(axis=(2, 3), keepdims=True)
-    return (np.abs(streams[:, 1:] - streams[:, :1]) / scale).max(axis=-1)
+    return (np.abs(streams[:, 1:] - streams[:, :1]) / np.maximum(scale, LEAST)).max(axis=-1)

@@ -37,8 +37,8 @@ def leak_test_of(
     """Changes each decoder input but the first in turn and tells what moves before it; with `pad`, the id of padding, also
     what some padding behind the source moves.
 
-    `model(source, inputs)` takes ids [S] and [T] as int64 and answers logits [T,V], or `Outside`. Without streams the only
-    layer of the report is the logits'. The inputs begin with what starts a sentence; other ids are below `vocabulary`.
+    `model(source, inputs)` takes ids [S] and [T] as int64 and answers logits [T,V], or `Outside`. The last layer
+    of the report is the logits'. The inputs begin with what starts a sentence; other ids are below `vocabulary`.
 
         >>> import torch
         >>> net = torch.nn.Transformer(8, 2, 1, 1, 16, batch_first=True).eval()
@@ -72,19 +72,20 @@ def leak_test_of(
 
 def _answer(
     model: Callable[[np.ndarray, np.ndarray], Any], source: Sequence[int], inputs: Sequence[int]
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Streams [layers,T,D], or the logits as the only one [1,T,V], and the patterns [H,T,T] of each layer."""
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The streams [T,D] and behind them the logits [T,V]; and the patterns [H,T,T] of each layer."""
     said = model(np.array(source, np.int64), np.array(inputs, np.int64))
     found = said if isinstance(said, Outside) else Outside(said)
     length = len(inputs)
-    streams = [_array(each, (length, None), "a stream") for each in found.streams or (found.logits,)]
+    streams = [_array(each, (length, None), "a stream") for each in found.streams]
+    logits = _array(found.logits, (length, None), "the array of logits")
     patterns = [_array(each, (None, length, length), "a pattern") for each in found.patterns]
-    return np.stack(streams), patterns
+    return [*streams, logits], patterns
 
 
 def _array(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
     if hasattr(value, "detach"):  # torch, which numpy does not read where gradients are kept
-        value = value.detach().cpu()
+        value = value.detach().cpu().double()  # numpy has no bfloat16
     array = np.asarray(value, np.float64)
     fits = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
     if not fits:
@@ -95,9 +96,10 @@ def _array(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
     return array
 
 
-def _apart(plain: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """How far streams [layers,T,D] are apart, as shares of the largest entry: [layers,T]."""
-    return moved(np.stack((plain, other), axis=1))[:, 0].astype(np.float32)
+def _apart(plain: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
+    """How far streams [T,D], of any widths, are apart, as shares of the largest entry: [layers,T]."""
+    both = zip(plain, other, strict=True)
+    return np.stack([moved(np.stack(pair)[None])[0, 0] for pair in both]).astype(np.float32)
 
 
 def _other(token: int, vocabulary: int, pad: int | None) -> int:

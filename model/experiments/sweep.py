@@ -7,6 +7,7 @@ does not hold, and the sentence is decoded again.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,6 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import MAX_CHARACTERS
 from model.decoding.search import choose
-from model.decoding.strategy import RequestError
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
 from model.experiments.each_head_off import likeliest_too
@@ -85,7 +85,8 @@ def sweep(
     """What each edit does to each sentence: `edits`, or where none are named every head switched off in turn.
 
     A sentence is a source, whose translation by the model itself counts, or a pair with the target that does. One over the
-    text limit is left out. Raises ValueError where none is left, and for edits that the model cannot take.
+    text limit, or with what the vocabulary has no token for, is left out. Raises ValueError where none is left, and for
+    edits that the model cannot take.
     """
     chosen = every_head(lab) if edits is None else tuple(edits)
     if not chosen:
@@ -103,7 +104,7 @@ def sweep(
 
 
 def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> Read | None:
-    """What the edits do to one sentence; None where it is over the text limit."""
+    """What the edits do to one sentence; None where it is over the text limit, or the vocabulary has no token for a word."""
     source, target = (sentence, None) if isinstance(sentence, str) else sentence
     if len(source) > MAX_CHARACTERS or len(target or "") > MAX_CHARACTERS:
         return None
@@ -111,7 +112,7 @@ def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> 
         request = Request(source=source)
         ids, own = tokens_of(lab, request)
         given = own if target is None else tokens_of(lab, Request(source=source, target=target))[1]
-    except RequestError:
+    except ValueError:
         return None
     scores, likeliest = _scored(lab, ids, own, edits)
     counted = scores if target is None else _scored(lab, ids, given, edits)[0]
@@ -163,16 +164,19 @@ def strongest(change: np.ndarray, numbers: np.ndarray, most: int) -> list[int]:
 
 def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
     """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...]. With
-    `counts`, values are sums over so many rows, and it is the mean over rows; nan where there is none."""
+    `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one; nan where there is
+    none."""
     values = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(values) if counts is None else np.asarray(counts, dtype=np.float64)
     number, draw, sampled = len(values), np.random.default_rng(SEED), []
     for _ in range(0, RESAMPLES, TOGETHER):
         weights = draw.multinomial(number, np.full(number, 1 / number), TOGETHER)  # [R,N]: how often each is drawn
         sampled.append(_mean(np.tensordot(weights, values, 1), np.tensordot(weights, counts, 1)))
-    ends = np.percentile(np.nan_to_num(np.concatenate(sampled)), INTERVAL, axis=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without a row in any sample has no interval
+        ends = np.nanpercentile(np.concatenate(sampled), INTERVAL, axis=0)
     means = _mean(values.sum(0), counts.sum(0))
-    return np.stack([means, *np.where(np.isnan(means), np.nan, ends)])
+    return np.stack([means, *ends])
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

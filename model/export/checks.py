@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from model.inference.request import Request
 
 MAX_BYTES = 1 << 20  # of a file
+MOST_KEPT = 32  # analyses, and leak reports: a file may ask of thousands of sentences
 TOLERANCE = 0.05  # of what a view's lines state
 STRONG = 0.5  # a weight or a probability from here on is stated as “at least”
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Measured:
 
 @dataclass
 class Lab:
-    """A checkpoint with what has been computed on it for the checks so far."""
+    """A checkpoint with what has been computed on it for the last checks."""
 
     checkpoint: Checkpoint
     analyses: dict[Request, Analysis] = field(default_factory=dict)
@@ -49,16 +52,21 @@ class Lab:
     def analyse(self, request: Request) -> Analysis:
         from model.inference.analyse import analyse
 
-        if request not in self.analyses:
-            self.analyses[request] = analyse(self.checkpoint, request).without_scores()
-        return self.analyses[request]
+        return _kept(self.analyses, request, lambda: analyse(self.checkpoint, request).without_scores())
 
     def leaks(self, request: Request) -> LeakReport:
         from model.experiments.leaks import leak_test
 
-        if request not in self.reports:
-            self.reports[request] = leak_test(self.checkpoint, request)
-        return self.reports[request]
+        return _kept(self.reports, request, lambda: leak_test(self.checkpoint, request))
+
+
+def _kept(known: dict[Request, T], request: Request, make: Callable[[], T]) -> T:
+    """What is known of a request, made where it is not; the one that was not asked for longest goes."""
+    found = known.pop(request) if request in known else make()
+    known[request] = found
+    if len(known) > MOST_KEPT:
+        del known[next(iter(known))]
+    return found
 
 
 @dataclass(frozen=True)

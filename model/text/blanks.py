@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-BLANK = re.compile(r"_{3,}|\[MASK\]|<mask>")
+MASKS = ("[MASK]", "<mask>")  # what vocabularies call the token of a blank
+BLANK = re.compile("|".join(["_{3,}", *map(re.escape, MASKS)]))
 SIGN = "___"  # as it is told to be typed
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import struct
 from array import array
 
-BLANK = "▁"
+SPACE = "▁"  # what SentencePiece writes for a space
+MOST_BYTES = 64  # that are rewritten as one: a damaged trie may go round in circles
+LONGER = 16  # times: no honest rewrite makes a text so much longer
 
 
 class Charsmap:
@@ -31,10 +33,13 @@ class Charsmap:
         """The text rewritten, runs of spaces as one, none at either end, a `▁` for each and one before the first word; a `▁`
         that was typed stays, but not at the end."""
         words = self.rewritten(text).split(" ")
-        return "".join(BLANK + word for word in words if word).rstrip(BLANK)
+        return "".join(SPACE + word for word in words if word).rstrip(SPACE)
 
     def rewritten(self, text: str) -> str:
-        """The text with the longest match at each place rewritten; a character that none begins at stays."""
+        """The text with the longest match at each place rewritten; a character that none begins at stays.
+
+        Raises ValueError where that makes it far too long.
+        """
         raw, made, at = text.encode("utf-8", errors="replace"), bytearray(), 0
         while at < len(raw):
             length, place = self._longest(raw, at)
@@ -44,6 +49,8 @@ class Charsmap:
             else:
                 length = _width(raw[at])
                 made += raw[at : at + length]
+            if len(made) > LONGER * len(raw) + 1000:
+                raise ValueError("its table of rewrites makes texts too long")
             at += length
         return made.decode("utf-8", errors="replace")
 
@@ -53,7 +60,7 @@ class Charsmap:
         if not units:
             return found
         node = _offset(units[0])
-        for n in range(at, len(raw)):
+        for n in range(at, min(at + MOST_BYTES, len(raw))):
             node ^= raw[n]
             unit = units[node] if node < len(units) else 0
             if unit & 0x800000FF != raw[n]:

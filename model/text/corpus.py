@@ -31,14 +31,16 @@ class DataError(ValueError):
     """A data file that cannot be used; the text says which, where, and what was expected."""
 
 
-def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
-    """Source and target of every line of a tab-separated file; further columns are ignored.
+def read_pairs(path: Path, limit: int | None = None, with_targets: bool = True) -> list[tuple[str, str]]:
+    """Source and target of every line of a tab-separated file; further columns are ignored. Without targets these are empty,
+    and a line may be a source alone.
 
     Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, unpacked piece by piece. Raises DataError with the
     line's number where a line is empty or lacks a tab or a text, where the bytes are no UTF-8 or no plain text, where there
     is more than a run can hold, and where the file cannot be opened.
     """
     pairs: list[tuple[str, str]] = []
+    form = "source TAB target" if with_targets else "a sentence"
     blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
     try:
         for number, raw in enumerate(_lines(path), 1):
@@ -53,13 +55,16 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
                     raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
                 continue
             if blank:
-                raise DataError(f"{path}, line {blank}: the line is empty; expected source TAB target. Remove the line.")
+                raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
             fields = [f.strip() for f in line.split("\t")]
+            if not with_targets:
+                fields[1:] = [""]
             if len(fields) < 2:
                 raise DataError(f"{path}, line {number}: no tab; expected source TAB target on every line.")
-            if not fields[0] or not fields[1]:
+            if not fields[0] or (with_targets and not fields[1]):
+                both = " on both sides" if with_targets else ""
                 side = "source (column 1)" if not fields[0] else "target (column 2)"
-                raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence on both sides.")
+                raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence{both}.")
             if len(pairs) == MAX_PAIRS:
                 raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
             pairs.append((fields[0], fields[1]))
@@ -71,7 +76,7 @@ def read_pairs(path: Path, limit: int | None = None) -> list[tuple[str, str]]:
         reason = " ".join(str(getattr(fault, "strerror", None) or fault or type(fault).__name__).split())[:200]
         raise DataError(f"{path}: {reason}; expected a readable .tsv, .tsv.gz or .zip file.") from None
     if not pairs:
-        raise DataError(f"{path}: no pair in it; expected at least one line of source TAB target.")
+        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'} in it; expected at least one line of {form}.")
     return pairs
 
 

@@ -20,13 +20,12 @@ from tokenizers import Tokenizer as Backend
 from model.config import CONTROL_TOKENS, MAX_CHARACTERS
 from model.files import parsed, read_bytes
 from model.text import foreign_file, tokenizer_file
-from model.text.charsmap import Charsmap
+from model.text.blanks import MASKS
+from model.text.charsmap import SPACE, Charsmap
 from model.text.tokenizer import Piece, Tokenizer, byte_of
 
 _BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 _LANGUAGE = re.compile(">>[^<>\\s]+<<")  # with what Marian models of several target languages begin a source text
-MASKS = ("[MASK]", "<mask>")  # what the token of a blank is called
-BLANK = "▁"  # what SentencePiece writes for a space
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Spelling:
 
 def _of_blanks(token: str) -> bytes:
     byte = _BYTE.fullmatch(token)
-    return bytes([int(byte[1], 16)]) if byte else token.replace(BLANK, " ").encode()
+    return bytes([int(byte[1], 16)]) if byte else token.replace(SPACE, " ").encode()
 
 
 def _of_bytes(token: str) -> bytes:
@@ -73,10 +72,8 @@ class ForeignTokenizer(Tokenizer):
         self._values, self._tokens = values, tuple(lab["tokens"])
         self._spelling = SPELLINGS[lab["spelling"]]
         plain = {name: value for name, value in values.items() if name != "lab"}
-        try:
+        with foreign_file.library("the tokenizers library cannot read it"):
             self._backend = Backend.from_str(json.dumps(plain))
-        except Exception as fault:  # the library raises bare Exception
-            raise ValueError(f"the tokenizers library cannot read it: {fault}") from None
         self._table = {token: n for n, token in enumerate(self._tokens) if n >= len(CONTROL_TOKENS)}
         self._unknown = None if lab.get("unknown") is None else self._table[lab["unknown"]]
         self.mask = next((self._table[name] for name in MASKS if name in self._table), None)
@@ -101,9 +98,11 @@ class ForeignTokenizer(Tokenizer):
             if code and code[0] in self._table:
                 ids, text = [self._table[code[0]]], text[code.end() :]
             read = self._charsmap.blanked(text)
-            strings = [token.value for token in self._backend.model.tokenize(read)] if read else []
-        else:
-            strings = self._backend.encode(text, add_special_tokens=False).tokens
+        with foreign_file.library("this vocabulary cannot cut the text"):
+            if self._charsmap is None:
+                strings = self._backend.encode(text, add_special_tokens=False).tokens
+            else:
+                strings = [token.value for token in self._backend.model.tokenize(read)] if read else []
         return [Piece(read, False, [*ids, *map(self._id, strings)])]
 
     def _id(self, token: str) -> int:

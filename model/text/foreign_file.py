@@ -7,6 +7,8 @@ they spell text.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from model.config import CONTROL_TOKENS
@@ -19,6 +21,7 @@ MODELS = ("Unigram", "WordLevel", "WordPiece", "BPE")
 NORMALIZERS = ("Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Strip", "StripAccents", "BertNormalizer", "Replace")
 PRE_TOKENIZERS = ("Sequence", "Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits", "ByteLevel")
 PRE_TOKENIZERS += ("Metaspace", "Split")
+SEQUENCES = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}  # the key of a sequence's parts
 PATTERNS = (
     " {2,}",
     r"\s+",
@@ -57,14 +60,46 @@ def _check_part(part: Any, known: tuple[str, ...], what: str) -> None:
     if part is None:
         return
     kind = part.get("type") if isinstance(part, dict) else part
-    if kind not in known:
-        raise ValueError(f"its {what} is {shown(kind)}; expected one of {', '.join(known)}")
-    for inner in part.get(f"{what}s", part.get("pretokenizers", ())) if kind == "Sequence" else ():
+    if not isinstance(part, dict) or kind not in known:
+        raise ValueError(f"its {what} is {shown(kind)}; expected an object whose type is one of {', '.join(known)}")
+    for inner in _inner(part, what) if kind == "Sequence" else ():
         _check_part(inner, known, what)
     pattern = part.get("pattern")
+    if kind == "Replace":
+        _check_replaced(pattern, part.get("content"))
     regex = pattern.get("Regex") if isinstance(pattern, dict) else None
     if regex is not None and regex not in PATTERNS:
         raise ValueError(f"its {what} has the regular expression {shown(regex)}; expected one that is known to end")
+
+
+def _inner(part: dict[str, Any], what: str) -> list[dict[str, Any]]:
+    """The parts of a sequence, where the library looks for them."""
+    key = SEQUENCES[what]
+    found = part.get(key)
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise ValueError(f"its {what} is a sequence with {key} = {shown(found)}; expected a list of objects")
+    return found
+
+
+def _check_replaced(pattern: Any, content: Any) -> None:
+    """ValueError for what makes a text longer: many in a row would fill any memory."""
+    string = pattern.get("String") if isinstance(pattern, dict) else None
+    if string is not None and (not isinstance(string, str) or not string):
+        raise ValueError(f"its normalizer replaces {shown(string)}; expected a text of at least one character")
+    if not isinstance(content, str) or len(content) > len(string or " "):
+        found = f"{shown(string or pattern)} by {shown(content)}"
+        raise ValueError(f"its normalizer replaces {found}; expected nothing longer than what it replaces")
+
+
+@contextlib.contextmanager
+def library(what: str) -> Iterator[None]:
+    """ValueError that begins with `what` for all that the `tokenizers` library raises: bare Exception, and panics."""
+    try:
+        yield
+    except BaseException as fault:
+        if not isinstance(fault, Exception) and type(fault).__name__ != "PanicException":
+            raise
+        raise ValueError(f"{what}: {' '.join(str(fault).split())[:200]}") from None
 
 
 def _check_tokens(tokens: Any, unknown: Any) -> None:

@@ -44,7 +44,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("prefix", ["", "mine/", "a/b/mine/"])
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_folder_or_its_files_come_out_as_they_were_and_what_else_lies_there_stays_out(saved, place, prefix, how):
-    files = {path.name: path.read_bytes() for path in saved.iterdir()}
+    files = {path.name: path.read_bytes() for path in saved.iterdir()} | {"probes.npz": NOISE}
     also = {"__MACOSX/mine/config.json": b"x", f"{prefix}pytorch_model.bin": b"x", f"{prefix}deeper/model.safetensors": b"x"}
     digest = unpack(
         io.BytesIO(packed({f"{prefix}{name}": content for name, content in files.items()} | also, how)), place, 10**8

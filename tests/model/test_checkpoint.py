@@ -155,6 +155,8 @@ def test_a_folder_that_cannot_be_used_is_one_sentence_and_the_others_hold(tmp_pa
 
 def test_what_is_saved_is_what_a_zip_may_hold(saved):
     assert {path.name for path in saved.iterdir()} <= set(folders.FILES)
+    for shipped in folders.SHIPPED.glob("*/config.json"):
+        assert {path.name for path in shipped.parent.iterdir()} <= set(folders.FILES)
 
 
 def test_the_shipped_ones_lie_in_the_package_where_it_is_installed(tmp_path):

@@ -113,6 +113,8 @@ def change(folder: Path, **changes) -> None:
         ({"encoder_layers": 3}, "'model.encoder.layers.1.self_attn.q_proj.weight' is missing"),
         ({"decoder_layers": 1}, "'model.decoder.layers.1.*' has no place in the format|has no place"),
         ({"eos_token_id": 10**6}, "'eos_token_id' is 1000000; expected 0 to"),
+        ({"pad_token_id": 999}, "'pad_token_id' is 999; expected 0 to"),
+        ({"pad_token_id": "x"}, "'pad_token_id' is 'x'; expected a value of the type int"),
         ({"model_type": "t5"}, "kind 't5', which has relative positions, added to the scores: the format cannot hold that"),
     ],
 )
@@ -127,6 +129,7 @@ def test_what_cannot_be_held_is_refused_by_name_and_leaves_nothing(folder, tmp_p
     ("name", "content", "message"),
     [
         ("source.spm", b"\x0a\x05\x0a\xff", "source.spm is truncated or damaged"),
+        ("source.spm", b"\x0a\x02\x18\x01", "source.spm is truncated or damaged"),
         ("target.spm", None, "target.spm is missing; expected a file of SentencePiece"),
         ("vocab.json", b"[1]", "vocab.json is no object with an id for each token"),
         ("vocab.json", b'{"a": 99}', "vocab.json: 'a' has the id 99; expected 0 to"),

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import END, PAD, START
-from model.convert.parts import ConvertError, Options
+from model.convert import registry
+from model.convert.parts import Converter, ConvertError, Options
 from model.convert.registry import convert, read
 from model.network.context import forced
 from model.network.positions import sinusoidal
@@ -126,6 +128,7 @@ def damaged(name: str, folder: Path) -> Path:
     changes = {
         "gone": lambda: state.pop("transformer.decoder.layers.1.linear2.weight"),
         "extra": lambda: state.update({"relative_bias": torch.zeros(4, 8)}),
+        "inside": lambda: state.update({"transformer.encoder.layers.0.self_attn.bias_k": torch.zeros(1, 1, 16)}),
         "one norm": lambda: [state.pop(f"transformer.decoder.norm.{each}") for each in ("weight", "bias")],
         "no positions": lambda: state.pop("pos_embedding"),
         "nan": lambda: state["generator.bias"].fill_(math.nan),
@@ -148,6 +151,7 @@ def damaged(name: str, folder: Path) -> Path:
     [
         ("gone", "'decoder.layers.1.linear2.weight' is missing; expected the tensors of a torch.nn.Transformer"),
         ("extra", r"there is a tensor 'relative_bias' of the shape \(4, 8\), for which the format has no place"),
+        ("inside", r"a tensor 'transformer.encoder.layers.0.self_attn.bias_k' of the shape \(1, 1, 16\), for which"),
         ("one norm", "the encoder alone has a norm at its end; expected both, or none"),
         ("no positions", "the state dict has no table of positions; give --positions"),
         ("nan", "'projection.bias' holds 22 values that are NaN or infinite"),
@@ -178,6 +182,7 @@ def test_what_is_wrong_with_weights_is_named_and_nothing_is_executed_or_left(tmp
         ({"fields": TOLD | {"heads": 3}}, "d_model is 16; expected a multiple of heads, which is 3"),
         ({"fields": TOLD | {"activation": "mish"}}, "activation is 'mish'; expected one of relu, gelu"),
         ({"fields": TOLD | {"positions": "learned"}}, "the positions in the state dict are sinusoidal; expected learned"),
+        ({"fields": TOLD | {"max_positions": "x"}}, "max_positions is 'x'"),
         ({"tokenizer": None}, "a state dict has no vocabulary; give --tokenizer FILE"),
         ({"target_tokenizer": None}, "src.txt has 20 tokens; expected 22"),
         (
@@ -192,6 +197,65 @@ def test_what_is_told_wrongly_is_refused(tmp_path, changes, message):
     asked = options(tmp_path)
     with pytest.raises(ConvertError, match=message):
         read(tmp_path / "m.pt", options=Options(**(vars(asked) | changes)))
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_positions_are_as_many_as_told_where_a_formula_makes_them(tmp_path, learned):
+    torch.save(Translator(learned=learned).state_dict(), tmp_path / "m.pt")
+    if learned:
+        with pytest.raises(ConvertError, match="max_positions is 77; expected 40, the rows of the table"):
+            read(tmp_path / "m.pt", options=options(tmp_path, max_positions=77))
+        return
+    assert read(tmp_path / "m.pt", options=options(tmp_path, max_positions=77)).config.max_positions == 77
+    assert read(tmp_path / "m.pt", options=options(tmp_path)).config.max_positions == 40
+    with pytest.raises(ConvertError, match="positions is 'learned', and the state dict has no table of positions"):
+        read(damaged("no positions", tmp_path), options=options(tmp_path, positions="learned"))
+
+
+def library(**changes: Any) -> str:
+    """A tokenizer.json with something wrong in it."""
+    return json.dumps({"model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1}}} | changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.txt", "a\n\nb", "t.txt has nothing in line 2; expected a word a line"),
+        ("t.txt", "a\nb\na", "t.txt has the word 'a' twice"),
+        ("t.txt", "", "t.txt has no words"),
+        ("t.json", library(added_tokens=5), "its 'added_tokens' are 5; expected a list of objects"),
+        ("t.json", library(added_tokens=["x"]), r"its 'added_tokens' are \['x'\]; expected a list of objects"),
+        ("t.json", library(added_tokens=[{"content": "</s>", "id": "2"}]), "do not have the ids from 0 on, each once"),
+        ("t.json", library(model={"type": "Unigram", "vocab": [5]}), "its 'vocab' has 5; expected pairs of a token"),
+        ("t.json", library(normalizer="NFC"), "its normalizer is 'NFC'; expected an object"),
+    ],
+)
+def test_damaged_vocabularies_are_told_in_a_sentence(tmp_path, name, content, message):
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    asked = options(tmp_path)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(ConvertError, match=message):
+        read(tmp_path / "m.pt", options=Options(**(vars(asked) | {"tokenizer": tmp_path / name})))
+
+
+def test_what_no_check_foresaw_is_a_sentence_too(tmp_path, monkeypatch):
+    monkeypatch.setitem(registry.CONVERTERS, "torch", Converter("torch", lambda path, options: {}["no such key"]))
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    with pytest.raises(ConvertError, match=r"m.pt is no whole torch model \(KeyError: 'no such key'\)"):
+        read(tmp_path / "m.pt", options=options(tmp_path))
+
+
+def test_a_full_disk_is_told_and_no_folder_stays_behind(tmp_path, monkeypatch):
+    torch.save(Translator().state_dict(), tmp_path / "m.pt")
+    asked = options(tmp_path)
+
+    def full(*args):
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    with pytest.raises(ConvertError, match="made cannot be written: No space left"):
+        convert(tmp_path / "m.pt", tmp_path / "new" / "newer" / "made", options=asked)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_row_that_a_model_lacks_is_never_predicted(tmp_path):

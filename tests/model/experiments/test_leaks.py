@@ -212,7 +212,7 @@ def test_any_callable_is_tested(tiny_checkpoint, streams):
     assert sound.leaks == sound.padding_leaks == sound.heads == ()
     broken = leak_test_of(outside(tiny_checkpoint, streams, codes=("causal-off", "padding-off")), **ids)
     assert set(broken.leaks) == earlier(broken)
-    assert broken.later.shape == (2 if streams else 1, 4, 4)
+    assert broken.later.shape == (3 if streams else 1, 4, 4)
     assert len({(name, i) for name, _, i in broken.padding_leaks}) == 4
     assert len(broken.heads) == (4 if streams else 0)
 
@@ -220,14 +220,27 @@ def test_any_callable_is_tested(tiny_checkpoint, streams):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (np.zeros((2, 5)), r"a stream of the model has the shape \(2, 5\); expected \(3, any\)"),
-        (np.full((3, 5), np.nan), "a stream of the model holds numbers that are NaN or infinite"),
+        (np.zeros((2, 5)), r"the array of logits of the model has the shape \(2, 5\); expected \(3, any\)"),
+        (np.full((3, 5), np.nan), "the array of logits of the model holds numbers that are NaN or infinite"),
         (Outside(np.zeros((3, 5)), (), [np.zeros((2, 3, 4))]), r"a pattern of the model has the shape \(2, 3, 4\)"),
     ],
 )
 def test_answers_of_another_form_are_refused(answer, message):
     with pytest.raises(ValueError, match=message):
         leak_test_of(lambda source, inputs: answer, [3], [1, 4, 5], vocabulary=9)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float32])
+def test_logits_that_leak_are_told_behind_streams_that_do_not_move(kind):
+    """Streams of another width than the logits, and all zeros: the leak stands in what is written alone."""
+
+    def answer(source, inputs):
+        logits = torch.zeros(len(inputs), 9, dtype=kind)
+        logits[:, inputs[-1]] = 1
+        return Outside(logits, [torch.zeros(len(inputs), 4, dtype=kind, requires_grad=True)])
+
+    report = leak_test_of(answer, [3], [1, 4, 5], vocabulary=9)
+    assert report.leaks == ((1, 2, 0), (1, 2, 1))
 
 
 def test_the_example_of_the_docstring_holds():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.head_metrics import METRICS, head_metrics
+from model.text.tokenizer import Tokenizer
 
 TEXTS = [source for source, _ in tiny.PAIRS[:3]]
 TOO_LONG = "word " * 400
@@ -81,6 +83,19 @@ def test_any_edits_can_be_swept_against_a_given_target(tokenizer):
         sweep(lab, [source], [])
 
 
+def test_a_word_that_has_no_token_leaves_its_sentence_out(tokenizer, monkeypatch):
+    lab, encode = brief(tokenizer), Tokenizer.encode
+
+    def poor(self, text):
+        if "owl" in text:
+            raise ValueError("the vocabulary has no token for 'owl'")
+        return encode(self, text)
+
+    monkeypatch.setattr(Tokenizer, "encode", poor)
+    monkeypatch.setattr(Tokenizer, "encode_batch", lambda self, texts: [poor(self, text) for text in texts])
+    assert sweep(lab, ["An owl.", TEXTS[0]], every_head(lab)[:1]).numbers.tolist() == [2]
+
+
 def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     values = np.random.default_rng(3).normal(5, 2, size=(400, 2))
     mean, low, high = intervals(values)
@@ -90,10 +105,12 @@ def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     assert ((few[2] - few[1]) > 2 * (high - low)).all()
     weighted = intervals(np.array([[6.0, 0], [1, 0]]), np.array([[3, 0], [1, 0]]))
     assert weighted[0, 0] == 7 / 4 and np.isnan(weighted[:, 1]).all()
+    rare = intervals(np.array([[6.0], *[[0]] * 3]), np.array([[2], *[[0]] * 3]))
+    assert rare[:, 0].tolist() == [3, 3, 3], "a sample without a row has no mean, and none of 0"
 
 
 def written(path) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -151,6 +168,38 @@ def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_table(command, tm
     assert sorted(file.name for file in tmp_path.glob("heads.csv*")) == ["heads.csv"]
 
 
+def test_what_is_known_beyond_a_limit_stays_and_no_table_is_overwritten(command, tmp_path, capsys, monkeypatch):
+    counted, seen = heads_report.counted, []
+
+    def stops(lab, line, is_reference):
+        seen.append(line.number)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return counted(lab, line, is_reference)
+
+    monkeypatch.setattr(heads_report, "counted", stops)
+    assert [main(command), main([*command, "--limit", "1"])] == [130, 0]
+    table, part = tmp_path / "heads.csv", tmp_path / "heads.csv.part"
+    whole = table.read_bytes()
+    capsys.readouterr()
+    assert part.exists() and "heads.csv is there already" in fails(capsys, *command) and table.read_bytes() == whole
+    table.unlink()
+    assert main(command) == 0 and seen == [1, 3, 4, 4]
+    assert not part.exists()
+
+
+def test_sentences_alone_do_where_no_target_is_read(command, tmp_path, capsys):
+    (tmp_path / "pairs.tsv").write_text("".join(f"{text}\n" for text in ("=1+1", TEXTS[1])), encoding="utf-8")
+    assert "no tab; expected source TAB target" in fails(capsys, *command)
+    own = [word.replace("reference", "own") for word in command]
+    assert main([*own, "--texts", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = written(tmp_path / "heads.csv")
+    assert [row["sentences"] for row in rows] == ["2"] * len(rows) == [str(r[3]) for r in told["rows"]]
+    assert all(not row["strongest_texts"].startswith("=") for row in rows), "no text that was read is a formula"
+    assert any(row["strongest_texts"].startswith("'=1+1") for row in rows)
+
+
 def test_a_side_file_of_another_corpus_is_refused(command, tmp_path, capsys):
     part = tmp_path / "heads.csv.part"
     for content in (b"\x00" * 100, b'{"schema": 1}\n'):
@@ -163,7 +212,7 @@ def test_a_side_file_of_another_corpus_is_refused(command, tmp_path, capsys):
     ("extra", "told"),
     [
         (["--limit", "0"], "--limit is 0"),
-        (["--out", "/nowhere/at/all.csv"], "expected a file in a folder"),
+        (["--out", "/nowhere/at/all.csv"], "there is no folder /nowhere/at"),
         (["--alignments", "/nowhere"], "expected one"),
         (["--of", "both"], "invalid choice: 'both'"),
     ],

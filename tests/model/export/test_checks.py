@@ -15,7 +15,7 @@ from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.export import check_forms as forms
 from model.export import checks
-from model.export.checks import KINDS, Lab, lines, parse
+from model.export.checks import KINDS, MOST_KEPT, Lab, lines, parse
 from model.inference.analyse import analyse
 from model.inference.request import Request
 
@@ -51,6 +51,16 @@ def test_what_a_view_states_holds_on_it(tokenizer, number):
     for check in parse("# what was found\n\n" + "\n".join(said) + "\n"):
         assert check.measure(lab).holds, check.text
         assert check.values["asked"] == request
+
+
+def test_what_is_kept_of_a_long_file_is_bounded(tiny_checkpoint, monkeypatch):
+    made = []
+    monkeypatch.setattr("model.experiments.leaks.leak_test", lambda checkpoint, request: made.append(request) or len(made))
+    lab, asked = Lab(tiny_checkpoint), [Request(source=f"word {n}") for n in range(40)]
+    first = lab.leaks(asked[0])
+    for request in asked:
+        assert lab.leaks(request) and lab.leaks(asked[0]) == first
+    assert made == asked and len(lab.reports) == MOST_KEPT < len(asked), "each is made once, and what is asked again stays"
 
 
 def test_another_model_is_found_out(tokenizer):

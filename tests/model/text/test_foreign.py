@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 
 import marian
 import pytest
@@ -15,7 +16,7 @@ from model.config import CONTROL_TOKENS, END
 from model.convert import sentencepiece, vocabulary
 from model.convert.parts import ConvertError
 from model.convert.rows import rows
-from model.text.charsmap import Charsmap
+from model.text.charsmap import MOST_BYTES, Charsmap
 from model.text.foreign import SPELLINGS, ForeignTokenizer, foreign_values, load
 
 TEXTS = [
@@ -77,6 +78,33 @@ def test_a_damaged_table_of_rewrites_does_no_harm():
         assert isinstance(Charsmap(b"\x40\0\0\0" + draw.randbytes(90)).rewritten("abc é 🦉"), str)
 
 
+def test_a_table_of_rewrites_that_goes_round_in_circles_or_swells_is_bounded():
+    def unit(label: int, jump: int, leaf: bool = False) -> int:
+        return jump << 10 | leaf << 8 | label
+
+    units = [0] * 256
+    units[0], units[ord("a")] = unit(0, 0), unit(ord("a"), ord("a"), leaf=True)  # from each "a" to the same node again
+    units[ord("a") ^ ord("a")] = unit(0, 0)
+    table = Charsmap(struct.pack("<257I", 1024, *units) + b"x" * 5000 + b"\0")
+    assert table._longest(b"a" * 5000, 0)[0] <= MOST_BYTES
+    with pytest.raises(ValueError, match="makes texts too long"):
+        table.rewritten("a")
+
+
+def test_a_panic_of_the_library_is_a_sentence(capfd):
+    """A rule for joining pieces whose second half is shorter than what is cut off it."""
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]], "continuing_subword_prefix": "####"}
+    with pytest.raises(ValueError, match="the tokenizers library cannot read it: "):
+        ForeignTokenizer(foreign_values({"version": "1.0", "model": model}, [*CONTROL_TOKENS, "a"], "bytes"))
+
+
+SLOW = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+
+
+def replaced(string: str, content: str) -> dict:
+    return {"type": "Replace", "pattern": {"String": string}, "content": content}
+
+
 def word_pieces() -> dict:
     backend = Backend(models.WordPiece({"[UNK]": 0, "the": 1, "fox": 2, "##es": 3, ".": 4}, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -99,7 +127,18 @@ def test_word_pieces_are_shown_as_words():
             {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a+)+$"}}},
             r"the regular expression '\(a\+\)\+\$'; expected one",
         ),
-        ({"normalizer": {"type": "Precompiled"}}, "its normalizer is 'Precompiled'; expected one of Sequence"),
+        (
+            {"normalizer": {"type": "Precompiled"}},
+            "its normalizer is 'Precompiled'; expected an object whose type is one of Sequence",
+        ),
+        ({"normalizer": "NFC"}, "its normalizer is 'NFC'; expected an object whose type"),
+        ({"normalizer": {"type": "Sequence", "normalizers": 5}}, "a sequence with normalizers = 5; expected a list"),
+        (
+            {"pre_tokenizer": {"type": "Sequence", "pre_tokenizers": [], "pretokenizers": [SLOW]}},
+            r"the regular expression '\(a\+\)\+\$'; expected one",
+        ),
+        ({"normalizer": replaced("", "x")}, "replaces ''; expected a text of at least one"),
+        ({"normalizer": replaced("a", "aa")}, "replaces 'a' by 'aa'; expected nothing longer"),
         ({"added_tokens": [{"content": "</s>"}]}, "it has added_tokens = .*; expected none"),
         ({"model": {"type": "Magic"}}, "its model is 'Magic'; expected one of Unigram"),
         ({"lab": {"spelling": "runes"}}, f"its 'spelling' is 'runes'; expected one of {', '.join(SPELLINGS)}"),

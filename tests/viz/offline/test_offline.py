@@ -247,9 +247,9 @@ def test_the_link_of_a_file_asks_for_its_request(tiny_checkpoint):
 def test_a_file_from_the_command_line(home, tmp_path, capsys):
     file = tmp_path / "fox.html"
     command = ["export", "The fox.", "--html", str(file), "--checkpoint", str(home), "--device", "cpu", "--target", TARGET]
-    assert main([*command, "--page", "heads", "--site", "cross", "--layer", "2", "--head", "mean"]) == 0
+    assert main([*command, "--page", "heads", "--site", "enc", "--layer", "2", "--head", "mean"]) == 0
     state = held(file.read_bytes())["state"]
-    assert (state["kind"], state["layer"], state["head"]) == ("cross", 2, None)
+    assert (state["kind"], state["layer"], state["head"]) == ("encoder", 2, None)
     capsys.readouterr()
     assert "fox.html is there already; give another name" in fails(capsys, *command)
 
@@ -265,6 +265,12 @@ def test_a_file_from_the_command_line(home, tmp_path, capsys):
         (["--html", "{}/fox.html", "--head", "x"], "the head is 'x'; expected a number from 1, or mean"),
         (["--html", "{}/fox.html", "--step", "999"], "There is no step 999; expected one of 1 to "),
         (["--html", "{}/fox.html", "--layer", "9"], "There is no layer 9; expected one of 1 to "),
+        (["--html", "{}/fox.html", "--head", "0"], "the head is '0'; expected a number from 1, or mean"),
+        (["--html", "{}/fox.html", "--layer", "0"], "the layer is '0'; expected a number from 1"),
+        (
+            ["--html", "{}/fox.html", "--site", "middle"],
+            "the attention is 'middle'; expected one of encoder, decoder, cross",
+        ),
         (["--html", "{}/fox.html", "--view", "order=x"], "The link's order is “x”; expected"),
         (["--html", "{}/fox.html", "--edits", "nonsense"], "--edits: "),
         (["--html", "{}/" + "x" * 300 + ".html"], "cannot be written"),
