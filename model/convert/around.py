@@ -24,6 +24,14 @@ PARTS = {  # of a model around the Transformer: what their names usually have in
 }
 
 
+def no_place(name: str, tensor: Tensor) -> ConvertError:
+    """What to say of a tensor that the format cannot hold."""
+    return ConvertError(
+        f"there is a tensor {name!r} of the shape {tuple(tensor.shape)}, for which the format has no place; expected a "
+        "torch.nn.Transformer with embeddings, positions and one projection"
+    )
+
+
 class Around:
     """What stands around the Transformer: embeddings, the projection, positions."""
 
@@ -42,10 +50,7 @@ class Around:
         self.bias = around.get(bias) if bias != self.output else None
         used = {self.source, self.target, self.output, bias, *self.positions}
         if extra := sorted(set(around) - used - {name for name in around if around[name].dim() == 0}):
-            raise ConvertError(
-                f"there is a tensor {extra[0]!r} of the shape {tuple(around[extra[0]].shape)}, for which the format has no "
-                "place; expected a torch.nn.Transformer with embeddings, positions and one projection"
-            )
+            raise no_place(extra[0], around[extra[0]])
 
     @property
     def joint(self) -> bool:

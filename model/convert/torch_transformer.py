@@ -17,7 +17,7 @@ from torch import Tensor
 from model.config import ModelConfig
 from model.convert import rows as row_tools
 from model.convert import vocabulary, weights
-from model.convert.around import Around
+from model.convert.around import Around, no_place
 from model.convert.parts import Converted, ConvertError, Options
 from model.convert.rows import Rows
 from model.files import MEGABYTE, read_json, shown
@@ -34,6 +34,7 @@ _INNER = re.compile(
     r"(encoder|decoder)\.(layers\.\d+\.((self_attn|multihead_attn)\.(in_proj_|out_proj\.)|linear[12]\.|norm[123]\.)|norm\.)"
     r"(weight|bias)"
 )
+_INSIDE = re.compile(r"(encoder|decoder)\.(layers|norm)\.")  # nothing there is an embedding, whatever its shape
 _LAYERS = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 
 
@@ -48,6 +49,9 @@ def convert(path: Path, options: Options) -> Converted:
     prefix = _prefix(file, state)
     inner = {name.removeprefix(prefix): each for name, each in state.items() if name.startswith(prefix)}
     around = {name: each for name, each in state.items() if not name.startswith(prefix) or not _is_inner(name, prefix)}
+    for name in sorted(around):
+        if name.startswith(prefix) and _INSIDE.match(name.removeprefix(prefix)):
+            raise no_place(name, around[name])
     made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
     vocabularies, rows = _vocabularies(options, made)
     config = _config(inner, made, told, rows)

@@ -164,10 +164,8 @@ def _streams(probe: Probe) -> dict[str, np.ndarray]:
     """The residual stream after every layer of each stack, [layers,B,T,D]."""
     last = {place: streams.after for place, streams in probe.streams.items() if place.part == "ff"}
     stacks = dict.fromkeys(place.stack for place in last)
-    return {
-        stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu().double().numpy()
-        for stack in stacks
-    }
+    found = {stack: torch.stack([last[place] for place in sorted(last) if place.stack == stack]).cpu() for stack in stacks}
+    return {stack: (x if x.dtype == torch.float64 else x.float()).numpy() for stack, x in found.items()}  # no bfloat16 there
 
 
 def moved(streams: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from tokenizers import Tokenizer as Backend
 from model.config import CONTROL_TOKENS, END, MAX_CHARACTERS, PAD, START
 from model.files import parsed, read_bytes
 from model.text import tokenizer_file
+from model.text.foreign_file import library
 
 # What may never be merged into one piece. An elided word keeps its apostrophe (L' + animal, qu' + il), an English
 # contraction begins with its own (didn + 't); a space belongs to the word that follows it.
@@ -110,8 +111,9 @@ class Tokenizer:
         try:
             values = parsed(raw)
             tokenizer_file.check(values, json.loads(_untrained().to_str()), byte_of())
-            return cls(Backend.from_str(json.dumps(values)))
-        except Exception as fault:  # the library raises bare Exception
+            with library("the tokenizers library cannot read it"):
+                return cls(Backend.from_str(json.dumps(values)))
+        except Exception as fault:  # whatever is wrong with it
             raise ValueError(str(fault)) from None
 
     def save(self, path: Path) -> None:

@@ -25,6 +25,7 @@ from model.network.positions import sinusoidal
 
 WORDS = ["<unk>", "<pad>", "<bos>", "<eos>", *(f"w{n}" for n in range(16))]
 OTHERS = [*WORDS, "one", "two"]
+INSIDE = "transformer.decoder.layers.0.self_attn"
 TOLD = {"heads": 4, "norm_first": False, "activation": "relu", "embedding_scale": True}
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
@@ -128,7 +129,7 @@ def damaged(name: str, folder: Path) -> Path:
     changes = {
         "gone": lambda: state.pop("transformer.decoder.layers.1.linear2.weight"),
         "extra": lambda: state.update({"relative_bias": torch.zeros(4, 8)}),
-        "inside": lambda: state.update({"transformer.encoder.layers.0.self_attn.bias_k": torch.zeros(1, 1, 16)}),
+        "inside": lambda: state.update({f"{INSIDE}.{name}": torch.zeros(22, 16) for name in ("bias_k", "pos")}),
         "one norm": lambda: [state.pop(f"transformer.decoder.norm.{each}") for each in ("weight", "bias")],
         "no positions": lambda: state.pop("pos_embedding"),
         "nan": lambda: state["generator.bias"].fill_(math.nan),
@@ -151,7 +152,7 @@ def damaged(name: str, folder: Path) -> Path:
     [
         ("gone", "'decoder.layers.1.linear2.weight' is missing; expected the tensors of a torch.nn.Transformer"),
         ("extra", r"there is a tensor 'relative_bias' of the shape \(4, 8\), for which the format has no place"),
-        ("inside", r"a tensor 'transformer.encoder.layers.0.self_attn.bias_k' of the shape \(1, 1, 16\), for which"),
+        ("inside", rf"a tensor '{INSIDE}.bias_k' of the shape \(22, 16\), for which the format has no place"),
         ("one norm", "the encoder alone has a norm at its end; expected both, or none"),
         ("no positions", "the state dict has no table of positions; give --positions"),
         ("nan", "'projection.bias' holds 22 values that are NaN or infinite"),

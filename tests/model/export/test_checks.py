@@ -15,7 +15,8 @@ from model.checkpoint import load
 from model.decoding.strategy import Decoding
 from model.export import check_forms as forms
 from model.export import checks
-from model.export.checks import KINDS, MOST_KEPT, Lab, lines, parse
+from model.export.checks import KINDS, Lab, lines, parse
+from model.export.lab import MOST_KEPT
 from model.inference.analyse import analyse
 from model.inference.request import Request
 
