@@ -16,7 +16,7 @@ from model.__main__ import main
 from model.training.run_folder import RunFolder
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
-BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.5, "typed_copies": 2}
+BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}
 
 
 def command(files: tuple[Path, Path], out: Path, *words: str, **changes: object) -> list[str]:
