@@ -5,7 +5,6 @@
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-# --no-compile: what is imported is compiled then, and the rest, most of it, never
 
 .PHONY: run check test lint browser fuzz screenshots
 run: $(VENV)/.run
@@ -37,9 +36,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements.txt | $(VENV)/bin/python
-	$(PIP) install --quiet --no-compile -r requirements.txt
+	$(PIP) install --quiet -r requirements.txt
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.run
-	$(PIP) install --quiet --no-compile -r requirements-dev.txt
+	$(PIP) install --quiet -r requirements-dev.txt
 	@touch $@
