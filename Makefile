@@ -14,7 +14,7 @@ check: lint
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 
 test: check browser
-	$(VENV)/bin/python -m pytest -n 4 --dist worksteal tests/browser
+	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -69,6 +69,7 @@ def test_a_words_merges_are_walked_without_the_server_and_lead_to_its_neighbours
     assert page.locator(".next .tile").all_inner_texts() == ["·an", "im"]
     chip = page.locator(".chip[aria-pressed=true]")
     chip.press("ArrowRight")
+    idle(page)
     assert chip.inner_text() == "·didn" and chip.evaluate("node => node.getRootNode().activeElement === node")
     chip.press("ArrowLeft")
     idle(page)

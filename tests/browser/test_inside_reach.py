@@ -97,6 +97,7 @@ def test_a_sentence_of_128_tokens_stays_usable(opened):
         resize(page, width)
         for number in (1, 3, 8, 14):
             page.locator(".rail li button").nth(number - 1).click()
+            idle(page)
             assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 0
             shares = page.locator(".cells canvas").evaluate_all(
                 "all => all.map(c => c.clientWidth / c.parentElement.clientWidth)"
