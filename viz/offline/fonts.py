@@ -27,9 +27,14 @@ def rules(text: str) -> str:
 
 @cache
 def _file(pattern: str) -> Path | None:
+    home = media()
+    return next(iter(sorted(home.glob(pattern))), None) if home else None
+
+
+def media() -> Path | None:
+    """The folder of Streamlit's fonts, found without importing Streamlit; None where that is not installed."""
     found = find_spec("streamlit")
-    homes = [Path(home) / "static" / "static" / "media" for home in (found and found.submodule_search_locations) or ()]
-    return next((path for home in homes for path in sorted(home.glob(pattern))), None)
+    return Path(found.origin).parent / "static" / "static" / "media" if found and found.origin else None
 
 
 @cache

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from viz.offline.fonts import media
 
 if TYPE_CHECKING:
     import typst
@@ -30,19 +31,14 @@ def family(asked: str) -> str:
     return CODE if _FIXED_WIDTH.search(first) else SANS
 
 
-def _media() -> Path:
-    """The folder of Streamlit's fonts, found without importing Streamlit."""
-    spec = importlib.util.find_spec("streamlit")
-    assert spec and spec.origin
-    return Path(spec.origin).parent / "static" / "static" / "media"
-
-
 def convert(folder: Path) -> None:
     """Writes the fonts into a folder as TrueType files under the names that pictures ask for."""
     from fontTools.ttLib import TTFont
 
+    home = media()
+    assert home, "pictures are asked for by a page, and pages need Streamlit"
     for stem, name in FILES.items():
-        font = TTFont(next(_media().glob(f"{stem}*.woff2")))
+        font = TTFont(next(home.glob(f"{stem}*.woff2")))
         names = [record for record in font["name"].names if record.nameID not in _TYPOGRAPHIC]
         for record in names:
             if record.nameID == _FAMILY:
