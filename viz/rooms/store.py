@@ -45,7 +45,7 @@ class Store(Protocol):
     async def followers(self, code: str) -> int: ...
 
     def changes(self, code: str, every: float) -> AsyncIterator[None]:
-        """A turn at once, one at each change (several at once are one), one after so many seconds without; Gone at the end."""
+        """A turn at once, one at each change (several at once are one), one after so many seconds without; Gone."""
 
 
 class MemoryStore:
