@@ -18,7 +18,7 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -40,6 +40,7 @@ ROOM_FULL = f"This room is full: {MAX_FOLLOWERS} follow it already."
 LAB_FULL = "There are as many rooms as this lab keeps: end one, or wait until one has been silent for hours."
 TOO_OFTEN = "Too many tries from this address: wait a minute."
 NOT_YOURS = "Only who opened this room can move it: this page does not hold its secret."
+ELSEWHERE = "Only the lab's own pages may ask for this."
 NO_JSON = "The request is no JSON object of a size that a room takes."
 
 
@@ -73,7 +74,8 @@ class Often:
 class Rooms:
     """The routes over one store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
+        """`more` are routes that are answered beside them, at /follow."""
         self.store = store
         self.wrong, self.opened = Often(WRONG_A_MINUTE), Often(OPENED_A_MINUTE)
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
@@ -90,6 +92,7 @@ class Rooms:
                 *(Route(f"{at}/{name}", self._answered(self._move(move)), methods=["POST"]) for name, move in moves.items()),
                 Route(f"{at}/end", self._answered(self.end), methods=["POST"]),
                 Route(f"{at}/vote", self._answered(self.vote), methods=["POST"]),
+                *more,
             ]
         )
 
@@ -98,7 +101,11 @@ class Rooms:
 
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             path = scope["path"] if scope["type"] == "http" else ""
-            await (self.router if path == "/rooms" or path.startswith("/rooms/") else app)(scope, receive, send)
+            mine = path.startswith("/") and path.split("/")[1] in ("rooms", "follow")
+            if mine and _is_from_elsewhere(scope):
+                await PlainTextResponse(ELSEWHERE, 403)(scope, receive, send)
+                return
+            await (self.router if mine else app)(scope, receive, send)
 
         return answered
 
@@ -198,6 +205,13 @@ class Rooms:
                 return PlainTextResponse(str(fault), 400)
 
         return answered
+
+
+def _is_from_elsewhere(scope: Scope) -> bool:
+    """True where a page of another origin has a visitor's browser ask."""
+    headers = dict(scope["headers"])
+    origin = headers.get(b"origin", b"")
+    return bool(origin) and origin.partition(b"://")[2] != headers.get(b"host")
 
 
 def _address(request: Request) -> str:

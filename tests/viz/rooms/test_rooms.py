@@ -22,12 +22,14 @@ def run(made):
         return beside.submit(lambda: asyncio.run(made)).result()
 
 
-async def ask(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", method=None):
+async def ask(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", more=()):
     """Status and body of one request."""
     sent = []
     body = [{"type": "http.request", "body": b"" if said is None else json.dumps(said).encode()}]
-    headers = [(b"content-type", kind.encode())] + ([(b"authorization", f"Bearer {secret}".encode())] if secret else [])
-    scope = {"type": "http", "method": method or ("GET" if said is None else "POST"), "path": path, "headers": headers}
+    headers = [(b"content-type", kind.encode()), *more] + (
+        [(b"authorization", f"Bearer {secret}".encode())] if secret else []
+    )
+    scope = {"type": "http", "method": "GET" if said is None else "POST", "path": path, "headers": headers}
 
     async def receive():
         return body.pop() if body else {"type": "http.disconnect"}
@@ -223,3 +225,20 @@ def test_a_code_is_understood_as_people_type_it():
 def test_a_room_is_packed_and_unpacked_equal():
     made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
     assert Room.unpacked(made.packed()) == made
+
+
+@pytest.mark.parametrize(("origin", "status"), [("http://lab:1", 201), ("http://elsewhere.example", 403), ("null", 403)])
+def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothing(origin, status):
+    passed = []
+
+    async def pages(scope, receive, send):
+        passed.append(scope["path"])
+
+    async def story():
+        app = Rooms(MemoryStore()).over(pages)
+        for path in ("/", "/roomsy", "/heads"):
+            await app({"type": "http", "path": path, "headers": []}, None, None)
+        return await ask(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode()), (b"host", b"lab:1")])
+
+    assert run(story())[0] == status
+    assert passed == ["/", "/roomsy", "/heads"]
