@@ -209,6 +209,7 @@ class _Lecture:
     """How the lab is shown to a class, and what is followed."""
 
     lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one thing large, driven by keys
+    large: int = declared(1, "large", values.number(1, 9))  # which of a page's large pictures
     talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
     stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
     room: str = declared("", "room", _ROOM)  # the room that was left to explore
