@@ -26,7 +26,6 @@ from viz.theme import Mode
 from viz.view import View
 
 HERE = Path(__file__).parent
-PLAIN = ("step", "stage", "rows")  # fields that components change themselves, and that are in the link
 LONGEST_TITLE = 80  # characters
 
 
@@ -51,10 +50,10 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
         "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
         "also": dict(taken.also or {}),
-        "plain": {name: fields(View)[name].parameter for name in PLAIN},
+        "plain": {name: fields(View)[name].parameter for name in taken.plain},
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}
-    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *PLAIN})}
+    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain})}
     counts, numbers = packing.numbers()
     whole |= {"counts": counts, "texts": packing.texts()}
     parts = [part.drawn for part in drawn["light"]]

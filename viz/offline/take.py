@@ -37,8 +37,19 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
     page = page_of(name, page_data.analysis.task)
-    taken: Taken = import_module(_module(page)).TAKEN
-    return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
+    return document(page, _taken(page), page_data if view is None else dataclasses.replace(page_data, view=view))
+
+
+def same_for(name: str, page_data: PageData) -> View:
+    """The view without what can be chosen in its file: two views that are equal by it share one. ValueError as `file_of`."""
+    default, taken = View(), _taken(page_of(name, page_data.analysis.task))
+    page_data = dataclasses.replace(page_data, view=taken.look(page_data))
+    view, free = page_data.view, set(taken.plain)
+    for choice in taken.choices(page_data):
+        values = tuple(getattr(view, field) for field in choice.fields)
+        if any(values == tuple(getattr(each, field) for field in choice.fields) for each in choice.views):
+            free.update(choice.fields)
+    return dataclasses.replace(view, **{field: getattr(default, field) for field in free})
 
 
 def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
@@ -46,6 +57,10 @@ def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
     if name not in names():
         raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
     return next(page for page in pages.of(task) if page.name == name)
+
+
+def _taken(page: pages.Page) -> Taken:
+    return import_module(_module(page)).TAKEN
 
 
 def _module(page: pages.Page) -> str:
