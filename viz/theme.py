@@ -202,6 +202,7 @@ def _variables(mode: Mode) -> str:
 
 def _rules() -> str:
     here = Path(__file__).parent
-    own = (here / "lab.css", here / "shared" / "terms.css", here / "shared" / "lecture" / "rules.css")
+    shared = here / "shared"
+    own = (here / "lab.css", shared / "terms.css", shared / "lecture" / "rules.css", shared / "room" / "rules.css")
     files = (*own, *sorted(here.glob("*/page.css")))
     return "".join(path.read_text(encoding="utf-8") for path in files)

@@ -1,5 +1,5 @@
-"""What a class may be asked of a view: which token comes next, or which head links two tokens. The answer and all numbers are
-those of the view's own pass."""
+"""What a class may be asked of a view: which token comes next, or which head links two tokens. The answer and all numbers
+are those of the view's own pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Question:
 
     kind: str  # "next" or "head"
     asks: str  # in a few words
-    gap: str  # the text with a gap that is asked about; empty where there is none
+    gap: str  # the text with a gap that is asked about, as `sign`; empty where there is none
     text: str  # both in one line, for who sees nothing else
     about: str  # the sentence that is worked on, where the gap is not in it
     options: tuple[str, ...]  # in an order that tells nothing
@@ -57,10 +57,11 @@ class Question:
     answer: str
     gave: str
     note: str
+    sign: str = GAP
 
 
 def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool) -> Question:
-    """The question that fits a view: `of_heads` where it shows heads, else about the token of its step. Raises NoQuestion."""
+    """The question that fits a view: `of_heads` where it shows heads, else about the token of its step; NoQuestion."""
     if of_heads:
         return _of_a_head(view, analysis)
     return _of_a_step(view, analysis, loaded) if analysis.task.writes else _of_a_blank(view, analysis, loaded)
