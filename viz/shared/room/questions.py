@@ -119,11 +119,16 @@ def _of_tokens(
         text=f"{asks} {gap}".strip(),
         about=about,
         options=tuple(words[token] for token in order),
-        model=tuple(round(given[token], 6) for token in order),
+        model=tuple(_rounded(given[token]) for token in order),
         answer=words[answer],
         gave=f"the model gave it {probability(given[answer])}",
         note=" ".join(filter(None, [how, _likeliest(words, given, answer), tie])),
     )
+
+
+def _rounded(share: float) -> float:
+    """What is sent of a share: nothing that is not 0 becomes 0."""
+    return float(f"{share:.6g}")
 
 
 def _likeliest(words: dict[int, str], given: dict[int, float], answer: int) -> str:
@@ -209,7 +214,7 @@ def _of_a_head(view: View, analysis: Analysis) -> Question:
         text=f"{site_kind(pair.kind).name.capitalize()}: {text[0].lower()}{text[1:]}",
         about=site_kind(pair.kind).name.capitalize(),
         options=names,
-        model=tuple(round(min(1.0, float(weights[n])), 6) for n in shown),
+        model=tuple(_rounded(min(1.0, float(weights[n]))) for n in shown),
         answer=_head(best, heads),
         gave=f"it puts {probability(float(weights[best]))} of “{asks}” on “{key}”",
         note=f"Near-ties with it, and no options here: {left}." if near else "",

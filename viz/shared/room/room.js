@@ -43,7 +43,12 @@ function begin(state) {
     followStep(({ step }) => { if (state.data.step) { state.step = step; showNow(state); } }),
     onAsked((what) => ({ open, end: close, join: () => state.join.toggle(), ask: () => state.bets.go() })[what](state)),
   ];
-  listen(document, POINTER, ({ detail }) => { state.pointer = detail.name; out(state, { pointer: detail.name }); });
+  listen(document, POINTER, ({ detail }) => {
+    const pointer = detail.name.startsWith("room") ? "" : detail.name; // nobody else has these
+    if (pointer === state.pointer) return;
+    state.pointer = pointer;
+    out(state, { pointer });
+  });
   listen(document, BLANK, ({ detail }) => { state.blank = detail.on; out(state, { blank: detail.on }); });
   listen(document, KEY, (event) => { if (pressed(state, event.detail)) event.preventDefault(); });
   listen(window, "keydown", (event) => {

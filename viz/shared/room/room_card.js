@@ -52,7 +52,7 @@ export function card({ on, back }) {
     const find = (name) => box.querySelector(`.${name}`), known = phase === "shown", count = counted(made, told);
     if (news) {
       find("rows").replaceChildren(...count.rows.map((row) => answer(row, known)));
-      if (known) find("aside").replaceChildren(legend());
+      if (known) find("aside").replaceChildren(legend(made.kind));
       else find("aside").replaceChildren(...join(now));
     }
     if (!known) {
@@ -78,9 +78,9 @@ function join({ code, link, alone, followers }) {
   return [picture(code, link), element("p", "link", link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "")), element("p", "code", spaced(code)), element("p", "", followers ? follow(followers) : "")];
 }
 
-function legend() {
+function legend(kind) {
   const box = element("div", "legend");
-  for (const [name, text] of [["people", "the class"], ["model", "the model"]]) {
+  for (const [name, text] of [["people", "the class"], ["model", kind === "head" ? "the weight" : "the model"]]) {
     const line = element("p");
     line.append(element("i", name), text);
     box.append(line);

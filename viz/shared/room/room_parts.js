@@ -1,7 +1,5 @@
 // What is told of a room, in words and numbers. Pure: no page and no server.
 
-import { percent } from "../mount.js";
-
 export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;
 export const follow = (count) => (count === undefined ? "" : `${count} follow${count === 1 ? "s" : ""}`);
 
@@ -51,8 +49,11 @@ export function elsewhere({ others, words }) {
   return words.length === 1 ? `${others} said “${words[0]}”.` : `${others} said other words.`;
 }
 
+const hundredths = (share) => `${Math.round(100 * share)}%`;
+
 // The running score, which says what it counts; empty before the second question.
 export function scored({ asked, people, model } = { asked: 0 }) {
   if (asked < 2) return "";
-  return `Score of ${asked} questions: class ${percent(people / asked)}, model ${percent(model / asked)} (its votes, and the model’s probability or weight, on the answers, on average).`;
+  const [ours, its] = [people, model].map((sum) => hundredths(sum / asked));
+  return `Score after ${asked} questions: class ${ours}, model ${its} (of the votes, and of its probability or weight, on the answers).`;
 }
