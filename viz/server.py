@@ -4,11 +4,15 @@ Against `streamlit run app.py`: no Nagle stall, no compression of websocket fram
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
 loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
+LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
+is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
 CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
-alone: HOST is its own address, and ALLOWED_HOSTS names nothing.
+alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).
 KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
+REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
+in this process.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
@@ -27,11 +31,12 @@ import time
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from model.arguments import Parser
 from model.folders import named, survey
 from viz.health import Readiness, with_health
-from viz.hosts import only_known, own_names, same_origin
+from viz.hosts import only_known, own_names, same_origin, share, site
 
 if TYPE_CHECKING:
     import uvicorn
@@ -51,7 +56,7 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     while not server.started:
         time.sleep(0.02)
     if has_screen():
-        webbrowser.open(address(server.config.host, server.config.port))
+        webbrowser.open(site(server.config.host, server.config.port))
     from viz import cache
     from viz.view import View, unedited
 
@@ -76,10 +81,6 @@ def has_screen() -> bool:
     return bool(desktop) and sys.stdout.isatty()
 
 
-def address(host: str, number: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{number}"
-
-
 def fault_of(host: str, number: int) -> str | None:
     """Why the address cannot be listened on, or None."""
     try:
@@ -88,7 +89,7 @@ def fault_of(host: str, number: int) -> str | None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as fault:
-        return f"{address(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
+        return f"{site(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
     return None
 
 
@@ -132,7 +133,8 @@ def set_uploads(host: str) -> None:
     from viz import uploads
 
     env = os.environ
-    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, env.get("ALLOWED_HOSTS", ""))
+    others = env.get("ALLOWED_HOSTS", "") + env.get("LAB_ADDRESS", "")
+    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, others)
     config.set_option("server.maxUploadSize", uploads.most_mb() if on else 1)
     uploads.clear_left_over()
 
@@ -162,14 +164,18 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
+    sys.path.insert(0, str(ROOT))
+    from viz.rooms import serving
+
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
         check_kept(os.environ.get("KEEP_MB", ""))
         set_uploads(args.host)
+        shared = share(args.host, args.port, os.environ.get("LAB_ADDRESS", ""))
+        rooms = serving.rooms(os.environ.get("REDIS_URL", ""))
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
-    sys.path.insert(0, str(ROOT))
 
     import streamlit as st
     import uvicorn
@@ -178,15 +184,15 @@ def main() -> int:
     from viz.first_paint import with_stylesheet
     from viz.shared.save import route
 
-    allowed = os.environ.get("ALLOWED_HOSTS", "")
+    allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     more_files()
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = route.is_mounted = True
+    theme.has_first_page = route.is_mounted = serving.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(route.with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
+        with_health(only_known(rooms.over(route.with_pdf(same_origin(app))), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="viz.loop:new",
@@ -200,7 +206,9 @@ def main() -> int:
     )
     server = uvicorn.Server(config)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
-    print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    if shared:
+        print(f"In this network: {shared}", flush=True)
     if uploads.is_on():
         print(f"Checkpoints can be brought as a zip of up to {uploads.most_mb()} MB (UPLOADS=0: not).", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a stop is asked with when it is not Ctrl+C

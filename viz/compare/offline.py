@@ -34,4 +34,5 @@ TAKEN = Taken(
     told=_told,
     look=lambda page_data: dataclasses.replace(page_data.view, compared="maps"),
     led=lambda page_data: {"step": ()},
+    holds=lambda view: view.compared == "maps",
 )

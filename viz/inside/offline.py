@@ -35,4 +35,4 @@ def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     return {"stage": ()} | ({"step": ()} if asks == "source" else {})
 
 
-TAKEN = Taken(parts, compute=_unfolded, look=_look, led=_led)
+TAKEN = Taken(parts, compute=_unfolded, look=_look, led=_led, holds=lambda view: view.part == "stages")

@@ -26,12 +26,12 @@ from viz.theme import Mode
 from viz.view import View
 
 HERE = Path(__file__).parent
-PLAIN = ("step", "stage", "rows")  # fields that components change themselves, and that are in the link
 LONGEST_TITLE = 80  # characters
 
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     """The file of a page's view, in UTF-8: the same view gives the same bytes."""
+    asked = link(page_data.view)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
@@ -51,12 +51,13 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
         "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
         "also": dict(taken.also or {}),
-        "plain": {name: fields(View)[name].parameter for name in PLAIN},
+        "plain": {name: fields(View)[name].parameter for name in taken.plain},
+        "asked": asked,
         "led": _led(taken.led(page_data)),
         "steps": len(page_data.analysis.trace.predicted),
     }
-    chosen = {name for choice in whole["choices"] for name in choice["fields"]} | whole["led"].keys()
-    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *PLAIN})}
+    chosen = {name for choice in whole["choices"] for name in choice["fields"]}
+    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *whole["led"]})}
     counts, numbers = packing.numbers()
     whole |= {"counts": counts, "texts": packing.texts()}
     parts = [part.drawn for part in drawn["light"]]

@@ -14,13 +14,15 @@ export function led() {
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
   leader.begin = ({ view, chosen, take, point }) => {
-    let base = null, stepped = null, busy = false;
+    let base = view.asked, stepped = null, busy = false;
     leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests
       if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
     });
-    show = ({ n, page: place, query, pointer }) => {
-      const fields = place === view.page ? asked(query, (base ??= query), view) : null;
+    show = ({ n, page: place, query, pointer, own }) => { // `own`: it was made for this query, however that says it
+      let fields = place === view.page ? asked(query, view.asked, view) : null;
+      if (fields) base = view.asked;
+      else if (place === view.page) fields = asked(query, own ? (base = query) : base, view);
       if (fields) {
         leader.on = busy = true;
         document.documentElement.classList.add("led");

@@ -5,9 +5,13 @@ export const UNSEEN = ["lecture", "talk", "stop", "room", "lesson", "guess"];
 
 const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
 
-// The fields of a document by what a query asks for, where it was made for the query `base`; null where another one is
+// A query without a first step that is stated: nobody has to.
+const plain = ({ step, ...rest }) => (step === undefined || step === "1" ? rest : { ...rest, step });
+
+// The fields of a document by what a query asks for, where it was made for the query `made`; null where another one is
 // needed. `view` is what the document holds.
-export function asked(query, base, view) {
+export function asked(wanted, made, view) {
+  const query = plain(wanted), base = plain(made);
   const led = Object.values(view.led).map(({ parameter }) => parameter);
   const held = view.choices.map(({ options }) => Object.keys(Object.values(options)[0][1]));
   const own = new Set([...UNSEEN, ...led, ...held.flat()]);

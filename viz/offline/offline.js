@@ -77,7 +77,7 @@ export async function start(components) {
 
   function draw(fields = null) { // all parts, or those that take one of some fields
     document.documentElement.dataset.theme = mode;
-    document.documentElement.classList.toggle("guessing", Boolean(chosen.guess));
+    document.documentElement.classList.toggle("guessing", leader.on && Boolean(chosen.guess));
     const all = data(), style = view.styles[mode];
     for (const name in all) {
       if (fields && !fields.some((field) => field in all[name])) continue;

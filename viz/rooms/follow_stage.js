@@ -5,7 +5,8 @@ import { element } from "../shared/mount.js";
 import { placeOf, seen } from "./follow_parts.js";
 
 const KEPT = 4; // documents: who goes back has them at once
-const MUTE = 4000; // ms: what has not answered by then is a page that cannot, and is shown as it is
+const MUTE = 6000; // ms after it came, by which a document has answered; what has not is shown as it is
+const MAY = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
 
 // `shown` gets the title of the document in front, `touched` is called when its reader looks around there.
 export function stage(box, code, { shown, touched }) {
@@ -14,10 +15,11 @@ export function stage(box, code, { shown, touched }) {
     const frame = frames.find(({ node }) => node.contentWindow === source);
     if (!frame || typeof data !== "object" || data === null) return;
     if (data.lab === "touched" && frame === front) touched();
+    if (data.lab === "none") arrive(frame);
     if (data.lab === "shown") heard(frame, data);
   });
   return {
-    show(address, pointer) { wanted = { address, pointer }; seek(); },
+    show(address, pointer) { wanted = { address, pointer, view: seen(address) }; seek(); },
     reachable(is) { // what could not be loaded is loaded anew
       const back = away && is;
       away = !is;
@@ -27,52 +29,57 @@ export function stage(box, code, { shown, touched }) {
     },
   };
 
-  function ask(frame, n, { address, pointer }) {
-    frame.node.contentWindow.postMessage({ lab: "show", n, ...placeOf(address), pointer }, "*"); // its origin is its own alone
+  // Asks a document; `own` where it was made for what is wanted. Its origin is its own alone, so there is none to name.
+  function ask(frame, own = false) {
+    frame.asked = round;
+    frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(wanted.address), pointer: wanted.pointer }, "*");
   }
 
   function seek() { // asks the document in front, then the others that are there
     round += 1;
-    for (const frame of frames) frame.asked = 0;
     next();
   }
 
   function next() {
-    const { page } = placeOf(wanted.address), view = seen(wanted.address);
-    const mute = frames.find((frame) => !frame.speaks && frame.loaded && frame.view === view);
-    const frame = frames.find((each) => each.speaks && each.asked !== round && placeOf(each.address).page === page);
-    if (frame) { frame.asked = round; ask(frame, round, wanted); }
+    const { page } = placeOf(wanted.address);
+    const frame = frames.find((each) => each.speaks && each.asked !== round && each.page === page);
+    const mute = frames.find(({ arrived, speaks, view }) => arrived && !speaks && view === wanted.view);
+    if (frame) ask(frame);
     else if (mute) bring(mute, "");
-    else if (!frames.some(({ loaded }) => !loaded)) load(wanted.address); // one after the other: what comes next is asked for then
+    else if (frames.every(({ arrived }) => arrived)) load(); // one after the other: what is wanted by then comes next
   }
 
-  function load(address) {
-    const node = element("iframe"), frame = { node, address, view: seen(address), speaks: false, loaded: false, asked: 0 };
-    node.setAttribute("sandbox", "allow-scripts allow-forms");
+  function load() {
+    const node = element("iframe"), frame = { node, view: wanted.view, page: placeOf(wanted.address).page, speaks: false, arrived: false, asked: 0 };
+    node.setAttribute("sandbox", MAY);
     node.title = "What the lecturer shows";
     node.className = "behind";
-    node.onload = () => { ask(frame, 0, { address, pointer: "" }); frame.timer ??= setTimeout(() => settle(frame), MUTE); };
-    node.src = `/rooms/${code}/page?of=${encodeURIComponent(address)}`;
+    node.onload = () => {
+      ask(frame);
+      frame.timer ??= setTimeout(() => arrive(frame), MUTE);
+    };
+    node.src = `/rooms/${code}/page`;
     frames.push(frame);
     box.append(node);
   }
 
   function heard(frame, { n, ok, title }) {
-    const text = typeof title === "string" ? title.slice(0, 60) : "";
-    if (n === 0) { frame.speaks = ok === true; frame.title = text; settle(frame); return; }
-    if (n !== round) return;
-    if (ok === true) bring(frame, text);
+    const first = !frame.arrived;
+    frame.speaks = frame.arrived = true;
+    clearTimeout(frame.timer);
+    if (n !== round) { if (first) seek(); return; }
+    if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
+    else if (first && frame.view === wanted.view) ask(frame, true);
     else next();
   }
 
-  function settle(frame) { // a document has drawn, or does not answer
+  function arrive(frame) { // a page that says nothing, or the browser's own that the lab was not reached
     clearTimeout(frame.timer);
-    if (frame.loaded) return;
-    if (!frame.speaks && away) { drop(frame); return; } // the browser's own page, that the lab was not reached
-    frame.loaded = true;
-    if (frame.view !== seen(wanted.address)) { seek(); return; }
-    if (frame.speaks) { frame.asked = round; ask(frame, round, wanted); }
-    else bring(frame, "");
+    if (frame.arrived) return;
+    if (away) { drop(frame); return; }
+    frame.arrived = true;
+    if (frame.view === wanted.view) bring(frame, "");
+    else seek();
   }
 
   function bring(frame, title) {
@@ -82,7 +89,7 @@ export function stage(box, code, { shown, touched }) {
       front = frame;
     }
     frames = [frame, ...frames.filter((each) => each !== frame)];
-    for (const old of frames.filter(({ loaded }) => loaded).slice(KEPT)) drop(old);
+    for (const old of frames.filter(({ arrived }) => arrived).slice(KEPT)) drop(old);
     shown(title);
   }
 

@@ -103,3 +103,15 @@ class RedisStore:
 
 def _key(what: str, code: str) -> str:
     return f"attention-lab:{what}:{code}"
+
+
+def connected(url: str) -> RedisStore:
+    """The store in the Redis of an address; ValueError, one sentence, where it is none."""
+    try:
+        from redis.asyncio import Redis
+    except ImportError:
+        raise ValueError("REDIS_URL is set, but the package redis is not installed: install requirements.txt.") from None
+    try:
+        return RedisStore(Redis.from_url(url))
+    except ValueError:
+        raise ValueError("REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,7 @@ LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is read as another one
 LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`routes`) one of 200 rooms is found after weeks; it ends within hours
 SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
 MAX_ADDRESS = 8000  # characters of a page's address
+ADDRESS = re.compile(r"/(?!/)[!-\[\]-~]*")  # in ASCII, without spaces and backslashes
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
@@ -170,7 +172,8 @@ def _known(change: dict[str, Any], names: set[str]) -> None:
 
 
 def _is_address(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("/") and not value.startswith("//") and len(value) <= MAX_ADDRESS
+    """True for a path and query as a browser writes them: nothing in it leads to another site, or out of a line."""
+    return isinstance(value, str) and len(value) <= MAX_ADDRESS and ADDRESS.fullmatch(value) is not None
 
 
 def _are_words(values: Any) -> bool:

@@ -83,7 +83,6 @@ def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
 TAKEN = Taken(
     parts,
     compute=_candidates,
-    look=lambda page_data: dataclasses.replace(page_data.view, guess=False),  # nobody guesses in a file, unless led to
     choices=_choices,
     picks=_picks,
     led=_led,
