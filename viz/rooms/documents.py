@@ -148,7 +148,8 @@ def sentence_page(sentence: str, address: str = "") -> Document:
     )
     text = (
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>Attention Lab</title><style>{STYLE}</style><p>{html.escape(sentence)}</p>{link}<script>{SCRIPT}</script></html>"
+        f"<title>Attention Lab</title><style>{STYLE}</style><p>{html.escape(sentence)}</p>{link}"
+        f"<script>{SCRIPT}</script></html>"
     )
     packed = gzip.compress(text.encode(), mtime=0)
     return Document(packed, hashlib.sha256(packed).hexdigest()[:32])
@@ -156,5 +157,7 @@ def sentence_page(sentence: str, address: str = "") -> Document:
 
 def sentence_policy() -> str:
     """What the small page may do."""
-    style, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (STYLE, SCRIPT))
-    return f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    style, script = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (STYLE, SCRIPT))
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )

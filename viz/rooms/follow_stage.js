@@ -69,7 +69,8 @@ export function stage(box, code, { shown, touched }) {
     clearTimeout(frame.timer);
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
-    else if (first && frame.view === wanted.view) ask(frame, true);
+    else if (frame.sure === round) bring(frame, ""); // as it is
+    else if (first && frame.view === wanted.view) { frame.sure = round; ask(frame, true); }
     else next();
   }
 
