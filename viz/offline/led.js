@@ -2,6 +2,7 @@
 // Nobody but the page around it is heard, and nothing is asked of a document that stands alone.
 
 import { asked } from "./led_parts.js";
+import { ring } from "./led_ring.js";
 import { followStep } from "../shared/mount.js";
 
 // What is `on` once the document is led. `begin` starts it with what can be done, when the document has been drawn; what was
@@ -13,7 +14,8 @@ export function led() {
   const tell = (message) => page.postMessage(message, "*"); // the page around it chose this document: it knows all that is told
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
-  leader.begin = ({ view, chosen, take, point }) => {
+  leader.begin = ({ view, chosen, take }) => {
+    const point = ring();
     let base = view.asked, stepped = null, busy = false;
     leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests
@@ -30,7 +32,7 @@ export function led() {
         stepped = null;
         take(fields);
         busy = false;
-        point(pointer);
+        point(typeof pointer === "string" ? pointer : "");
       }
       tell({ lab: "shown", n, ok: fields !== null, title: document.querySelector("h1").textContent });
     };

@@ -81,7 +81,7 @@ export async function start(components) {
     const all = data(), style = view.styles[mode];
     for (const name in all) {
       if (fields && !fields.some((field) => field in all[name])) continue;
-      const given = { ...restored(all[name]), ...moved(all[name]), style };
+      const given = { ...restored(all[name]), ...moved(all[name]), style, component: name };
       components[name]({ data: given, parentElement: roots[name], setStateValue: told, setTriggerValue: told, offline: true });
     }
     for (const paint of picks) paint();
@@ -156,5 +156,5 @@ export async function start(components) {
   await document.fonts.ready; // what stands on a canvas was drawn before they were there
   draw();
   document.documentElement.dataset.drawn = "";
-  leader.begin({ view, chosen, take, point: () => {} });
+  leader.begin({ view, chosen, take });
 }

@@ -50,7 +50,7 @@ def same_for(name: str, page_data: PageData) -> View:
     page = page_of(name, page_data.analysis.task)
     default, taken = View(), _taken(page)
     if not taken.holds(page_data.view):
-        raise ValueError(f"The lecture is at a part of “{page.title}” {NOT_SENT}")
+        raise ValueError(f"The lecture is at a part of “{page.title}”, {NOT_SENT}")
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, free = page_data.view, set(taken.led(page_data))
     for choice in taken.choices(page_data):

@@ -76,11 +76,11 @@ function room() {
 
   function tell() { // all that stands around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const at = now ? [title || told.pages[page] || "", query.step && `step ${query.step}`, query.layer && `layer ${query.layer}`].filter(Boolean) : [];
+    const at = now ? [title || told.pages[page] || "", query.step && `step ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = stream !== "live" ? (stream === "joins" ? "joining" : "away") : paused ? "paused" : "live";
     find(".room").dataset.state = state;
     parts.state.textContent = state;
-    parts.where.textContent = at.join(" · ");
+    parts.where.textContent = (state === "paused" ? "the lecture: " : "") + at.join(" · ");
     parts.explore.href = labLink(now?.address ?? "/", code);
     parts.back.hidden = !paused || card;
     parts.dark.hidden = !now?.blank;

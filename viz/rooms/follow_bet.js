@@ -92,8 +92,11 @@ export function bets(box, { vote, kept, longest, closed }) {
     const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
     for (const [kind, part] of [["class", people], ["model", model]]) {
       const line = element("div", `line ${kind}`), bar = element("i");
-      bar.style.setProperty("--share", part ?? 0);
-      line.append(bar, element("span", "", part === null ? "–" : percent100(part)));
+      if (part === null) continue; // nobody asked the model for that word
+      bar.style.setProperty("--share", part);
+      bar.setAttribute("role", "img");
+      bar.setAttribute("aria-label", kind);
+      line.append(bar, element("span", "", percent100(part)));
       bars.append(line);
     }
     if (word === chosen) name.append(element("small", "", "your bet"));
