@@ -9,6 +9,7 @@ import streamlit as st
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
+from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
 from viz.shared.room import room
@@ -39,6 +40,7 @@ def sidebar() -> None:
         lecture.mounted()
         room.mounted()
         reconnect()
+    back.bar()
 
 
 frame.run(page, lesson_strip, sidebar)

@@ -202,7 +202,6 @@ def _variables(mode: Mode) -> str:
 
 def _rules() -> str:
     here = Path(__file__).parent
-    shared = here / "shared"
-    own = (here / "lab.css", shared / "terms.css", shared / "lecture" / "rules.css", shared / "room" / "rules.css")
+    own = (here / "lab.css", here / "shared" / "terms.css", *sorted(here.glob("shared/*/rules.css")))
     files = (*own, *sorted(here.glob("*/page.css")))
     return "".join(path.read_text(encoding="utf-8") for path in files)

@@ -38,6 +38,7 @@ function show(node, link) {
   const box = document.createElement("input");
   Object.assign(box, { readOnly: true, value: link, className: "link-shown" });
   box.setAttribute("aria-label", "Link to this view: copy it");
+  box.title = "Press Ctrl+C to copy it";
   box.onblur = () => { node.hidden = false; box.remove(); };
   node.hidden = true;
   node.after(box);
