@@ -18,8 +18,10 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       Object.assign(state, { step, revealed: 0, guess: "" });
       state.draw();
     });
+    state.revealing = ({ detail }) => { if (detail.step !== state.step || state.revealed === state.step) return; state.revealed = state.step; state.draw(); };
+    document.addEventListener(REVEAL, state.revealing); // the class has guessed
   }
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); document.removeEventListener(REVEAL, state.revealing); unmounted(root); };
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.rows.length)) - 1;

@@ -1,5 +1,6 @@
 // The class bets: one card over the page, from the question to its answer beside the model's.
 
+import { REVEAL } from "../mount.js";
 import { asked } from "./room_stream.js";
 import { card } from "./room_card.js";
 import { isTaken } from "./room_join.js";
@@ -80,10 +81,11 @@ export function betting(state) {
   }
 
   function close() {
-    const { made: question, since } = bet;
+    const { made: question, since, phase } = bet;
     drop();
     keptBet.set(null);
     if (state.held && since !== Infinity) asked(state.held, "/close", {});
+    if (phase === "shown") document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
     if (question && "guess" in question) state.report("close", question.guess);
     state.tell();
   }
