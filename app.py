@@ -9,6 +9,7 @@ import streamlit as st
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
+from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
 from viz.shared.terms_list import terms_list
@@ -37,6 +38,7 @@ def sidebar() -> None:
         watch(mode)
         lecture.mounted()
         reconnect()
+    back.bar()
 
 
 frame.run(page, lesson_strip, sidebar)

@@ -35,7 +35,7 @@ from viz.rooms.store import Store
 from viz.rooms.stream import Events
 
 Answer = Callable[[Request], Awaitable[Response]]
-FRAMED = "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox; frame-ancestors 'self'"
+FRAMED = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox; frame-ancestors 'self'"
 
 
 class Rooms:

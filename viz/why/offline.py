@@ -36,4 +36,4 @@ def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"
 
 
-TAKEN = Taken(parts, compute=_found, told=_told, plain=())  # of one step
+TAKEN = Taken(parts, compute=_found, told=_told, plain=(), holds=lambda view: view.why == "sum")  # of one step
