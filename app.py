@@ -12,6 +12,7 @@ from viz.shared import controls, frame
 from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
+from viz.shared.room import room
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
 from viz.shared.watch import watch
@@ -37,6 +38,7 @@ def sidebar() -> None:
         terms_list()
         watch(mode)
         lecture.mounted()
+        room.mounted()
         reconnect()
     back.bar()
 
