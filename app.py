@@ -9,6 +9,7 @@ import streamlit as st
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
+from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
@@ -29,9 +30,12 @@ with st.sidebar:
 def sidebar() -> None:
     with below:
         controls.sidebar()
+        if not state.current().lecture:
+            present.panel(state.current())
         tour(on_lesson=begin_first)
         terms_list()
         watch(mode)
+        lecture.mounted()
         reconnect()
 
 

@@ -21,6 +21,7 @@ ROWS = (
     ("app", "viz.server", "viz.notebook"),
     ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
     ("viz.shared",),
+    ("viz.rooms",),
     ("viz.offline",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.uploads",),

@@ -9,6 +9,8 @@ UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else th
 alone: HOST is its own address, and ALLOWED_HOSTS names nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).
 KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
+REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
+in this process.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
 """
 
@@ -162,14 +164,17 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
+    sys.path.insert(0, str(ROOT))
+    from viz.rooms import serving
+
     try:
         show_errors(os.environ.get("LAB_DEBUG", ""))
         check_kept(os.environ.get("KEEP_MB", ""))
         set_uploads(args.host)
+        rooms = serving.rooms(os.environ.get("REDIS_URL", ""))
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
-    sys.path.insert(0, str(ROOT))
 
     import streamlit as st
     import uvicorn
@@ -184,9 +189,9 @@ def main() -> int:
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = route.is_mounted = True
+    theme.has_first_page = route.is_mounted = serving.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(route.with_pdf(same_origin(app)), own_names(args.host, allowed)), readiness),
+        with_health(only_known(rooms.over(route.with_pdf(same_origin(app))), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="viz.loop:new",

@@ -49,6 +49,8 @@ MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
 _WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
+_ROOM = values.text(12, "the code of a room")
+_TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
 _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
 _PATCHED = ("patched", "patched_step")  # between two sentences
@@ -203,7 +205,18 @@ class _Compare:
 
 
 @dataclass(frozen=True)
-class View(_Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
+class _Lecture:
+    """How the lab is shown to a class, and what is followed."""
+
+    lecture: bool = declared(False, "lecture", values.switch("on", "off"))  # one thing large, driven by keys
+    large: int = declared(1, "large", values.number(1, 9))  # which of a page's large pictures
+    talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
+    stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
+    room: str = declared("", "room", _ROOM)  # the room that was left to explore
+
+
+@dataclass(frozen=True)
+class View(_Lecture, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

@@ -14,6 +14,7 @@ import streamlit as st
 
 from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts, waiting
+from viz.shared.lecture import bar, lecture
 from viz.shared.save import files, save
 from viz.shared.shown import Places, Shown
 from viz.view import View
@@ -49,18 +50,24 @@ def show(
     without: Callable[[View, Places], None] = lambda view, places: None,
     tables: Callable[[Shown], tuple[Table, ...]] | None = None,
     python: Callable[[Shown], str] | None = None,
+    in_lecture: Callable[[Shown], None] | None = None,
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
     raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
     link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
-    page. `tables` and `python` give the numbers of what is shown, and the lines that compute them, once they are asked for.
+    page; in lecture mode `in_lecture`, which has a place for controls and one large thing. `tables` and `python` give the
+    numbers of what is shown, and the lines that compute them, once they are asked for.
     """
     state.leave()
     view, faults = state.open_view(name)
+    lecture.begin()
     panel = save.place()
-    places = head(view, next(page for page in pages.of(cache.task(view.checkpoint, view.device)) if page.name == name))
+    large = view.lecture and in_lecture is not None
+    places = (bar.head if large else head)(
+        view, next(page for page in pages.of(cache.task(view.checkpoint, view.device)) if page.name == name)
+    )
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)
@@ -76,10 +83,12 @@ def show(
         save.fill(panel, view, None)
         state.settle(view)
         return
-    view = look(page_data.view.within(len(steps_of(page_data.analysis).predicted)), page_data)
+    steps = len(steps_of(page_data.analysis).predicted)
+    view = look(page_data.view.within(steps), page_data)
     told = (*faults, *page_data.faults)
     shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
-    draw(shown)
+    lecture.shown(shown, steps)
+    (in_lecture if large and in_lecture else draw)(shown)
     save.fill(panel, view, shown.analysis, files.offers(shown, name))
     state.settle(view)
 

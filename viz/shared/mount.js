@@ -14,6 +14,8 @@ const mounts = new WeakMap(); // root -> what must live on between the calls
 export function mounted({ data, parentElement }, selector, fresh = {}) {
   const root = parentElement.querySelector(selector), first = !mounts.has(root), state = first ? fresh : mounts.get(root);
   mounts.set(root, state);
+  root.dataset.component = data.component;
+  (globalThis.attentionLabRoots ??= new Map()).set(data.component, root); // where others find what is pointed at
   if (data.picture) root.dataset.picture = data.picture;
   for (const name in data.style) root.style.setProperty(name, data.style[name]);
   return { root, state, first };
@@ -29,6 +31,19 @@ export function onResize(state, root, draw) { // what the last call drew is draw
   if (state.resize) return;
   state.resize = new ResizeObserver(() => state.draw());
   state.resize.observe(root);
+}
+
+// -- sizes: within what the stylesheet zooms, in the node's own pixels ---------------------------------------------
+
+export const zoomOf = (node) => node.currentCSSZoom || 1;
+
+// Pixels of a canvas for each of its own, so that it is sharp: not fewer than two.
+export const density = (node) => Math.max(2, (globalThis.devicePixelRatio || 1) * zoomOf(node));
+
+// Where a node stands in the window.
+export function boxOf(node) {
+  const { left, top, right, bottom, width, height } = node.getBoundingClientRect(), zoom = zoomOf(node);
+  return { left: left / zoom, top: top / zoom, right: right / zoom, bottom: bottom / zoom, width: width / zoom, height: height / zoom };
 }
 
 // What has the focus is known by its `data-focus`, so that what is drawn in its place can have it again.

@@ -45,7 +45,8 @@ class Component:
         `term` of mount.js, which are added to its payload as `terms`. `picture` is what the panel of *Save* calls it."""
         self.name = name or Path(file).stem
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
-        self._added = Payload(picture=picture, **({"terms": terms.meanings(*told)} if told else {}))
+        meanings = {"terms": terms.meanings(*told)} if told else {}
+        self._added = Payload(component=self.name, picture=picture, **meanings)
         css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",

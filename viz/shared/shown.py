@@ -26,6 +26,13 @@ class Places:
 
 
 @dataclass(frozen=True)
+class LecturePlaces(Places):
+    """The same in lecture mode, with a place for a page's controls in the one line at the top."""
+
+    bar: DeltaGenerator
+
+
+@dataclass(frozen=True)
 class Shown:
     """What a page draws, once it is known."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.translate import parts, tables
+from viz.translate import in_lecture, parts, tables
 
 frame.show(
     "translate",
@@ -13,4 +13,5 @@ frame.show(
     without=parts.without_sentence,
     tables=tables.tables,
     python=tables.python,
+    in_lecture=in_lecture.draw,
 )

@@ -1,6 +1,6 @@
 // Where the row of a step looks, as lines between the tokens. Nothing here makes markup from text: textContent only.
 
-import { drawing } from "../shared/mount.js";
+import { boxOf, drawing } from "../shared/mount.js";
 import { scrolledTo } from "./timeline_scrolling.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
@@ -11,9 +11,9 @@ export const seenOf = (weights, allowed) => weights.map((weight, j) => [weight, 
 export function drawLines(root, data, shifted, { source, inputs, reading, saying }, step, still = false) { // still: nothing scrolls
   const rows = root.querySelector(".rows"), svg = root.querySelector(".rows svg");
   svg.replaceChildren();
-  const box = rows.getBoundingClientRect();
+  const box = boxOf(rows);
   if (!box.width || getComputedStyle(svg).display === "none") return;
-  const place = (chip) => { const r = chip.getBoundingClientRect(); return { left: r.left - box.left, right: r.right - box.left, top: r.top - box.top, bottom: r.bottom - box.top, x: (r.left + r.right) / 2 - box.left }; };
+  const place = (chip) => { const r = boxOf(chip); return { left: r.left - box.left, right: r.right - box.left, top: r.top - box.top, bottom: r.bottom - box.top, x: (r.left + r.right) / 2 - box.left }; };
   const from = place(reading), to = place(saying);
   const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
   const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });

@@ -51,7 +51,7 @@ def test_a_component_is_found_mounted_in_the_themes_colours_and_heard(folder, mo
     data = {"n": 3, "style": {"--own": "red"}}
     bell.mount("the bell", data, {"ring": (mount.whole(1, 3), heard.append)}, default={"ring": 1})
     style = {**theme.PALETTES["dark"].css_variables(), "--own": "red"}
-    assert json.loads(given["data"]) == {"n": 3, "style": style, "picture": "Bell"}
+    assert json.loads(given["data"]) == {"n": 3, "style": style, "component": "bell", "picture": "Bell"}
     assert (given["key"], given["default"]) == ("the bell", {"ring": 1}) and data["style"] == {"--own": "red"}
     for value in (2, 4, "2", 3.0):
         told["the bell", "ring"] = value

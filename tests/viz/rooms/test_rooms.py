@@ -1,0 +1,244 @@
+"""Rooms: who may move one, what its followers are sent, what a class bets; over the routes, as a browser asks them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from viz.rooms import room as rooms
+from viz.rooms.room import Room, code_of, new_code
+from viz.rooms.routes import GONE, NOT_YOURS, ROOM_FULL, TOO_OFTEN, WRONG_A_MINUTE, Rooms
+from viz.rooms.store import MAX_FOLLOWERS, Full, Gone, MemoryStore
+
+ASKED = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
+
+
+def run(made):
+    """What a coroutine gives, in a thread of its own: a browser's event loop may be about in this one."""
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(lambda: asyncio.run(made)).result()
+
+
+async def ask(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", more=()):
+    """Status and body of one request."""
+    sent = []
+    body = [{"type": "http.request", "body": b"" if said is None else json.dumps(said).encode()}]
+    headers = [(b"content-type", kind.encode()), *more] + (
+        [(b"authorization", f"Bearer {secret}".encode())] if secret else []
+    )
+    scope = {"type": "http", "method": "GET" if said is None else "POST", "path": path, "headers": headers}
+
+    async def receive():
+        return body.pop() if body else {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    await app(scope | {"query_string": b"", "client": (who, 1), "root_path": ""}, receive, send)
+    text = b"".join(message.get("body", b"") for message in sent).decode()
+    return sent[0]["status"], json.loads(text) if text[:1] == "{" else text
+
+
+async def opened(app, address="/heads?layer=3"):
+    status, made = await ask(app, "/rooms", {"address": address})
+    assert status == 201
+    return f"/rooms/{made['code']}", made["secret"]
+
+
+async def following(rooms: Rooms, path: str, events: list, secret=None):
+    """Follows as a browser does: appends each event's data, until it is cancelled or the room ends."""
+    headers = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": f"{path}/events",
+        "headers": headers,
+        "query_string": b"",
+        "root_path": "",
+    }
+    gone = asyncio.Event()
+
+    async def receive():
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        text = message.get("body", b"").decode()
+        events.extend(json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: "))
+
+    await rooms.router(scope | {"client": ("10.0.0.2", 1)}, receive, send)
+
+
+async def until(holds):
+    while not holds():
+        await asyncio.sleep(0.005)  # the state is waited for, however long it takes
+
+
+def test_a_follower_is_sent_what_is_shown_at_once_and_at_every_move():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        events, counted = [], []
+        tasks = [
+            asyncio.create_task(following(made, path, events)),
+            asyncio.create_task(following(made, path, counted, secret)),
+        ]
+        await until(lambda: events and counted and counted[-1]["followers"] == 1)
+        assert events[0]["address"] == "/heads?layer=3"
+        for step in range(5):  # faster than events go out: the last one always comes
+            assert (await ask(made.router, f"{path}/show", {"address": f"/?step={step}"}, secret))[0] == 204
+        await until(lambda: events[-1]["address"] == "/?step=4")
+        assert all("followers" not in event for event in events)
+        tasks[0].cancel()
+        await until(lambda: counted[-1]["followers"] == 0)
+        assert (await ask(made.router, f"{path}/end", {}, secret))[0] == 204
+        await asyncio.wait_for(tasks[1], 30)
+        return counted[-1]
+
+    assert run(story()) == {}
+
+
+def test_only_the_secret_moves_a_room_and_nothing_of_it_is_kept():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        assert secret not in (await made.store.get(path[-6:])).packed()
+        for move, said in (("show", {"blank": True}), ("ask", ASKED), ("reveal", {"answer": "il"}), ("end", {})):
+            assert await ask(made.router, f"{path}/{move}", said) == (403, NOT_YOURS)
+            assert await ask(made.router, f"{path}/{move}", said, secret + "x") == (403, NOT_YOURS)
+        return await ask(made.router, path)
+
+    status, told = run(story())
+    assert status == 200 and told["version"] == 1 and not told["blank"] and told["question"] is None
+
+
+def test_codes_are_not_found_by_trying():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        tried = [await ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(WRONG_A_MINUTE)]
+        last = await ask(made.router, path, who="10.9.9.9")
+        return tried, last, await ask(made.router, path)
+
+    tried, last, other = run(story())
+    assert set(tried) == {(404, GONE)}
+    assert last == (429, TOO_OFTEN)  # even the right one: nothing is learned any more
+    assert other[0] == 200
+    assert len(rooms.LETTERS) ** rooms.LENGTH > 8e8
+
+
+def test_the_class_bets_beside_the_model_and_both_are_scored():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        assert (await ask(made.router, f"{path}/ask", ASKED, secret))[0] == 204
+        for voter, word in (("a" * 8, "elle"), ("b" * 8, "il"), ("c" * 8, "il"), ("a" * 8, "il"), ("d" * 8, " chat ")):
+            assert (await ask(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
+        before = (await ask(made.router, path))[1]["question"]
+        assert (await ask(made.router, f"{path}/reveal", {"answer": "il"}, secret))[0] == 204
+        late = await ask(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il"})
+        return before, late, (await ask(made.router, path))[1]
+
+    before, late, after = run(story())
+    assert before["voted"] == 4 and not {"answer", "votes", "model"} & set(before)  # nobody sees what the others chose
+    assert late == (400, "The answer is known by now; wait for the next question.")
+    assert after["question"]["votes"] == {"il": 3, "chat": 1} and after["question"]["model"] == [0.45, 0.44]
+    assert after["score"] == {"asked": 1, "people": 0.75, "model": 0.45}
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        ("show", {"address": "http://elsewhere.example"}),
+        ("show", {"address": "//elsewhere.example"}),
+        ("show", {"address": "/" + "x" * 9000}),
+        ("show", {"pointer": 3}),
+        ("show", {"nonsense": 1}),
+        ("ask", ASKED | {"options": ["il"], "model": [1.0]}),
+        ("ask", ASKED | {"options": ["il", "il"]}),
+        ("ask", ASKED | {"model": [0.5]}),
+        ("ask", ASKED | {"model": [float("1e9"), 0.1]}),
+        ("ask", ASKED | {"text": ""}),
+        ("reveal", {"answer": "il"}),
+        ("vote", {"voter": "a" * 8, "number": 1, "word": "il"}),
+    ],
+)
+def test_what_a_room_cannot_take_is_refused_in_one_sentence_and_changes_nothing(move, said):
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        answer = await ask(made.router, f"{path}/{move}", said, secret)
+        return answer, (await ask(made.router, path))[1]["version"]
+
+    (status, sentence), version = run(story())
+    assert status == 400 and version == 1
+    assert "\n" not in sentence and sentence.endswith(".")
+
+
+@pytest.mark.parametrize(("said", "kind", "status"), [([1], "application/json", 400), ({}, "text/plain", 415)])
+def test_a_form_of_another_page_opens_no_room(said, kind, status):
+    assert run(ask(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
+
+
+def test_a_room_ends_after_hours_of_silence_and_following_is_no_move():
+    async def story():
+        clock = [0.0]
+        store = MemoryStore(lambda: clock[0])
+        room, _ = await store.open("/")
+        clock[0] = rooms.SILENCE - 1
+        async with store.follow(room.code):
+            await store.get(room.code)
+        clock[0] = rooms.SILENCE + 1
+        with pytest.raises(Gone):
+            await store.get(room.code)
+        return True
+
+    assert run(story())
+
+
+def test_a_full_room_says_so_and_takes_who_comes_after_one_has_left():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        made.store._followers[path[-6:]] = MAX_FOLLOWERS
+        answer = await ask(made.router, f"{path}/events")
+        made.store._followers[path[-6:]] = MAX_FOLLOWERS - 1
+        async with made.store.follow(path[-6:]):
+            with pytest.raises(Full):
+                async with made.store.follow(path[-6:]):
+                    pass
+        return answer
+
+    assert run(story()) == (503, ROOM_FULL)
+
+
+def test_a_code_is_understood_as_people_type_it():
+    assert code_of(" kx-23 4z ") == "KX234Z"
+    for typed in ("", "KX234", "KX2345Z", "KX2O4Z", "<b>abc"):
+        with pytest.raises(ValueError, match="letters and digits"):
+            code_of(typed)
+
+
+def test_a_room_is_packed_and_unpacked_equal():
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
+    assert Room.unpacked(made.packed()) == made
+
+
+@pytest.mark.parametrize(("origin", "status"), [("http://lab:1", 201), ("http://elsewhere.example", 403), ("null", 403)])
+def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothing(origin, status):
+    passed = []
+
+    async def pages(scope, receive, send):
+        passed.append(scope["path"])
+
+    async def story():
+        app = Rooms(MemoryStore()).over(pages)
+        for path in ("/", "/roomsy", "/heads"):
+            await app({"type": "http", "path": path, "headers": []}, None, None)
+        return await ask(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode()), (b"host", b"lab:1")])
+
+    assert run(story())[0] == status
+    assert passed == ["/", "/roomsy", "/heads"]

@@ -1,0 +1,1 @@
+"""Rooms: one shows, many follow."""

@@ -1,0 +1,183 @@
+"""A room: what its lecturer shows, and what its class bets. Nobody's name is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is read as another one
+LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`routes`) one of 200 rooms is found after weeks; it ends within hours
+SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
+MAX_ADDRESS = 8000  # characters of a page's address
+MAX_POINTER = 300
+MAX_OPTIONS = 12
+MAX_WORD = 40
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+
+
+def code_of(typed: str) -> str:
+    """What somebody typed, as a code: in capitals, without spaces and dashes. ValueError where it cannot be one."""
+    code = "".join(letter for letter in typed.upper() if letter not in " -")
+    if len(code) != LENGTH or set(code) - set(LETTERS):
+        raise ValueError(f"A room's code has {LENGTH} letters and digits, such as {LETTERS[-2]}{LETTERS[:5]}; look again.")
+    return code
+
+
+def new_secret() -> str:
+    """What lets its holder move a room: 192 bits."""
+    return secrets.token_urlsafe(24)
+
+
+def sealed(secret: str) -> str:
+    """What is kept of a secret: it opens nothing."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the class bets on: one of some answers, or a word of one's own."""
+
+    number: int
+    kind: str  # "next": the token of a step; "head": the head that links two words
+    text: str
+    options: tuple[str, ...]
+    model: tuple[float, ...]  # how probable each of them is to the model; nobody is told before the answer
+    answer: str | None = None  # once it is revealed
+    votes: dict[str, str] = field(default_factory=dict)  # by the random number of a browser
+
+    def told(self) -> dict[str, Any]:
+        """What everybody may know."""
+        counts = Counter(self.votes.values())
+        shown = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
+        shown |= {"voted": len(self.votes)}
+        if self.answer is None:
+            return shown
+        return shown | {"answer": self.answer, "votes": dict(counts.most_common()), "model": list(self.model)}
+
+
+@dataclass(frozen=True)
+class Score:
+    """How much of the class's votes, and of the model's probability, lay on the answers so far."""
+
+    asked: int = 0
+    people: float = 0.0
+    model: float = 0.0
+
+
+@dataclass(frozen=True)
+class Room:
+    """All that a room is. Times are seconds since 1970."""
+
+    code: str
+    seal: str  # of the lecturer's secret
+    address: str  # path and query of the page that the lecturer is on
+    moved: float
+    version: int = 0  # grows with every change
+    pointer: str = ""  # what the lecturer points at, in the words of the page
+    blank: bool = False
+    question: Question | None = None
+    score: Score = Score()
+
+    def opens(self, secret: str) -> bool:
+        """True for the lecturer's secret; takes as long for every other one."""
+        return hmac.compare_digest(self.seal, sealed(secret))
+
+    def ended(self, now: float) -> bool:
+        return now - self.moved > SILENCE
+
+    def told(self, lecturer: bool = False) -> dict[str, Any]:
+        """What its followers are sent, and its lecturer."""
+        shown = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
+        question = self.question.told() if self.question else None
+        return shown | {"question": question, "score": asdict(self.score)} | ({"lecturer": True} if lecturer else {})
+
+    def shows(self, change: dict[str, Any], now: float) -> Room:
+        """The room after its lecturer moved: `address`, `pointer` or `blank`, each if it is given. ValueError for others."""
+        _known(change, {"address", "pointer", "blank"})
+        address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
+        if not _is_address(address):
+            raise ValueError(f"address is no address of a page; expected one that begins with /, of {MAX_ADDRESS} at most.")
+        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER:
+            raise ValueError(f"pointer is no text of at most {MAX_POINTER} characters.")
+        if not isinstance(change.get("blank", False), bool):
+            raise ValueError("blank is neither true nor false.")
+        blank = change.get("blank", self.blank)
+        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now)
+
+    def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
+        """The room with a new question; ValueError where it is none."""
+        if kind not in ("next", "head") or not isinstance(text, str) or not 0 < len(text) <= MAX_POINTER:
+            raise ValueError("A question is of the kind next or head, and has a text.")
+        if not _are_words(options) or not 2 <= len(set(options)) == len(options) <= MAX_OPTIONS:
+            raise ValueError(f"A question has 2 to {MAX_OPTIONS} different answers of at most {MAX_WORD} characters.")
+        if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
+            raise ValueError("Every answer has a probability from 0 to 1.")
+        number = self.question.number + 1 if self.question else 1
+        asked = Question(number, kind, text, tuple(options), tuple(map(float, model)))
+        return replace(self, question=asked, version=self.version + 1, moved=now)
+
+    def votes(self, voter: Any, number: Any, word: Any) -> Room:
+        """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
+        question = self.question
+        if question is None or question.number != number:
+            raise ValueError("This question is over; wait for the next one.")
+        if question.answer is not None:
+            raise ValueError("The answer is known by now; wait for the next question.")
+        if not isinstance(voter, str) or not 8 <= len(voter) <= 64:
+            raise ValueError("The vote comes from no browser; load the page again.")
+        if not _are_words([word]):
+            raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
+        kept = replace(question, votes=question.votes | {voter: word.strip()})
+        return replace(self, question=kept, version=self.version + 1)
+
+    def reveals(self, answer: Any, now: float) -> Room:
+        """The room with its question answered, and the score with it."""
+        question = self.question
+        if question is None or question.answer is not None:
+            raise ValueError("No question is open; ask one first.")
+        if answer not in question.options:
+            raise ValueError("The answer is none of those that were offered.")
+        people = Counter(question.votes.values())[answer] / max(1, len(question.votes))
+        model = question.model[question.options.index(answer)]
+        score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
+        kept = replace(question, answer=answer)
+        return replace(self, question=kept, score=score, version=self.version + 1, moved=now)
+
+    def packed(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def unpacked(cls, text: str) -> Room:
+        """Inverse of `packed`."""
+        values = json.loads(text)
+        if question := values["question"]:
+            question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
+            values["question"] = Question(**question)
+        return cls(**values | {"score": Score(**values["score"])})
+
+
+def _known(change: dict[str, Any], names: set[str]) -> None:
+    if unknown := sorted(set(change) - names):
+        raise ValueError(f"{unknown[0][:40]!r} is unknown; expected {', '.join(sorted(names))}.")
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("/") and not value.startswith("//") and len(value) <= MAX_ADDRESS
+
+
+def _are_words(values: Any) -> bool:
+    return isinstance(values, list) and all(
+        isinstance(value, str) and value.strip() and len(value) <= MAX_WORD and value.isprintable() for value in values
+    )
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

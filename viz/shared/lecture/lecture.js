@@ -1,0 +1,173 @@
+// What stands over the page in a lecture: keys, the blank screen, the list of keys, the ring around what is pointed at. It is there
+// outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
+
+import { element, followStep, free, mounted, unmounted } from "../mount.js";
+import { nameAt, rectOf } from "./pointing.js";
+
+export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
+const SAID_MS = 1800;
+const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
+const KEYS = [
+  ["→ ←, space", "a step on, a step back"], ["Page down, page up", "the same, or the next stop of a playlist: a clicker sends these"], ["Home, End", "the first step, the last one"],
+  ["1 … 9", "a layer"], ["Shift 1 … 9", "a head"], ["Shift 0", "the mean over heads"], ["[ ]", "the page before, the next one"], ["/", "type another sentence"],
+  ["b or .", "blank the screen"], ["f", "full screen"], ["Esc", "take the last experiment back"], ["l", "lecture mode on and off"], ["?", "this list"],
+];
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".lecture");
+  Object.assign(state, { data, report: setTriggerValue });
+  if (first) begin(state);
+  if (state.of !== data.of) { state.of = data.of; state.step = data.step; }
+  state.step = data.step;
+  if (!data.on) { shut(state); blank(state, false); point(state, ""); }
+  return () => { end(state); unmounted(root); };
+}
+
+function begin(state) {
+  state.ring = document.body.appendChild(element("div", "lab-ring"));
+  state.said = document.body.appendChild(element("div", "lab-said"));
+  state.said.setAttribute("role", "status");
+  state.ring.hidden = state.said.hidden = true;
+  state.pressed = (event) => { if (handled(state, event)) { event.preventDefault(); event.stopImmediatePropagation(); } };
+  state.late = (event) => { if (state.data.on && !event.defaultPrevented && stepped(state, event)) event.preventDefault(); };
+  state.moved = (event) => { if (state.data.on) point(state, nameAt(event)); };
+  state.left = () => point(state, "");
+  window.addEventListener("keydown", state.pressed, true); // before what takes keys of its own
+  window.addEventListener("keydown", state.late);
+  document.addEventListener("mousemove", state.moved, { passive: true });
+  document.documentElement.addEventListener("mouseleave", state.left);
+  state.unfollow = followStep(({ step }) => { state.step = step; });
+}
+
+function end(state) {
+  window.removeEventListener("keydown", state.pressed, true);
+  window.removeEventListener("keydown", state.late);
+  document.removeEventListener("mousemove", state.moved);
+  document.documentElement.removeEventListener("mouseleave", state.left);
+  cancelAnimationFrame(state.frame);
+  clearTimeout(state.silence);
+  state.unfollow();
+  for (const name of ["ring", "said", "sheet", "dark"]) state[name]?.remove();
+}
+
+// -- keys ----------------------------------------------------------------------------------------------------------
+
+// Whether a key was taken before all others: those that have one meaning wherever the keyboard is.
+function handled(state, event) {
+  const { data } = state, at = event.composedPath()[0], { key } = event;
+  const { altKey, ctrlKey, metaKey } = event, plain = free({ altKey, ctrlKey, metaKey }, at);
+  if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
+  if (state.dark && key !== "?" && !event.ctrlKey && !event.metaKey) return blank(state, false), true; // any key brings the picture back
+  if (key === "Escape") return escaped(state, at);
+  if (!plain) return false;
+  if (key in NEXT) return onward(state, NEXT[key]);
+  const digit = /^Digit(\d)$/.exec(event.code)?.[1];
+  if (digit && !/^F\d/.test(key)) return chosen(state, Number(digit), event.shiftKey);
+  const own = data.keys.find(([name]) => name === key);
+  if (own) return say(state, own[1]), state.report("key", key), true;
+  const does = { b: () => blank(state, true), ".": () => blank(state, true), f: full, "?": () => list(state), l: () => state.report("lecture", false), "[": () => state.report("page", -1), "]": () => state.report("page", 1), "/": typing }[key];
+  return does ? (does(), true) : false;
+}
+
+function onward(state, by) {
+  if (state.data.talk) state.report("go", by);
+  else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
+  return true;
+}
+
+// Whether a step was made that no other player on the page has made.
+function stepped(state, event) {
+  const { steps } = state.data, at = event.composedPath()[0];
+  if (!steps || !free(event, at)) return false;
+  const wanted = { Home: 1, End: steps }[event.key] ?? (event.key in STEPS ? state.step + STEPS[event.key] : null);
+  if (wanted === null) return false;
+  const to = Math.max(1, Math.min(steps, wanted));
+  if (to !== state.step) { state.step = to; say(state, `step ${to} of ${steps}`); state.report("step", to); }
+  else say(state, to === 1 ? "the first step" : "the last step");
+  return true;
+}
+
+function chosen(state, digit, shift) {
+  const { layers, heads, layer, head } = state.data;
+  if (!layers || (!shift && !digit)) return false;
+  if (shift ? digit > heads : digit > layers) return say(state, shift ? `There are heads 1 to ${heads}.` : `There are layers 1 to ${layers}.`), true;
+  const wanted = shift ? { layer, head: digit } : { layer: digit, head };
+  say(state, `layer ${wanted.layer}, ${wanted.head ? `head ${wanted.head}` : "mean over heads"}`);
+  Object.assign(state.data, wanted);
+  state.report("choose", wanted);
+  return true;
+}
+
+function escaped(state, at) {
+  if (state.sheet) { shut(state); return true; }
+  if (/^(INPUT|TEXTAREA)$/.test(at.tagName)) { at.blur(); return true; }
+  if (!state.data.undo) return false;
+  say(state, "taken back");
+  state.report("undo", true);
+  return true;
+}
+
+function full() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else document.documentElement.requestFullscreen?.().catch(() => {});
+}
+
+function typing() {
+  const box = document.querySelector(".st-key-lecture_bar input");
+  box?.focus();
+  box?.select();
+}
+
+// -- what stands over the page -------------------------------------------------------------------------------------
+
+function say(state, text) {
+  state.said.textContent = text;
+  state.said.hidden = false;
+  clearTimeout(state.silence);
+  state.silence = setTimeout(() => { state.said.hidden = true; }, SAID_MS);
+}
+
+function blank(state, on) {
+  if (Boolean(state.dark) === on) return;
+  if (on) {
+    state.dark = document.body.appendChild(element("div", "lab-blank", "any key brings the picture back"));
+    state.dark.setAttribute("role", "status");
+    state.dark.onclick = () => blank(state, false);
+  } else { state.dark.remove(); state.dark = null; }
+  document.dispatchEvent(new CustomEvent(BLANK, { detail: { on } }));
+}
+
+function list(state) {
+  if (state.sheet) return shut(state);
+  const sheet = element("div", "lab-keys"), table = element("dl"), close = element("button", "", "Close");
+  sheet.setAttribute("role", "dialog");
+  sheet.setAttribute("aria-label", "Keys");
+  for (const [keys, does] of [...state.data.keys, ...KEYS]) table.append(element("dt", "", keys), element("dd", "", does));
+  close.onclick = () => shut(state);
+  sheet.append(element("h2", "", "Keys"), table, close);
+  state.back = document.activeElement;
+  state.sheet = document.body.appendChild(sheet);
+  close.focus();
+}
+
+function shut(state) {
+  if (!state.sheet) return;
+  state.sheet.remove();
+  state.sheet = null;
+  state.back?.focus?.();
+}
+
+function point(state, name) {
+  if (name === (state.pointed || "")) return;
+  state.pointed = name;
+  document.dispatchEvent(new CustomEvent(POINTER, { detail: { name } }));
+  cancelAnimationFrame(state.frame);
+  ring(state);
+}
+
+function ring(state) { // it stays with what it stands around, which may move or be drawn anew
+  const box = state.pointed && rectOf(state.pointed);
+  state.ring.hidden = !box;
+  if (box) Object.assign(state.ring.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+  if (state.pointed) state.frame = requestAnimationFrame(() => ring(state));
+}

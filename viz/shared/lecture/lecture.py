@@ -1,0 +1,91 @@
+"""Lecture mode: its keys, and what they bring about. What a page adds to them it says with `key`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from viz import pages, state
+from viz.shared import mount
+from viz.view import View
+
+if TYPE_CHECKING:
+    from viz.shared.shown import Shown
+
+MAX_OWN = 12  # keys of a page
+_COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
+_FACTS, _KEYS = "lecture facts", "lecture keys"  # session keys: what this run shows, and the keys of its page
+Key = tuple[str, str, Callable[[], None]]
+
+
+def begin() -> None:
+    """Forgets what another run has said."""
+    state.keep(_FACTS, {})
+    state.keep(_KEYS, [])
+
+
+def key(name: str, does: str, call: Callable[[], None]) -> None:
+    """A key of this page in lecture mode, as the list of keys tells it; `call` is a callback of the session."""
+    state.keep(_KEYS, [*_own(), (name, does, call)])
+
+
+def shown(shown: Shown, steps: int) -> None:
+    """Says what there is to be chosen by key on the page of this run."""
+    view, page, config = shown.view, pages.find(state.page()), shown.page_data.loaded.config
+    facts: dict[str, Any] = {"step": view.step, "steps": steps if page.of_a_step else 0}
+    if page.of_a_head:
+        facts |= {"layers": shown.page_data.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
+    state.keep(_FACTS, facts)
+
+
+def mounted() -> None:
+    """Mounts what takes the keys, on every page and once it is drawn: one of them begins a lecture."""
+    view = state.current()
+    data = {"on": view.lecture, "talk": bool(view.talk), "undo": _is_changed(view), "step": 1, "steps": 0}
+    data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
+    data["keys"] = [[name, does] for name, does, _ in _own()]
+    events: dict[str, mount.Event] = {
+        "lecture": (mount.flag, lambda on: state.change(lecture=on)),
+        "step": (mount.whole(1, 999), lambda step: state.change(step=step)),
+        "choose": (_place, lambda layer, head: state.change(layer=layer, head=head, average=False)),
+        "page": (mount.one_of((1, -1)), _turn),
+        "undo": (mount.pressed, _undo),
+        "key": (mount.one_of([name for name, _, _ in _own()]), _call),
+    }
+    _COMPONENT.mount("lecture", data | (state.kept(_FACTS) or {}), events)
+
+
+def _own() -> list[Key]:
+    return state.kept(_KEYS) or []
+
+
+def _call(name: str) -> None:
+    next(call for own, _, call in _own() if own == name)()
+
+
+def _place(told: Any) -> tuple[int, int | None] | None:
+    """A layer, and a head or the mean over them."""
+    layer, head = mount.whole(1, 999)(told["layer"]), told["head"]
+    number = None if head is None or head == 0 else mount.whole(1, 999)(head)
+    fits = layer is not None and (number is not None or head in (None, 0))
+    return (layer[0], None if number is None else number[0]) if fits else None
+
+
+def _turn(by: int) -> None:
+    """To the page beside this one, in the order of the navigation."""
+    names = [page.name for page in pages.PAGES]
+    state.go_to(names[(names.index(state.page()) + by) % len(names)])
+
+
+def _is_changed(view: View) -> bool:
+    """Whether something was tried that can be taken back."""
+    return bool(view.intervention or view.pad or view.branches)
+
+
+def _undo() -> None:
+    """Takes the last change back; where none is remembered, as after a link with edits, all edits and branches."""
+    if state.next_step("undo"):
+        state.step_back("undo")
+    else:
+        state.clear_edits()
+        state.change(branches=())

@@ -1,0 +1,25 @@
+"""*Present*: all that a lecturer needs, in one panel: in the sidebar, and in lecture mode at the end of the one line."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from viz import state
+from viz.shared import texts
+from viz.view import View
+
+KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
+
+
+def panel(view: View) -> None:
+    """The button, and what it opens."""
+    opened = st.popover("Present", key="present panel", on_change="rerun", width="content" if view.lecture else "stretch")
+    if opened.open:
+        with opened, st.container(key="present"):
+            _lecture(view)
+
+
+def _lecture(view: View) -> None:
+    """The switch of lecture mode."""
+    st.toggle("Lecture mode (key l)", **state.bind("lecture mode", "lecture", view.lecture))
+    texts.note(KEYS)
