@@ -11,6 +11,7 @@ from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
+from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
 from viz.shared.watch import watch
@@ -39,4 +40,9 @@ def sidebar() -> None:
         reconnect()
 
 
-frame.run(page, lesson_strip, sidebar)
+def foot() -> None:
+    lesson_strip()
+    talk_strip()
+
+
+frame.run(page, foot, sidebar)

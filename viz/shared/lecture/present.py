@@ -6,6 +6,7 @@ import streamlit as st
 
 from viz import state
 from viz.shared import texts
+from viz.shared.talks import playlist
 from viz.view import View
 
 KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
@@ -17,6 +18,7 @@ def panel(view: View) -> None:
     if opened.open:
         with opened, st.container(key="present"):
             _lecture(view)
+            playlist.playlist(view)
 
 
 def _lecture(view: View) -> None:
