@@ -37,8 +37,7 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
     page = page_of(name, page_data.analysis.task)
-    taken: Taken = import_module(_module(page)).TAKEN
-    return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
+    return document(page, taken_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
 def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
@@ -46,6 +45,11 @@ def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
     if name not in names():
         raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
     return next(page for page in pages.of(task) if page.name == name)
+
+
+def taken_of(page: pages.Page) -> Taken:
+    """How a page that can be taken along is."""
+    return import_module(_module(page)).TAKEN
 
 
 def _module(page: pages.Page) -> str:

@@ -31,8 +31,8 @@ def go(by: int) -> None:
 
 
 def show(number: int) -> None:
-    """To a stop of the talk that is on: its page and its view; what belongs to the visit stays. As with a link that is opened,
-    there is nothing before it that could be undone."""
+    """To a stop of the talk that is on: its page and its view; what belongs to the visit stays. As with a link that is
+    opened, there is nothing before it that could be undone."""
     talk = talk_of(state.current())
     stop = talk.at(number) if talk else None
     if stop is None:

@@ -26,7 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 function build(root, state) {
-  const { report } = state, choice = element("select", "choice"), title = element("input", "title"), line = element("textarea", "new");
+  const choice = element("select", "choice"), title = element("input", "title"), line = element("textarea", "new");
   choice.setAttribute("aria-label", "Playlist");
   choice.onchange = () => state.report("choose", choice.value);
   Object.assign(title, { type: "text", maxLength: 80, ariaLabel: "Title of the playlist" });

@@ -1,4 +1,4 @@
-"""The playlist in *Present*: which talk is on, its stops, what is kept of the page, and the talk as a link, a file, a handout."""
+"""The playlist in *Present*: which talk is on, its stops, what is kept of the page; as a link, a file, a handout."""
 
 from __future__ import annotations
 
