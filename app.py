@@ -13,6 +13,7 @@ from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
 from viz.shared.room import room
+from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
 from viz.shared.watch import watch
@@ -43,4 +44,9 @@ def sidebar() -> None:
     back.bar()
 
 
-frame.run(page, lesson_strip, sidebar)
+def foot() -> None:
+    lesson_strip()
+    talk_strip()
+
+
+frame.run(page, foot, sidebar)

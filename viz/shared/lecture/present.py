@@ -7,6 +7,7 @@ import streamlit as st
 from viz import state
 from viz.shared import texts
 from viz.shared.room import room
+from viz.shared.talks import playlist
 from viz.view import View
 
 KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
@@ -21,6 +22,7 @@ def panel(view: View) -> None:
         with opened, st.container(key="present"):
             _lecture(view)
             room.panel()
+            playlist.playlist(view)
 
 
 def _lecture(view: View) -> None:
