@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 MOST = 8  # documents that are kept, packed: of 70 to 200 kB
-OF_THE_LECTURER = ("lecture", "talk", "stop", "room")  # fields that no document shows
-NO_FILE = "The lecture is at {}, which is not sent along: look at the screen, or open it in the lab."
+OF_THE_LECTURER = ("lecture", "talk", "stop", "room", "lesson", "guess")  # fields that no document shows
+NO_FILE = f"The lecture is at {{}}, {take.NOT_SENT}"
 UNFORESEEN = "This page could not be made for you: look at the screen, or open it in the lab."
 STYLE = (
     ":root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:32em;margin:15vh auto;padding:0 24px}"
     "a{color:inherit}"
 )
+SCRIPT = 'parent.postMessage({lab:"none"},"*")'  # to the page around it: nothing here can be led
 
 
 class NoDocument(Exception):
@@ -144,7 +145,8 @@ def sentence_page(sentence: str, address: str = "") -> Document:
     )
     text = (
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>Attention Lab</title><style>{STYLE}</style><p>{html.escape(sentence)}</p>{link}</html>"
+        f"<title>Attention Lab</title><style>{STYLE}</style><p>{html.escape(sentence)}</p>{link}"
+        f"<script>{SCRIPT}</script></html>"
     )
     packed = gzip.compress(text.encode(), mtime=0)
     return Document(packed, hashlib.sha256(packed).hexdigest()[:32])
@@ -152,5 +154,7 @@ def sentence_page(sentence: str, address: str = "") -> Document:
 
 def sentence_policy() -> str:
     """What the small page may do."""
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    style, script = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (STYLE, SCRIPT))
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )
