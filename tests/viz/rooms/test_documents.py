@@ -75,13 +75,13 @@ def test_who_waited_has_what_is_shown_then_and_what_was_passed_over_is_never_mad
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router, SENTENCE.format("heads", ""))
         pages = [asyncio.create_task(sent(made.router, f"{path}/page")) for _ in range(5)]
-        for name in ("inside", "why", "what-if"):
+        for name in ("inside", "what-if", "why"):
             await ask(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
         return [await page for page in pages]
 
     bodies = [body for _, _, body in run(story())]
-    assert set(makes_documents) <= {"heads", "what-if"} and makes_documents.count("what-if") == 1
-    assert b'class="page-what-if"' in bodies[-1]
+    assert set(makes_documents) <= {"heads", "why"} and makes_documents.count("why") == 1
+    assert b'class="page-why"' in bodies[-1]
 
 
 def test_why_is_of_one_step_and_its_documents_are_kept_apart(makes_documents):
