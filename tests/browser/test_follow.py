@@ -94,7 +94,7 @@ def test_a_phone_follows_bets_leaves_and_comes_back(lab, phone):
     page.keyboard.press("Enter")
     document = page.frame_locator(FRONT)
     at_step(document, 2)
-    lecturer.does("show", address="/?step=9&layer=4&head=1")
+    lecturer.does("show", address="/?step=9&layer=4&head=1&rows=shifted")
     at_step(document, 9)
     expect(document.get_by_role("group", name="Layer").get_by_role("button", name="4", exact=True)).to_have_attribute(
         "aria-pressed", "true"

@@ -39,7 +39,8 @@ test("the class and the model are told as shares, and words of one's own are not
   assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(percent100), ["0%", "< 1%", "50%", "> 99%", "100%"]);
   assert.deepEqual([0, 1, 31].map(counted), ["Nobody has voted yet", "1 has voted", "31 have voted"]);
   assert.equal(scored({ asked: 1, people: 1, model: 1 }), "");
-  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions.* 50% .* 25%/);
+  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions.* 50% .* 25%\.$/);
+  assert.match(scored({ asked: 3, people: 1, model: 0.5 }, { bets: 2, right: 1 }), /You were right in 1 of 2\.$/);
 });
 
 const VIEW = {
