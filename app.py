@@ -12,6 +12,8 @@ from viz.shared import controls, frame
 from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
+from viz.shared.room import room
+from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
 from viz.shared.watch import watch
@@ -37,8 +39,14 @@ def sidebar() -> None:
         terms_list()
         watch(mode)
         lecture.mounted()
+        room.mounted()
         reconnect()
     back.bar()
 
 
-frame.run(page, lesson_strip, sidebar)
+def foot() -> None:
+    lesson_strip()
+    talk_strip()
+
+
+frame.run(page, foot, sidebar)

@@ -241,7 +241,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,
         "metrics": [
-            {"name": name, "label": each.label, "unit": each.unit, "meaning": each.meaning, "digits": each.digits}
+            {"name": name} | {field: getattr(each, field) for field in ("label", "unit", "meaning", "digits", "order")}
             for name, each in METRICS.items()
         ],
     }
@@ -261,13 +261,14 @@ def heads(
     on_unfold: Callable[[], None],
     on_find: Callable[[str | None, int, int], None],
     key: str = "heads",
+    beside: dict[str, Any] | None = None,
 ) -> None:
     """Mounts the component with its thumbnails (`shown`) and what is chosen.
 
     Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
     thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
     that is chosen shall be taken apart, `on_find` with a kind of site and two tokens (from 1) whose heads are looked for;
-    None instead of the kind where no more are.
+    None instead of the kind where no more are. `beside`: more values for the script, as lecture mode has them.
     """
     shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
 
@@ -298,4 +299,4 @@ def heads(
 
     STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"]})
+    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"], **(beside or {})})

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -102,11 +102,11 @@ def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
 
 
 @cache
-def _script(parts: tuple[Drawn, ...]) -> str:
-    """All scripts as one: each component in a function of its own, so that no name meets another."""
+def script_of(parts: tuple[Drawn, ...], engine: str = "offline.js", begin: str = "start") -> str:
+    """All scripts as one: each component in a function of its own, so that no name meets another; and what draws them."""
     components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
-    engine = joined(HERE / "offline.js")
-    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{engine}\nstart(components);\n}})();'
+    text = joined(HERE / engine)
+    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\n{begin}(components);\n}})();'
     assert "</script" not in script and "<!--" not in script
     return script
 
@@ -129,24 +129,36 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
 
 
-def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
-    script = _script(tuple(parts))
-    policy = (
+def policy(script: str, style: str) -> str:
+    """What a file lets in: its own script, style and typefaces."""
+    return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; font-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    held = "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
-    drawn = "".join(
+
+
+def markup(parts: Iterable[Drawn]) -> str:
+    """The markup and style of each component, from which a script draws it."""
+    return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
         f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
         for each in parts
     )
+
+
+def held(data: Mapping[str, bytes]) -> str:
+    """Data by their ids, deflated: nothing in them is markup."""
+    return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
+
+
+def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
+    script = script_of(tuple(parts))
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Attention Lab">
 <title>{html.escape(title)}</title>
@@ -158,7 +170,7 @@ def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[st
 {places}</main>
 </div>
 <noscript><p>This file is drawn by a script that it holds; scripts are switched off here.</p></noscript>
-{drawn}{held}<script>{script}</script>
+{markup(parts)}{held(data)}<script>{script}</script>
 </body>
 </html>
 """

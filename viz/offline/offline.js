@@ -8,7 +8,7 @@ import { led } from "./led.js";
 const STEPS = 1e5; // of a rounded number
 const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
 
-async function inflated(id) {
+export async function inflated(id) {
   const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
@@ -31,7 +31,7 @@ function packedNumbers(numbers) {
 }
 
 // What gives a value with its long texts and numbers in the place of their references.
-function restoring({ texts, counts }, planes) {
+export function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
   const kept = (n) => numbersOf(planes, starts[n], counts[n]);

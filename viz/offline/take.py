@@ -39,7 +39,7 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
     page = page_of(name, page_data.analysis.task)
-    return document(page, _taken(page), page_data if view is None else dataclasses.replace(page_data, view=view))
+    return document(page, taken_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
 
 
 def same_for(name: str, page_data: PageData) -> View:
@@ -48,7 +48,7 @@ def same_for(name: str, page_data: PageData) -> View:
     Raises ValueError as `file_of`, and where the file shows another part of the page.
     """
     page = page_of(name, page_data.analysis.task)
-    default, taken = View(), _taken(page)
+    default, taken = View(), taken_of(page)
     if not taken.holds(page_data.view):
         raise ValueError(f"The lecture is at a part of “{page.title}”, {NOT_SENT}")
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
@@ -67,7 +67,8 @@ def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
     return next(page for page in pages.of(task) if page.name == name)
 
 
-def _taken(page: pages.Page) -> Taken:
+def taken_of(page: pages.Page) -> Taken:
+    """How a page that can be taken along is."""
     return import_module(_module(page)).TAKEN
 
 

@@ -5,9 +5,10 @@ GET  /rooms/CODE            what is shown now
 GET  /rooms/CODE/events     the same as a stream of events: at once, at every change, and a comment every 15 s
 GET  /rooms/CODE/page       the page that is shown now, as one document
 GET  /rooms/CODE/qr.svg     the address at which the room is followed
-POST /rooms/CODE/show       {address | pointer | blank}; the lecturer alone, as the next three
+POST /rooms/CODE/show       {address | pointer | blank}; the lecturer alone, as the next four
 POST /rooms/CODE/ask        {kind, text, options, model}
 POST /rooms/CODE/reveal     {answer}
+POST /rooms/CODE/close      {}; the question goes from every screen
 POST /rooms/CODE/end        {}
 POST /rooms/CODE/vote       {voter, number, word}
 
@@ -48,6 +49,7 @@ class Rooms:
             "show": lambda room, said: room.shows(said, time.time()),
             "ask": lambda room, said: room.asks(*(said.get(k) for k in ("kind", "text", "options", "model")), time.time()),
             "reveal": lambda room, said: room.reveals(said.get("answer"), time.time()),
+            "close": lambda room, said: room.closes(time.time()),
         }
         at = "/rooms/{code}"
         gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr}

@@ -2,7 +2,7 @@
 
 const SAID = 1500; // ms: what came of it stands this long, and as long as the pointer rests there
 const COPY = "Copy link";
-const ALONE = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/; // names by which a machine knows itself alone
+export const ALONE = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/; // names by which a machine knows itself alone
 const timers = new WeakMap();
 
 // An address that others can open: where the lab is open to the network, that is where they find it.
