@@ -21,20 +21,23 @@ export function led() {
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests
       if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
     });
+    const follow = (fields, pointer) => {
+      leader.on = busy = true;
+      document.documentElement.classList.add("led");
+      if (stepped !== null) take({ step: stepped }); // else what is asked for would be no news to who stepped on
+      stepped = null;
+      take(fields);
+      point(typeof pointer === "string" ? pointer : "");
+    };
     show = ({ n, page: place, query, pointer, own }) => { // `own`: it was made for this query, however that says it
       let fields = place === view.page ? asked(query, view.asked, view) : null;
       if (fields) base = view.asked;
       else if (place === view.page) fields = asked(query, own ? (base = query) : base, view);
-      if (fields) {
-        leader.on = busy = true;
-        document.documentElement.classList.add("led");
-        if (stepped !== null) take({ step: stepped }); // else what is asked for would be no news to who stepped on
-        stepped = null;
-        take(fields);
+      let ok = false;
+      try { if (fields) { follow(fields, pointer); ok = true; } } finally {
         busy = false;
-        point(typeof pointer === "string" ? pointer : "");
+        tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent });
       }
-      tell({ lab: "shown", n, ok: fields !== null, title: document.querySelector("h1").textContent });
     };
     if (waits) show(waits);
   };

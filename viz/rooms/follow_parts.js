@@ -56,8 +56,9 @@ export const percent100 = (share) => (share > 0 && share < 0.005 ? "< 1%" : shar
 
 export const counted = (count) => (count === 0 ? "Nobody has voted yet" : count === 1 ? "1 has voted" : `${count} have voted`);
 
-// The running score as a sentence; empty before the second question.
-export function scored({ asked, people, model }) {
+// The running score as a sentence; empty before the second question. `own`: of how many bets how many were right.
+export function scored({ asked, people, model }, own = null) {
   if (asked < 2) return "";
-  return `After ${asked} questions: of the class’s votes ${percent100(people / asked)} were right; the model gave the answers ${percent100(model / asked)}.`;
+  const mine = own && own.bets > 1 ? ` You were right in ${own.right} of ${own.bets}.` : "";
+  return `After ${asked} questions: of the class’s votes ${percent100(people / asked)} were right; the model gave the answers ${percent100(model / asked)}.${mine}`;
 }
