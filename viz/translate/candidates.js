@@ -21,10 +21,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       state.draw();
     });
     state.ends = walking(root, state);
-    state.revealing = ({ detail }) => { if (detail.step !== state.step || state.revealed === state.step) return; state.revealed = state.step; state.draw(); };
-    document.addEventListener(REVEAL, state.revealing); // the class has guessed
   }
-  return () => { state.unfollow(); state.ends(); document.removeEventListener(REVEAL, state.revealing); unmounted(root); };
+  return () => { state.unfollow(); state.ends(); unmounted(root); };
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.rows.length)) - 1;
