@@ -107,6 +107,7 @@ export function betting(state) {
   }
 
   function pressed(key, at) {
+    if (key === "Tab") return shown.onward();
     if ((key === "Enter" || key === " ") && at.tagName === "BUTTON") at.click();
     else if (ON.includes(key)) go();
     else if (key === "Escape") close();

@@ -1,13 +1,13 @@
 // A question as the hall sees it: its answers and how many have voted, then the class beside the model.
 
 import { button, element, percent } from "../mount.js";
-import { picture, typed } from "./room_join.js";
+import { onward, picture, typed } from "./room_join.js";
 import { counted, elsewhere, follow, have, result, scored, spaced } from "./room_parts.js";
 
 // `on` leads from the question to its answer and back to the page, `back` to the page at once.
 export function card({ on, back }) {
   let box = null, before = null;
-  return { draw, close };
+  return { draw, close, onward: () => onward(box) };
 
   function open() {
     before = document.activeElement;

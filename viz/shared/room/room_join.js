@@ -34,6 +34,7 @@ export function joining(state) {
   }
 
   function pressed(key) {
+    if (key === "Tab") return onward(sheet);
     if (SHUT.includes(key)) close();
     return isTaken(key);
   }
@@ -55,6 +56,13 @@ export function joining(state) {
     }
     how.querySelector(".count").textContent = followers ? follow(followers) : "Nobody follows yet";
   }
+}
+
+// The keyboard stays within a sheet: on to its next button.
+export function onward(sheet) {
+  const all = [...sheet.querySelectorAll("button:not([hidden])")], now = all.indexOf(document.activeElement);
+  all[(now + 1) % all.length].focus({ preventScroll: true });
+  return true;
 }
 
 // What is typed to come to where the code is asked for.
