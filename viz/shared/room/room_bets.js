@@ -26,6 +26,7 @@ export function betting(state) {
   function ask() {
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "wait", made: null, since: Infinity };
     draw();
+    globalThis.attentionLabRoots?.get("timeline")?.querySelector(".play[aria-label^=Pause]")?.click(); // it would play on
     if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open yet: open one under Present, and the class can vote." : state.data.notServed });
     else state.report("ask", { number: bet.number, step: state.data.step ? state.step : 0 });
     state.tell();
