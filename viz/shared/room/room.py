@@ -36,12 +36,12 @@ _ASKED, _MADE = (
 
 def panel() -> None:
     """The room's part of *Present*: everything about it, and what can be done with it."""
-    _PANEL.mount("room panel", {"served": serving.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
+    _PANEL.mount("room_panel", {"served": serving.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
 
 
 def sign() -> None:
     """The code and how many follow, in the one line of lecture mode; nothing where no room is open."""
-    _SIGN.mount("room sign", {})
+    _SIGN.mount(key="room_sign", data={})
 
 
 def mounted() -> None:
