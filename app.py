@@ -11,6 +11,7 @@ from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
+from viz.shared.talks import ahead
 from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
@@ -46,3 +47,4 @@ def foot() -> None:
 
 
 frame.run(page, foot, sidebar)
+ahead.next_stop(state.current())

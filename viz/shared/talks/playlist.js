@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (parentElement.activeElement !== title) title.value = data.title;
   const list = JSON.stringify([data.stops, data.stop]);
   if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
-  for (const node of root.querySelectorAll(".of-talk button")) node.disabled = !data.stops.length;
+  for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
   if (data.long) root.querySelector(".link").disabled = true;
   tell(root, data.told || data.long, Boolean(data.told));
   if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = ""; // it is kept now
@@ -38,11 +38,10 @@ function build(root, state) {
   files.append(button("link", "Copy as one link", () => copied(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
   opened.onchange = () => open(root, state, opened);
-  const row = element("div", "row");
-  row.append(button("open", "Open a file …", () => opened.click()), opened);
+  files.append(button("open", "Open a file …", () => opened.click()), opened);
   const said = element("p", "told");
   said.setAttribute("role", "status");
-  root.replaceChildren(element("h3", "name", "Playlist"), choice, title, element("ol", "stops"), keep, said, files, row);
+  root.replaceChildren(element("h3", "name", "Playlist"), choice, title, element("ol", "stops"), keep, said, files);
 }
 
 function choices(root, { data }) {
