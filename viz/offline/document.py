@@ -26,12 +26,12 @@ from viz.theme import Mode
 from viz.view import View
 
 HERE = Path(__file__).parent
-PLAIN = ("step", "stage", "rows")  # fields that components change themselves, and that are in the link
 LONGEST_TITLE = 80  # characters
 
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     """The file of a page's view, in UTF-8: the same view gives the same bytes."""
+    asked = link(page_data.view)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
@@ -43,7 +43,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
 
     whole = {
-        "page": "" if page.name == pages.PAGES[0].name else page.name,
+        "page": pages.place(page),
         "link": link(view),
         "parts": packing.packed(values["light"]),
         "dark": packing.patch(difference(values["light"], values["dark"])),
@@ -51,10 +51,13 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
         "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
         "also": dict(taken.also or {}),
-        "plain": {name: fields(View)[name].parameter for name in PLAIN},
+        "plain": {name: fields(View)[name].parameter for name in taken.plain},
+        "asked": asked,
+        "led": _led(taken.led(page_data)),
+        "steps": len(page_data.analysis.trace.predicted),
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}
-    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *PLAIN})}
+    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *whole["led"]})}
     counts, numbers = packing.numbers()
     whole |= {"counts": counts, "texts": packing.texts()}
     parts = [part.drawn for part in drawn["light"]]
@@ -84,6 +87,18 @@ def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
         key = json.dumps([getattr(asked, name) for name in choice.fields], separators=(",", ":"))
         options[key] = [numbers[shown], params]
     return {"fields": list(choice.fields), "options": options, "patches": patches}
+
+
+def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+    """By a field's name: its parameter, its default, and its values by what a link says of them; none: whole numbers."""
+    return {
+        name: {
+            "parameter": fields(View)[name].parameter,
+            "default": getattr(View, name),
+            "values": {fields(View)[name].value.write(value): value for value in values},
+        }
+        for name, values in led.items()
+    }
 
 
 @cache
@@ -185,7 +200,7 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
     query = urlencode(link(page_data.view))
-    address = ("" if page.name == pages.PAGES[0].name else page.name) + (f"?{query}" if query else "")
+    address = pages.place(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
     if request.prefix:  # no link says it
         way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
