@@ -2,10 +2,12 @@
 // markup from text: textContent only.
 
 import { button, element, focusOf, mounted, refocus } from "../mount.js";
+import { copied, linkFor, sharedAddress } from "../copy_link_parts.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/talks/written.py has it
 const SAID = 1500; // ms
+const COPY = "Copy as one link";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
@@ -35,7 +37,7 @@ function build(root, state) {
   const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
   keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { tell(root, "Making it…"); state.waits = true; state.report("make", which); };
-  files.append(button("link", "Copy as one link", () => copied(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
+  files.append(button("link", COPY, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
   opened.onchange = () => open(root, state, opened);
   files.append(button("open", "Open a file …", () => opened.click()), opened);
@@ -89,13 +91,11 @@ function tell(root, text, wrong = false) {
   said.classList.toggle("wrong", wrong);
 }
 
-async function copied(root, { data }) {
-  const node = root.querySelector(".link"), address = new URL(data.link, new URL(".", document.baseURI)).href;
-  try {
-    await navigator.clipboard.writeText(address);
-    node.textContent = "Copied";
-    setTimeout(() => { node.textContent = "Copy as one link"; }, SAID);
-  } catch { tell(root, address); }
+async function link(root, { data }) {
+  const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
+  if (!await copied(address)) { tell(root, address); return; }
+  node.textContent = "Copied";
+  setTimeout(() => { node.textContent = COPY; }, SAID);
 }
 
 async function open(root, state, field) {
