@@ -48,7 +48,8 @@ OPENED = [
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
-    (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
+    (LESSONS, {"lesson": "cell", "talk": "masks", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"lecture": "on", "text": "The dog sleeps."}),
 ]
 
 
@@ -87,7 +88,10 @@ def payloads() -> dict[str, dict[str, Any]]:
     """What every component is given on its page, by the component's name."""
     found = {}
     for page, link in OPENED:
-        for element in Lab(page, **link).at.get("bidi_component"):
+        lab = Lab(page, **link)
+        if "lecture" in link:
+            lab.open("present panel")
+        for element in lab.at.get("bidi_component"):
             found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
     return found
 

@@ -6,8 +6,8 @@ import { copied, linkFor, sharedAddress } from "../copy_link_parts.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/talks/written.py has it
-const SAID = 1500; // ms
-const COPY = "Copy as one link";
+const TOLD_MS = 1500; // ms
+const AS_LINK = "Copy as one link";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
@@ -37,7 +37,7 @@ function build(root, state) {
   const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
   keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { tell(root, "Making it…"); state.waits = true; state.report("make", which); };
-  files.append(button("link", COPY, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
+  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
   opened.onchange = () => open(root, state, opened);
   files.append(button("open", "Open a file …", () => opened.click()), opened);
@@ -95,7 +95,7 @@ async function link(root, { data }) {
   const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
   if (!await copied(address)) { tell(root, address); return; }
   node.textContent = "Copied";
-  setTimeout(() => { node.textContent = COPY; }, SAID);
+  setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
 }
 
 async function open(root, state, field) {

@@ -25,7 +25,7 @@ def talk_strip() -> None:
         return
     talk, fault = known.found(view.talk)
     events = {"go": (mount.one_of((1, -1)), going.go), "leave": (mount.pressed, lambda: going.choose(""))}
-    with st.container(key="talk large" if view.lecture else "talk"):
+    with st.container(key="talk"):
         _COMPONENT.mount("talk_strip", told(talk, view) | {"ended": ended} if talk else _none(view, fault), events)
 
 
