@@ -43,7 +43,9 @@ function build(root, state) {
   files.append(button("open", "Open a file …", () => opened.click()), opened);
   const said = element("p", "told");
   said.setAttribute("role", "status");
-  root.replaceChildren(element("h3", "name", "Playlist"), choice, title, element("ol", "stops"), keep, said, files);
+  const which = element("div", "which");
+  which.append(choice, title);
+  root.replaceChildren(element("h3", "name", "Playlist"), which, element("ol", "stops"), keep, said, files);
 }
 
 function choices(root, { data }) {
@@ -80,7 +82,8 @@ function stops(root, state) {
     item.append(head, line, ...stop.faults.map((fault) => element("p", "fault", fault)));
     return item;
   }));
-  root.querySelector(".stops .here")?.scrollIntoView({ block: "nearest" });
+  const list = root.querySelector(".stops"), here = list.querySelector(".here");
+  if (here) list.scrollTop = here.offsetTop - (list.clientHeight - here.offsetHeight) / 2;
 }
 
 // -- the talk as a link, a file, a handout -------------------------------------------------------------------------
