@@ -37,7 +37,7 @@ NAMES: dict[str, dict[str, str]] = {
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
-    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
     (INSIDE, {"part": "writers", "text": "The dog sleeps."}),
@@ -48,7 +48,7 @@ OPENED = [
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
-    (LESSONS, {"lesson": "cell", "talk": "masks", "text": "The dog sleeps."}),
+    (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
     ("viz/translate/page.py", {"lecture": "on", "text": "The dog sleeps."}),
 ]
 
