@@ -37,7 +37,7 @@ NAMES: dict[str, dict[str, str]] = {
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
-    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
     (INSIDE, {"part": "writers", "text": "The dog sleeps."}),
