@@ -33,11 +33,12 @@ export function legend({ above, own, arrangements }, rows) {
 }
 
 // In lecture mode the step and what it looks at stand below the lines, beside the candidates.
-export function hall(root, main, given) {
+export function hall(root, main, given, steps) {
   root.classList.toggle("hall", Boolean(given));
   root.classList.toggle("over-maps", Boolean(given && !given.steps));
   if (!given) return;
   const below = element("div", "bottom");
+  main.querySelector(".count b").style.minWidth = `${String(steps).length}ch`; // what follows it stays where it is
   below.append(main.querySelector(".where"), main.querySelector(".why"));
   main.append(below);
 }
