@@ -10,7 +10,7 @@ from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.shared import mount
 from viz.view import View
 
-KEEPS = ("device",)  # fields that a lesson leaves as they are
+KEEPS = ("device", "lecture", "talk", "stop", "room")  # fields that a lesson leaves as they are
 
 _COMPONENT = mount.Component(__file__, '<section class="lesson-strip"></section>')
 
