@@ -20,7 +20,7 @@ export function standings(grid, metrics, index) {
 }
 
 const numbered = ({ metric: { label, unit, digits }, value }) => `${label} ${value.toFixed(digits)}${unit ? ` ${unit}` : ""}`;
-const placed = ({ metric: { order }, place }, count) => (count === 1 ? "" : `${ordinal(place)} of ${count} heads, ${order} first`);
+const placed = ({ metric: { order }, place }, count) => (count === 1 ? "" : `${place === 1 ? "the" : ordinal(place)} ${order} of ${count} heads`);
 
 export function largeView(root, given) {
   const { data, state } = given, all = { ...given, colour: (name) => given.colour(/^ink/.test(name) ? "ink" : name) }; // no grey is read from the last row
@@ -79,7 +79,7 @@ function mainNumber({ order, metrics }, grid, index, find, largest = "") {
 function largestOf({ values, queries, keys, measure }) {
   let best = [0, 0];
   values.forEach((row, i) => row.forEach((value, j) => { if (value > values[best[0]][best[1]]) best = [i, j]; }));
-  return `largest ${measure === "weights" ? "weight" : measure}: ${nth(queries, best[0])} on ${nth(keys, best[1])} ${values[best[0]][best[1]].toFixed(2)}`;
+  return `Largest ${measure === "weights" ? "weight" : measure} ${values[best[0]][best[1]].toFixed(2)}: ${nth(queries, best[0])} on ${nth(keys, best[1])}`;
 }
 
 // What a head was measured to be, and the numbers in which it stands out.
