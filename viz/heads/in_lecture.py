@@ -9,7 +9,7 @@ import streamlit as st
 from model.readings.head_metrics import order_label, orders
 from viz import state, theme
 from viz.heads import all_heads, picture
-from viz.shared import controls
+from viz.shared import controls, texts
 from viz.shared.lecture import lecture
 from viz.shared.shown import Shown
 from viz.view import View
@@ -26,7 +26,9 @@ def draw(shown: Shown) -> None:
     with shown.places.bar:
         _bar(view, large, kinds)
     with shown.places.notes:
-        shown.notes()
+        texts.sentence_notes(shown.analysis.notes, shown.faults, shown.analysis.cautions)
+        if edits := [text for _, text in view.intervention.parts(shown.analysis.labels)]:
+            texts.note(f"Edited: {'; '.join(edits)}.")
     shown_heads = picture.thumbnails(request, view.device, shown.mode)
     data = picture.payload(request, view.device, drawn, shown.mode)
     with shown.places.body:

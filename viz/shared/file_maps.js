@@ -3,13 +3,14 @@
 import { density, element, followStep, mounted, nth, onResize, pointAt, signed, toldStep, unmounted } from "./mount.js";
 import { onStage, placeOf } from "./lecture/stage.js";
 import { floats, rowsOf } from "./packed.js";
+import { cellPoints } from "./cell_points.js";
 import { cellSize, largest, pairMap } from "../compare/side_by_side_maps.js";
 
 const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
 const BESIDES = 64, WIDEST = 1.4; // in lecture mode: px of a map's title and what is told below it, how wide it may be for its height
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${data.large && name === "ink2" ? "ink" : name}`]; // no grey is read from the last row
+  const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
   state.step = toldStep()?.step ?? data.step;
   const build = () => {
@@ -46,6 +47,8 @@ export default function ({ data, parentElement }) {
       on: { point: tell, take: tell },
     });
     said.textContent = rest;
+    const before = maps.slice(0, n).filter((other) => other.kind === map.kind).length; // one that came before has the plain name
+    made.canvas.labPoints = cellPoints(made.canvas, before ? `${map.kind}.${before + 1}` : map.kind, made.cellAt, made.boxOfCell);
     state.drawn.push(made.draw);
     part.append(title, made.canvas, said);
     return part;

@@ -1,5 +1,4 @@
-"""Maps of one head beside each other: on a page of the lab they are charts, in a file and in lecture mode
-they are drawn on a canvas."""
+"""Maps of one head beside each other: charts on a page of the lab, on a canvas in a file and in lecture mode."""
 
 from __future__ import annotations
 

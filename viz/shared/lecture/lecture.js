@@ -64,7 +64,7 @@ function handled(state, event) {
   const digit = /^Digit(\d)$/.exec(event.code)?.[1];
   if (digit && !/^F\d/.test(key)) return chosen(state, Number(digit), event.shiftKey);
   const own = data.keys.find(([name]) => name === key);
-  if (own) return say(state, own[1]), state.report("key", key), true;
+  if (own) { if (!own[2]) say(state, own[1]); state.report("key", key); return true; }
   const does = { b: () => blank(state, true), ".": () => blank(state, true), f: full, "?": () => list(state), l: () => state.report("lecture", false), "[": () => state.report("page", -1), "]": () => state.report("page", 1), "/": typing }[key];
   return does ? (does(), true) : false;
 }
