@@ -29,7 +29,6 @@ MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again wi
 YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
-LARGE = ("steps", "maps")  # what the first page shows in lecture mode
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
 PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
 WHY = ("sum", "readings")  # of the page Why
@@ -214,7 +213,6 @@ class _Lecture:
     talk: str = declared("", "talk", _TALK)  # a playlist: the name of a ready one, or one packed
     stop: int = declared(0, "stop", values.number(0, 99))  # of the playlist; 0: none of them yet
     room: str = declared("", "room", _ROOM)  # the room that was left to explore
-    large: str = declared("steps", "large", values.choice(*LARGE))  # what the first page shows, as large as may be
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ export default function (args) { // the thumbnails come as an element of their o
   const arrived = () => {
     if (!ready()) return;
     document.removeEventListener(ARRIVED, arrived);
-    const { chosen, together } = args.data;
-    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen), together: together && allOpened(together) }, args);
+    const { chosen, together, step } = args.data;
+    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
   };
   root.classList.toggle("waits", !ready());
   document.addEventListener(ARRIVED, arrived);

@@ -139,6 +139,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "keys": list(drawn.keys),
         "firsts": _firsts(trace, view.kind, view.merge),
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "rows": None if site_kind(view.kind).queries == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: packed.floats(each) for measure, each in readings.items()},
         "mass": view.mass,
@@ -203,8 +204,9 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")
-    row = target.rows[min(view.step, len(target.rows)) - 1] if target else None
-    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row}
+    rows = list(target.rows) if target else None
+    row = rows[min(view.step, len(rows)) - 1] if rows else None
+    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row, "rows": rows}
 
 
 def _drawn(drawn: Detail) -> dict[str, Any]:

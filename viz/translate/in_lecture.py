@@ -14,7 +14,9 @@ from viz.shared.lecture import lecture
 from viz.shared.shown import Shown
 from viz.translate import fill_in, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
-from viz.view import LARGE, View
+from viz.view import View
+
+LARGE = ("steps", "maps")  # the pictures, from 1
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -41,7 +43,7 @@ def draw(shown: Shown) -> None:
 
 def shows_maps(view: View) -> bool:
     """Whether the maps stand below the translation; they would give away what is to be guessed."""
-    return view.large == "maps" and not view.guess
+    return view.large == 2 and not view.guess
 
 
 def facts(view: View) -> str:
@@ -78,9 +80,9 @@ def _keys(view: View, analysis: Analysis) -> None:
     lecture.tells(
         "↑ ↓, Enter", "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     )
-    other = next(name for name in LARGE if name != view.large)
-    key("v", f"view: the {other}", lambda: state.change(large=other))
-    if view.large == "maps":
+    other = 1 if view.large == 2 else 2
+    key("v", f"view: the {LARGE[other - 1]}", lambda: state.change(large=other))
+    if view.large == 2:
         mask = view.show == "mask"
         key(
             "w",
