@@ -135,8 +135,8 @@ function allHeads(name, body, place, all) {
   };
   body.style.gridTemplateColumns = `repeat(${grids.length}, minmax(0, 1fr))`;
   for (const grid of grids) {
-    const fill = { width, height: place.height - TITLE_HIGH - SITE_HIGH };
-    body.append(thumbnailGrid(grid, arranged(grid, data), { ...all, data: { ...data, together: false }, show, place: fill }));
+    const fill = { width, height: place.height - TITLE_HIGH - SITE_HIGH }, order = arranged(grid, data), by = order.named && !order.told ? data.by : order.told;
+    body.append(thumbnailGrid(grid, { ...order, told: by }, { ...all, data: { ...data, together: false }, show, place: fill }));
   }
   show(null);
 }

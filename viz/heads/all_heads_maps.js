@@ -9,7 +9,7 @@ import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels
 const LARGE_FONT = 14; // px, of those in lecture mode, and of the weights in its cells
-const TOLD_FROM = 22, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
+const TOLD_FROM = 20, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
 
 export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 

@@ -25,7 +25,7 @@ HELP = "e tries the next ready experiment, m and p switch the masks, v shows the
 
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
-    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    view, analysis = shown.view, shown.analysis
     large = view.large if view.large <= len(LARGE) else 1
     with shown.places.bar:
         _bar(view, large, analysis.task.writes)
@@ -34,7 +34,7 @@ def draw(shown: Shown) -> None:
     with shown.places.body:
         answer = _answer(view)
         (_words, _maps, _switches)[large - 1](shown, answer)
-    _keys(view, large, analysis.whole.kinds, loaded.languages[0], answer)
+    _keys(shown, large, answer)
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
@@ -174,27 +174,37 @@ def _line(shown: Shown) -> None:
 # -- the keys ---------------------------------------------------------------------------------------------------------
 
 
-def _keys(view: View, large: int, kinds: tuple[str, ...], language: str, answer: Answer | None) -> None:
+def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
+    view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
+    language = loaded.languages[0]
     turn = {"large": large % len(LARGE) + 1}
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn))
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn), quiet=True)
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
-        lecture.key("e", "the next ready experiment", lambda: _try(view, ready, language, 1))
-        lecture.key("E", "the one before it", lambda: _try(view, ready, language, -1))
+        lecture.key("e", "the next ready experiment", lambda: _try(view, ready, language, 1), quiet=True)
+        lecture.key("E", "the one before it", lambda: _try(view, ready, language, -1), quiet=True)
     if answer is not None and view.experiment is not None:
         name = view.experiment
         if not questions.is_shown(view, answer):
-            lecture.key("s", "what the answer speaks of", lambda: questions.show(answer.request, name, view))
+            lecture.key("s", "what the answer speaks of", lambda: questions.show(answer.request, name, view), quiet=True)
         elif (there := _counterpart(view, answer)) is not None:
-            lecture.key("a", "the counterpart of the experiment", lambda: questions.show(there, name))
+            lecture.key("a", "the counterpart of the experiment", lambda: questions.show(there, name), quiet=True)
     if "decoder" in kinds:
-        lecture.key("m", "the causal mask on and off", lambda: state.change(causal_mask=not view.causal_mask))
-        lecture.key("g", "given target, or decode again", lambda: state.change(mode=_other(view.mode)))
-    lecture.key("p", "the padding mask on and off", lambda: state.change(padding_mask=not view.padding_mask))
+        if loaded.config.causal or not view.causal_mask:  # else there is none to switch
+            lecture.key(
+                "m", "the causal mask on and off", lambda: state.change(causal_mask=not view.causal_mask), quiet=True
+            )
+        lecture.key("g", "given target, or decode again", lambda: state.change(mode=_other(view.mode)), quiet=True)
+    lecture.key("p", "the padding mask on and off", lambda: state.change(padding_mask=not view.padding_mask), quiet=True)
     if large == len(LARGE):
-        lecture.key("r", "how far a click reaches: all layers, one, one head", lambda: state.change(scope=_next_reach(view)))
+        lecture.key(
+            "r",
+            "how far a click reaches: all layers, one, one head",
+            lambda: state.change(scope=_next_reach(view)),
+            quiet=True,
+        )
     if len(kinds) > 1:
         by = kinds[(kinds.index(view.kind) + 1) % len(kinds)]
-        lecture.key("k", "encoder, decoder, cross-attention", lambda: state.change(kind=by))
+        lecture.key("k", "encoder, decoder, cross-attention", lambda: state.change(kind=by), quiet=True)
 
 
 def _reach(view: View) -> str:
