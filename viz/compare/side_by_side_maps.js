@@ -1,7 +1,7 @@
 // One of the maps on a canvas, with what is pointed at ringed. Nothing here makes markup from text.
 
 import { across, down } from "../shared/chart_labels_parts.js";
-import { cut, element, nth, onKeys } from "../shared/mount.js";
+import { cut, element, nth, onKeys, spotIn } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
 import { pen } from "../shared/save/pen.js";
 import { moved } from "./side_by_side_parts.js";
@@ -86,7 +86,7 @@ export function pairMap(map, { width, size, ratio = Math.max(2, devicePixelRatio
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
   const boxOfCell = ([i, j]) => (i < m && j < n ? [left + j * w, top + i * h, w, h] : null);
-  const hit = (event) => cellAt(event.offsetX, event.offsetY);
+  const hit = (event) => cellAt(...spotIn(event, canvas));
   canvas.onmousemove = (event) => on.point(hit(event));
   canvas.onmouseleave = () => on.point(null);
   canvas.onclick = (event) => { const cell = hit(event); if (cell) on.take(cell); };

@@ -70,20 +70,27 @@ def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
-    turn = {"large": large % len(LARGE) + 1}
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn), quiet=True)
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
         lecture.key(
-            "k", f"{each}; all at once with all heads", lambda: state.change(**_next_kind(view, large, kinds)), quiet=True
+            "k",
+            f"{each}; all at once with all heads",
+            lambda: state.change(**_next_kind(state.current(), large, kinds)),
+            quiet=True,
         )
-    lecture.key("n", "the next head in this order", lambda: _walk(view, ordered, 1), quiet=True)
-    lecture.key("N", "the head before it", lambda: _walk(view, ordered, -1), quiet=True)
+    lecture.key("n", "the next head in this order", lambda: _walk(state.current(), ordered, 1), quiet=True)
+    lecture.key("N", "the head before it", lambda: _walk(state.current(), ordered, -1), quiet=True)
     by = orders()[(orders().index(view.order) + 1) % len(orders())]
     lecture.key("o", f"the order of the heads: {order_label(by).lower()} next", lambda: state.change(order=by))
     lecture.key("w", "pieces of words, or whole words", lambda: state.change(merge=not view.merge), quiet=True)
     if view.find is not None:
         lecture.key("x", "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
+
+
+def _turn() -> None:
+    """To the next picture."""
+    state.change(large=_large(state.current()) % len(LARGE) + 1)
 
 
 def _next_kind(view: View, large: int, kinds: tuple[str, ...]) -> dict[str, object]:

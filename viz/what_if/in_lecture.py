@@ -26,7 +26,7 @@ HELP = "e tries the next ready experiment, m and p switch the masks, v shows the
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
     view, analysis = shown.view, shown.analysis
-    large = view.large if view.large <= len(LARGE) else 1
+    large = _large(view)
     with shown.places.bar:
         _bar(view, large, analysis.task.writes)
     with shown.places.notes:
@@ -35,6 +35,16 @@ def draw(shown: Shown) -> None:
         answer = _answer(view)
         (_words, _maps, _switches)[large - 1](shown, answer)
     _keys(shown, large, answer)
+
+
+def _large(view: View) -> int:
+    """Which picture; the first where the link names one that there is not."""
+    return view.large if view.large <= len(LARGE) else 1
+
+
+def _turn() -> None:
+    """To the next picture."""
+    state.change(large=_large(state.current()) % len(LARGE) + 1)
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
@@ -177,8 +187,7 @@ def _line(shown: Shown) -> None:
 def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
     view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
     language = loaded.languages[0]
-    turn = {"large": large % len(LARGE) + 1}
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn), quiet=True)
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
         lecture.key("e", "the next ready experiment", lambda: _try(view, ready, language, 1), quiet=True)
         lecture.key("E", "the one before it", lambda: _try(view, ready, language, -1), quiet=True)

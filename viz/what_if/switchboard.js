@@ -1,7 +1,7 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, unmounted } from "../shared/mount.js";
+import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, spotIn, unmounted } from "../shared/mount.js";
 import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../shared/map_labels.js";
 import { onStage, placeOf } from "../shared/lecture/stage.js";
 import { leftOut, pen, pictured } from "../shared/save/pen.js";
@@ -114,11 +114,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
 
     function at(event) {
-      const j = Math.floor((event.offsetX - LEFT) / size), i = Math.floor((event.offsetY - TOP) / size);
+      const [across, deep] = spotIn(event, canvas), j = Math.floor((across - LEFT) / size), i = Math.floor((deep - TOP) / size);
       const row = i >= 0 && i < m, column = j >= 0 && j < n;
       if (row && column) return [i, j];
-      if (row && event.offsetX < LEFT) return [i, null];
-      if (column && event.offsetY < TOP) return [null, j];
+      if (row && across < LEFT) return [i, null];
+      if (column && deep < TOP) return [null, j];
       return null;
     }
 
