@@ -83,7 +83,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   let over = null, at = measure(320);
   const places = ordered.slice(0, at.kept);
   canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
-  if (places.length < ordered.length) top.lastChild.textContent += `, the first ${places.length} of ${ordered.length}`;
+  if (places.length < ordered.length) top.lastChild.textContent = `${told ? `${told}, ` : ""}the first ${places.length} of ${ordered.length}`;
 
   const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
   const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;

@@ -28,6 +28,7 @@ export default function ({ data, parentElement }) {
     root.classList.add("large");
     const place = placeOf(root), height = place.height - (boxOf(list).top - boxOf(root).top), { columns, pitch, font } = rowsWithin(height, data.labels.length);
     root.classList.toggle("two", columns === 2);
+    root.classList.toggle("plain", !data.edited);
     for (const line of list.children) line.lastChild.textContent = line[columns === 2 ? "labShort" : "labSaid"];
     Object.assign(list.style, { height: `${height}px`, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`, gridTemplateRows: `repeat(${Math.ceil(data.labels.length / columns)}, ${pitch}px)`, fontSize: `${font}px` });
     const current = list.querySelector(".current");
