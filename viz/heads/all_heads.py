@@ -235,6 +235,7 @@ def thumbnails(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -
 def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
     """What the browser needs beside the thumbnails, as JSON values."""
     return {
+        **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
         "order": view.order,
         "step": view.step,
         "find": found(trace, view),

@@ -18,7 +18,7 @@ def data(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int
     """`labels` and `before` cover all T steps of the baseline, `after` as many of them as may be compared; both are
     probabilities. `step` (from 1) is the one that is looked at. Without edits there is no after."""
     shown = np.round(before.astype(float), 5).tolist(), np.round(after.astype(float), 5).tolist()
-    return {"labels": list(labels), "before": shown[0], "after": shown[1], "step": step, "edited": edited}
+    return {"labels": list(labels), "before": shown[0], "after": shown[1], "step": step, "edited": edited, "large": False}
 
 
 def part(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> Part:

@@ -23,7 +23,7 @@ def data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: boo
     """Maps as `one` and `change` make them, three in a row, with the row of the step (from 1) outlined; `alike`: their cells
     are of one size. The theme decides over the scales alone, which stand beside the maps: there may be more or fewer of
     these at another layer."""
-    return {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike}
+    return {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike, "large": False}
 
 
 def part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:

@@ -41,6 +41,8 @@ def payload(
         "width": WIDTH,
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
+        "large": False,  # in lecture mode, with a title
+        "title": "",
     }
 
 
