@@ -107,7 +107,9 @@ def _ways(view: View, answer: Answer) -> None:
     """To what the answer speaks of, and to its counterpart: as the keys s and a."""
     with st.container(key="hall_ways", horizontal=True, gap="small"):
         if not questions.is_shown(view, answer):
-            st.button("Make these edits", on_click=questions.show, args=(answer.request, view.experiment, view))
+            st.button(
+                "Make these edits", key="hall edits", on_click=questions.show, args=(answer.request, view.experiment, view)
+            )
         elif (there := _counterpart(view, answer)) is not None:
             label = controls.plain_label(f"The same for “{what_if_texts.cut(there.source, 30)}”")
             st.button(label, key="hall also", on_click=questions.show, args=(there, view.experiment))
