@@ -4,6 +4,7 @@ import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from ".
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
+const FAR = 14; // the same for their labels in large type
 
 const percent_of = (share) => `${Math.round(100 * share)}%`.replace("-", "−").replace("−0%", "0%");
 const in_nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
@@ -14,12 +15,25 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const said = element("p", "readout"), heads = element("div", "heads"), stacks = data.grids.slice(0, 2);
   said.setAttribute("aria-live", "polite");
   quiet();
+  const { large } = data;
   for (const grid of data.grids.slice(2)) heads.append(section(grid));
   heads.style.setProperty("--least", `${Math.max(260, ...data.grids.slice(2).map((grid) => 30 + 32 * grid.columns.length))}px`); // all heads stand side by side
-  root.replaceChildren(said, ...stacks.map(section), heads);
+  root.classList.toggle("large", Boolean(large));
+  root.replaceChildren(...(large ? filling() : [said, ...stacks.map(section), heads]));
   for (const scroll of root.querySelectorAll(".scroll")) inSight(scroll);
   refocus(root, focused);
   return () => unmounted(root);
+
+  function filling() { // one picture, the three translations above it, what is put in below
+    const rows = element("dl", "translations"), told = element("p", "put-in", large.told);
+    told.setAttribute("role", "status");
+    for (const [name, segments] of large.rows) {
+      const line = element("dd");
+      for (const [text, changed] of segments) line.append(text.match(/^\s*/)[0], changed ? element("mark", "", text.trimStart()) : text.trimStart());
+      rows.append(element("dt", "", name), line);
+    }
+    return [element("h1", "", large.asked), rows, large.picture === "heads" ? heads : section(stacks.find(({ hue }) => hue === large.picture)), told];
+  }
 
   function quiet() {
     said.textContent = share
@@ -35,10 +49,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function section(grid) {
-    const part = element("section"), title = element("h2", "", grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
+    const part = element("section"), title = element("h2", "", data.large ? grid.title.replace(", all positions", "") : grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
     hue.style.background = `var(--lab-${grid.hue})`;
     title.prepend(hue);
-    const narrow = grid.columns.length > WIDE, least = narrow ? 18 : 30;
+    const narrow = grid.columns.length > (data.large && !grid.title.startsWith("Heads") ? FAR : WIDE), least = narrow ? 18 : data.large ? 22 : 30;
     cells.classList.toggle("narrow", narrow);
     cells.style.gridTemplateColumns = `${grid.title.startsWith("Heads") ? 26 : 76}px repeat(${grid.columns.length}, minmax(${least}px, 1fr))`;
     cells.append(element("span"), ...grid.columns.map((label, column) => heading(grid, label, column)));
