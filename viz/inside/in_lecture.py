@@ -18,7 +18,7 @@ from viz.inside import (
     writers_part,
 )
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, notes
 from viz.shared.shown import Shown
 from viz.view import PARTS, View
 
@@ -37,8 +37,7 @@ _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kin
 def draw(shown: Shown) -> None:
     """What is shown stands in the bar, and the part below it."""
     view, kinds = shown.view, shown.page_data.loaded.config.kinds
-    with shown.places.notes:
-        shown.notes()
+    notes.draw(shown)
     lecture.key("v", "the next part of this page", lambda: _turn(view))
     with shown.places.bar:  # type: ignore[attr-defined]
         st.button(parts.PARTS[view.part][0], key="hall part", help="The next part (v)", on_click=_turn, args=(view,))
@@ -54,12 +53,13 @@ def _site(view: View, kinds: tuple[str, ...]) -> None:
         lecture.key("k", "the next kind of attention", lambda: _next_kind(view, kinds))
         name = view.kind.capitalize()
         st.button(name, key="hall kind", help="The next kind of attention (k)", on_click=_next_kind, args=(view, kinds))
-    texts.label(f"L{view.layer}" if view.part == "map" else f"L{view.layer} {_head(view)}")
+    head = "" if view.part == "map" else f" · {_head(view)}"
+    texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
 
 
 def _head(view: View) -> str:
     """The head; a mean over heads is shown by one part alone."""
-    return "mean" if view.head is None and view.part == "scale" else f"H{view.head or 1}"
+    return "mean over heads" if view.head is None and view.part == "scale" else f"head {view.head or 1}"
 
 
 def _turn(view: View) -> None:

@@ -21,7 +21,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """The same as large as the window."""
-    lecture.key("n, p", "the next block of the stream, the one before", lambda: None)
+    lecture.tells("n, p", "the next block of the stream, the one before")
     _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
 
 

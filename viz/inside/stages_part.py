@@ -25,8 +25,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """One stage over the whole page. Its keys are taken in the browser."""
-    lecture.key("n, p", "the next stage, the stage before", lambda: None)
-    lecture.key("→ ← here", "the token that asks", lambda: None)
+    lecture.tells("n, p", "the next stage, the stage before")
+    lecture.tells("→ ← here", "the token that asks")
     view = shown.view
     with shown.places.notes:
         one_head.told(shown.page_data, view)

@@ -35,7 +35,7 @@ export function bars(table, name = "", large = false) {
   const most = large ? 14 : Infinity, beside = Math.ceil(table.rows.length / most), each = Math.ceil(table.rows.length / beside);
   const node = barred(table, name, 0, beside > 1 ? each : Infinity);
   if (!large) return node;
-  const whole = element("div", "columns");
+  const whole = element("div", beside > 2 && table.columns > 1 ? "columns tight" : "columns");
   whole.append(node, ...Array.from({ length: beside - 1 }, (_, n) => barred(table, name, (n + 1) * each, (n + 2) * each)));
   return whole;
 }
@@ -72,6 +72,11 @@ function barred(table, name, from, to) {
     }
     body.append(row);
   });
+  for (let i = table.rows.length; to !== Infinity && i < to; i++) { // as high as those beside it
+    const row = element("tr"), th = element("th", "token", " ");
+    row.append(th);
+    body.append(row);
+  }
   node.append(body);
   return node;
 }
@@ -98,7 +103,8 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
   if (large) top.insertBefore(said, legend);
   box.append(top, scroll, ...(large ? [] : [said]));
   let left = 0, width = 0, mark = null;
-  const right = totals ? (large ? 76 : 64) : 0, head = totals ? (large ? 20 : 16) : 0;
+  const right = totals ? (large ? 76 : 64) : 0;
+  let head = totals ? (large ? 20 : 16) : 0;
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${table.name}: ${lines.length} rows of ${n} numbers, the largest of them ${short(largest)} in size. Arrow keys read single numbers.`);
@@ -111,7 +117,10 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
     const ratio = density(box), whole = box.clientWidth || 700;
     const x = pen(canvas), style = getComputedStyle(box);
     const mono = `${sized}px "Source Code Pro", ui-monospace, Menlo, monospace`, sans = `${large ? 14 : 11}px ${style.fontFamily}`;
-    if (large) high = Math.max(6, Math.min(LARGEST, Math.floor((large.clientHeight - tables * TITLE - head - gap - 4) / shared)));
+    if (large) {
+      high = Math.max(6, Math.min(LARGEST, Math.floor((large.clientHeight - tables * TITLE - head - gap - 4) / shared)));
+      head = Math.max(totals ? 20 : 0, Math.ceil((sized + 2 - high) / 2)); // the first name is higher than its cells
+    }
     const height = rows * high + gap + head, every = high >= sized ? 1 : Math.ceil((sized + 1) / high);
     left = lines.length === 1 && !lines[0] ? 0 : Math.min(large ? Math.max(92, whole * 0.2) : whole < 420 ? 84 : 132, 10 + letters * sign);
     const most = large ? Math.floor((left - 8) / sign) : whole < 420 ? 10 : 17;
@@ -127,7 +136,7 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
       x.textBaseline = "middle";
       x.textAlign = "right";
       x.fillStyle = colour(marked || large ? "ink" : "ink2");
-      const written = marked || (large ? i % every === 0 && !(every > 1 && Math.abs(i - table.marked) < every) : high >= 12);
+      const written = marked || (large ? i % every === 0 && !(every > 1 && table.marked != null && Math.abs(i - table.marked) < every) : high >= 12);
       if (written) x.fillText(cut(line, most), left - 6, y(i) + (high * chunks) / 2);
       for (let j = 0; j < n; j++) {
         const share = deepest ? Math.max(-1, Math.min(1, value(i, j) / deepest)) : 0;

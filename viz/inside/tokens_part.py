@@ -39,8 +39,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """One word and its merges. Its keys are taken in the browser."""
-    lecture.key("→ ← here", "the next merge, the one before", lambda: None)
-    lecture.key("n, p", "the next word, the one before", lambda: None)
+    lecture.tells("→ ← here", "the next merge, the one before")
+    lecture.tells("n, p", "the next word, the one before")
     view, page_data = shown.view, shown.page_data
     try:
         data = picture(page_data.request, view.device, view.cut_text, shown.mode)

@@ -36,8 +36,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """The same over the whole page. Its keys are taken in the browser."""
-    lecture.key("→ ← here", "the token that asks", lambda: None)
-    lecture.key("n, p", "the next token that answers, the one before", lambda: None)
+    lecture.tells("→ ← here", "the token that asks")
+    lecture.tells("n, p", "the next token that answers, the one before")
     view, page_data = shown.view, shown.page_data
     with shown.places.notes:
         one_head.told(page_data, view)

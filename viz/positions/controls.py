@@ -228,8 +228,9 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
                 _chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
-def variants_part(page_data: cache.PageData, view: View) -> None:
-    """What the model makes of the text with positions off, shuffled and shifted; a click makes the edit on every page."""
+def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None:
+    """What the model makes of the text with positions off, shuffled and shifted, all or those of a side; a click makes the
+    edit on every page."""
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
     texts.note(position_texts.ANEW[task.family])
@@ -239,11 +240,13 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
-        texts.ties(base, page_data.loaded.target_tokenizer)
+        if not side:
+            texts.ties(base, page_data.loaded.target_tokenizer)
         said = base.translation.split() if task.writes else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
-            _variant(edit, found, view, code)
+            if side in ("", edit.side):
+                _variant(edit, found, view, code)
 
 
 def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:

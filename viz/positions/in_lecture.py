@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -12,7 +13,7 @@ from viz import cache, state
 from viz.positions import controls, drawn
 from viz.positions import texts as position_texts
 from viz.shared import texts
-from viz.shared.lecture import chart, lecture
+from viz.shared.lecture import chart, lecture, notes
 from viz.shared.shown import LecturePlaces, Places, Shown
 from viz.theme import Mode
 from viz.view import MAX_PE_SHIFT, View, unedited
@@ -25,40 +26,39 @@ SIX = {
     "shift": "Shift",
     "residual": "Error",
 }
-VIEWS = (*SIX.values(), "This sentence", "Experiments")
 HALL = 1.9  # how many times as large a chart is drawn
-LEFT = 505  # px at 720 lines for a chart below its title and a sentence
+LEFT = 478  # px at 720 lines for a chart below its title and a sentence
 
 
 def draw(shown: Shown) -> None:
     """What is shown stands in the bar, and the picture below it."""
-    with shown.places.notes:
-        shown.notes()
-    number = _number(shown.view, len(VIEWS))
-    _bar(shown.places, shown.view, number, len(VIEWS))
+    from model.readings.sentence_positions import sides_of
+
+    notes.draw(shown)
+    sides = sides_of(shown.analysis.trace)
+    views = [*SIX.values(), "This sentence", *(f"{side.capitalize()} edited" for side in sides)]
+    number = min(shown.view.large, len(views))
+    _bar(shown.places, shown.view, number, views)
     with shown.places.body:
         if number <= len(SIX):
-            _of_scheme(shown.view, shown.mode, list(SIX)[number - 1])
+            _of_scheme(shown.view, shown.mode, list(SIX)[number - 1], shown.places)
         elif number == len(SIX) + 1:
             _sentence(shown)
         else:
-            _experiments(shown)
+            _experiments(shown, sides[number - len(SIX) - 2])
 
 
 def without_sentence(view: View, places: Places, mode: Mode) -> None:
     """A scheme by itself needs no sentence."""
-    number = _number(view, len(SIX))
-    _bar(places, view, number, len(SIX))
+    number = min(view.large, len(SIX))
+    _bar(places, view, number, list(SIX.values()))
     with places.body:
-        _of_scheme(view, mode, list(SIX)[number - 1])
+        _of_scheme(view, mode, list(SIX)[number - 1], places)
 
 
-def _number(view: View, count: int) -> int:
-    return min(view.large, count)
-
-
-def _bar(places: Places, view: View, number: int, count: int) -> None:
+def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     """The picture and the scheme, each a button to the next one, and the keys of both."""
+    count = len(views)
     schemes, now = _schemes(view), view.scheme or controls.own_scheme(view)
     following = schemes[(schemes.index(now) + 1) % len(schemes)]
     lecture.key("v", "the next picture", lambda: _turn(number, count, 1))
@@ -71,11 +71,11 @@ def _bar(places: Places, view: View, number: int, count: int) -> None:
     if isinstance(places, LecturePlaces):
         with places.bar:
             turn = {"on_click": _turn, "args": (number, count, 1)}
-            st.button(f"{VIEWS[number - 1]} {number}/{count}", key="hall picture", help="The next picture (v)", **turn)
+            st.button(f"{views[number - 1]} {number}/{count}", key="hall picture", help="The next picture (v)", **turn)
             choose = {"on_click": state.change, "kwargs": {"scheme": following}}
             st.button(now.capitalize(), key="hall scheme", help="The next kind of positions (k)", **choose)
             if number <= len(SIX):
-                texts.label(f"k = {view.pe_shift}, i = {view.pe_pair}")
+                texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
 
 
 def _schemes(view: View) -> list[str]:
@@ -106,13 +106,17 @@ def _scheme(view: View) -> drawn.Scheme | None:
     return controls.learned(view) if SCHEMES[view.scheme].trained else controls.of_formula(view)
 
 
-def _of_scheme(view: View, mode: Mode, what: str) -> None:
+def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     view = dataclasses.replace(view, scheme=view.scheme or controls.own_scheme(view))
     scheme = _scheme(view)
     if scheme is None:
         return
     found = scheme.numbers()
     pair = controls.followed(view, found.values.shape[1])
+    with places.notes:
+        for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
+            if warn:
+                texts.note(sentence, warn=True)
     title, reading = position_texts.readings(view, found, pair)[what]
     _titled(title, reading)
     if what not in ("shift", "residual") or len(found.residual):
@@ -143,13 +147,13 @@ def _sentence(shown: Shown) -> None:
                 chart.draw(title, f"pe tokens {name}", figure, alt)
 
 
-def _experiments(shown: Shown) -> None:
-    """What the model makes of the text with positions off, shuffled and shifted; the edits are made one after the other."""
-    from model.readings.sentence_positions import sides_of, variants
+def _experiments(shown: Shown, side: str) -> None:
+    """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
+    from model.readings.sentence_positions import variants
 
-    edits = variants(shown.view.pe_shift, sides_of(shown.analysis.trace))
+    edits = variants(shown.view.pe_shift, (side,))
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
     lecture.key("x", "the next of these edits, on every page", lambda: controls.apply(edits[following].code))
     with st.container(key="hall_variants"):
-        controls.variants_part(shown.page_data, shown.view)
+        controls.variants_part(shown.page_data, shown.view, side)
