@@ -59,10 +59,12 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
     canvas.dataset.ring = marked.join(" ");
   }
   const draw = () => { delete canvas.dataset.ring; paint(); };
-  const hit = (event) => {
-    const j = Math.floor((event.offsetX - left) / layout.size), i = Math.floor((event.offsetY - top) / layout.size);
+  const cellAt = (x, y) => {
+    const j = Math.floor((x - left) / layout.size), i = Math.floor((y - top) / layout.size);
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
+  const boxOfCell = ([i, j]) => (i < m && j < n ? [left + j * layout.size, top + i * layout.size, layout.size, layout.size] : null);
+  const hit = (event) => cellAt(event.offsetX, event.offsetY);
   canvas.onmousemove = (event) => on.point(hit(event));
   canvas.onmouseleave = () => on.point(null);
   canvas.onclick = (event) => { const cell = hit(event); if (cell) on.take(cell); };
@@ -72,7 +74,7 @@ export function pairMap(map, { width, size, sans, colour, tint, ring, row, on, f
     return Boolean(arrow);
   });
   draw();
-  return { canvas, draw };
+  return { canvas, draw, cellAt, boxOfCell };
 }
 
 export const largest = (map) => {

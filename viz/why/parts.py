@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz import cache, state
+from viz import state
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
 from viz.view import WHY
-from viz.why import likely, pieces, readings_part, rivals, texts, ways
+from viz.why import choice, pieces, readings_part, rivals, texts, ways
 from viz.why import sum as sums
 
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
@@ -17,32 +17,20 @@ PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
 
 def draw(shown: Shown) -> None:
     """Which step and which rival; then the difference as a sum, or the readings of the source, tested."""
-    view, analysis = shown.view, shown.analysis
+    view = shown.view
     with shown.places.body:
         shown.notes()
-        trace, step = analysis.trace, view.step - 1
-        if trace.outputs is None:
-            shared_texts.fault(
-                "This checkpoint has no decoder: it chooses no token over another. "
-                "What if shows what each head does to its tokens."
-            )
+        asked = choice.choice(shown)
+        if asked is None:
             return
-        row, token = trace.log_probs[step], trace.outputs.ids[step]
-        others = likely.offered(trace, step)
-        tokenizer = shown.page_data.loaded.target_tokenizer
-        rival = likely.chosen(view, trace)
-        if view.rival is not None and not likely.fits(view, trace):
-            is_own = view.rival == token
-            what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
-            shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
-        _choose(shown, others, rival)
-        found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
-        log_probs, pair = (float(row[token]), float(row[rival])), (tokenizer.piece(token), tokenizer.piece(rival))
-        shared_texts.write(texts.answer(found, pair, log_probs))
+        found, pair = asked.found, asked.pair
+        _choose(shown, asked.others, asked.rival)
+        shared_texts.write(texts.answer(found, pair, asked.log_probs))
         if view.why == "readings":
-            readings_part.draw(shown, rival)
+            readings_part.draw(shown, asked.rival)
             return
-        shared_texts.note(texts.meant(found, trace, pair, log_probs))
+        trace = shown.analysis.trace
+        shared_texts.note(texts.meant(found, trace, pair, asked.log_probs))
         writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
         with st.container(key="why_piece", gap=None):
             if way:
@@ -52,7 +40,7 @@ def draw(shown: Shown) -> None:
             else:
                 shared_texts.note(pieces.HINT)
         data = sums.payload(found, trace, writer, way, shown.mode)
-        sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose)
+        sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:

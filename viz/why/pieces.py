@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
+IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positions of the target taken away"}
 
 
 def chosen(view: View, found: DirectLogits) -> Writer | None:
@@ -50,9 +51,14 @@ def choose_piece(piece: str, layer: int) -> None:
     state.change(piece=piece, **({"layer": layer} if piece == "ff" else {}))
 
 
+def choose_step(step: int) -> None:
+    """A step, from 1; called from callbacks."""
+    state.change(step=step)
+
+
 def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
-    trace, code = shown.analysis.trace, _code(writer)
+    trace, code = shown.analysis.trace, code_of(writer)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
@@ -85,7 +91,7 @@ def _hide(codes: tuple[str, ...]) -> None:
     state.go_to("what-if")
 
 
-def _code(writer: Writer) -> str:
+def code_of(writer: Writer) -> str:
     """The edit that takes a part away; empty where there is none."""
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None

@@ -1,20 +1,23 @@
 // The readings of a source in rows, the best first. Nothing here makes markup from text.
 
 import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../shared/mount.js";
+import { stepKeys } from "./step_keys.js";
 
 const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
-  root.classList.toggle("many", Boolean(data.many));
-  root.replaceChildren(head(), ...data.rows.map(row), floor());
+  const { root, state } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
+  root.classList.toggle("many", Boolean(data.many && !data.large));
+  root.classList.toggle("large", Boolean(data.large));
+  root.replaceChildren(...(data.said ? [element("h2", "", data.said)] : []), head(), ...data.rows.map(row), floor());
   refocus(root, focused);
-  return () => unmounted(root);
+  stepKeys(state, data, setTriggerValue, data.large);
+  return () => { state.deaf(); unmounted(root); };
 
   function head() {
     const line = element("div", "head");
-    line.append(element("span", "", "Reading"), element("span", "", "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
-    if (data.many) line.append(element("span", "number", data.many));
+    line.append(element("span", "", "Reading"), element("span", "", data.large ? "blue speaks for it, pink against" : "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
+    if (data.many && !data.large) line.append(element("span", "number", data.many));
     return line;
   }
 
@@ -43,7 +46,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const here = element("span", "number here"), bar = element("i");
     bar.style.width = `calc((100% - 46px) * ${Math.max(0, Math.min(1, share ?? 0))})`;
     here.append(bar, element("b", "", text));
-    if (!data.many) return [here];
+    if (!data.many || data.large) return [here];
     const over = element("span", "number");
     if (many) over.append(element("b", "", two(many[0])), element("small", "", ` ${two(many[1])} to ${two(many[2])}`));
     else over.append("–");

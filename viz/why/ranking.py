@@ -15,10 +15,19 @@ if TYPE_CHECKING:
     from model.text.trust import Share, Trust
 
 
-def payload(found: Tested, trust: Trust | None, scope: str, chosen: str, mode: theme.Mode) -> dict[str, Any]:
+def payload(
+    found: Tested,
+    trust: Trust | None,
+    scope: str,
+    chosen: str,
+    mode: theme.Mode,
+    steps: tuple[int, int] = (1, 1),
+    large: bool = False,
+) -> dict[str, Any]:
     """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
     can be told from another), the words with what the reading says of each as a share of its largest number, and share and
-    interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares here."""
+    interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
+    here. `steps`: the step, from 1, and how many there are. `large`: over the whole screen, in large type."""
     shares = trust.shares[scope] if trust else {}
     rows = []
     for name in found.shares if found.is_told else READINGS:
@@ -44,6 +53,9 @@ def payload(found: Tested, trust: Trust | None, scope: str, chosen: str, mode: t
         "many": f"{trust.sentences:,} dev sentences" if trust else None,
         "chosen": chosen,
         "scale": list(theme.diverging(mode)),
+        "step": steps[0],
+        "steps": steps[1],
+        "large": large,
     }
 
 
@@ -54,6 +66,10 @@ def _told(share: Share | None) -> list[float] | None:
 _COMPONENT = mount.Component(__file__, '<div class="ranking"></div>', picture="What each reading says of each token")
 
 
-def ranking(data: dict[str, Any], on_reading: Callable[[str], None], key: str = "ranking") -> None:
-    """Mounts the component; `on_reading` is called with the name of the reading that is clicked."""
-    _COMPONENT.mount(key, data, {"reading": (mount.one_of(tuple(READINGS)), on_reading)})
+def ranking(
+    data: dict[str, Any], on_reading: Callable[[str], None], on_step: Callable[[int], None], key: str = "ranking"
+) -> None:
+    """Mounts the component; `on_reading` is called with the name of the reading that is clicked, `on_step` with the step to
+    which an arrow key leads."""
+    events = {"reading": (mount.one_of(tuple(READINGS)), on_reading), "step": (mount.whole(1, data["steps"]), on_step)}
+    _COMPONENT.mount(key, data, events)

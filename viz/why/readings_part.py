@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +15,7 @@ from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
 from viz.view import TESTED
-from viz.why import ranking, trust_texts
+from viz.why import pieces, ranking, trust_texts
 from viz.why.curves_figure import curves_chart
 
 if TYPE_CHECKING:
@@ -26,20 +27,21 @@ ON = dict(zip(TESTED, ("This token", "The whole translation"), strict=True))
 HEIGHT = 236
 
 
-def draw(shown: Shown, rival: int) -> None:
-    """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
-    view, loaded = shown.view, shown.page_data.loaded
-    with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
-        shared_texts.label(trust_texts.HOW)
-        st.segmented_control(
-            "Tested on",
-            TESTED,
-            required=True,
-            format_func=ON.__getitem__,
-            label_visibility="collapsed",
-            **state.bind("tested on", "tested", view.tested),
-        )
-    step, rival = (view.step - 1, rival) if view.tested == "step" else (0, 0)  # of the whole one, no step is any other
+@dataclass(frozen=True)
+class Test:
+    """The readings, tested."""
+
+    found: Tested
+    at: tuple[int, int]  # step, from 0, and rival, as they are asked for
+    what: str  # they are tested on, in words
+    chosen: str  # the reading that is looked at
+
+
+def tested(shown: Shown, rival: int) -> Test | None:
+    """The test of this view; None, and a sentence, where there is nothing to test."""
+    view, outputs = shown.view, shown.analysis.trace.outputs
+    assert outputs is not None
+    at = (view.step - 1, rival) if view.tested == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
     def show(share: float) -> None:
@@ -47,34 +49,61 @@ def draw(shown: Shown, rival: int) -> None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = cache.faithfulness(shown.page_data.request, view.device, step, rival, view.tested, show)
+        found = cache.faithfulness(shown.page_data.request, view.device, *at, view.tested, show)
     except ValueError as fault:
         place.empty()
         shared_texts.fault(str(fault))
-        return
+        return None
     place.empty()
-    outputs = shown.analysis.trace.outputs
-    assert outputs is not None
     what = f"“{outputs.labels[view.step - 1]}”" if view.tested == "step" else "the translation"
-    shared_texts.write(trust_texts.verdict(found, what))
-    chosen = view.reading or (found.best if found.is_told else next(iter(READINGS)))
-    ranking.ranking(
-        ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode), lambda name: state.change(reading=name)
+    return Test(found, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
+
+
+def choose_scope(shown: Shown) -> None:
+    """Whether the token or the whole translation is what readings are tested on."""
+    st.segmented_control(
+        "Tested on",
+        TESTED,
+        required=True,
+        format_func=ON.__getitem__,
+        label_visibility="collapsed",
+        **state.bind("tested on", "tested", shown.view.tested),
     )
+
+
+def choose_reading(name: str) -> None:
+    """Another reading; called from callbacks."""
+    state.change(reading=name)
+
+
+def draw(shown: Shown, rival: int) -> None:
+    """What the test is; its result here and over many sentences; each reading in a row, and one reading's curves."""
+    view, loaded = shown.view, shown.page_data.loaded
+    with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
+        shared_texts.label(trust_texts.HOW)
+        choose_scope(shown)
+    test = tested(shown, rival)
+    if test is None:
+        return
+    found, chosen = test.found, test.chosen
+    shared_texts.write(trust_texts.verdict(found, test.what))
+    steps = view.step, len(shown.analysis.trace.predicted)
+    data = ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode, steps)
+    ranking.ranking(data, choose_reading, pieces.choose_step)
     shared_texts.note(trust_texts.dev_verdict(loaded.trust, view.tested, loaded.name))
-    _curves(shown, found, (step, rival), chosen, what)
+    _curves(shown, test)
 
 
-def _curves(shown: Shown, found: Tested, at: tuple[int, int], chosen: str, what: str) -> None:
-    view = shown.view
+def _curves(shown: Shown, test: Test) -> None:
+    view, reading = shown.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
-        shared_texts.write(trust_texts.curves_told(READINGS[chosen], what))
+        shared_texts.write(trust_texts.curves_told(reading, test.what))
         st.plotly_chart(
-            drawn(shown.page_data.request, view.device, *at, view.tested, chosen, shown.mode),
+            drawn(shown.page_data.request, view.device, *test.at, view.tested, test.chosen, shown.mode),
             theme=None,
             key="curves",
-            config=controls.picture(f"Tokens taken away: {READINGS[chosen].label}"),
-            alt=trust_texts.curves_alt(found, READINGS[chosen]),
+            config=controls.picture(f"Tokens taken away: {reading.label}"),
+            alt=trust_texts.curves_alt(test.found, reading),
         )
     shared_texts.note(trust_texts.CARE)
 

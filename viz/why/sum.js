@@ -2,16 +2,20 @@
 
 import { button, element, focusOf, mounted, refocus, term, unmounted } from "../shared/mount.js";
 import { pictured } from "../shared/save/pen.js";
+import { stepKeys } from "./step_keys.js";
+import { heads, large, parts, words } from "./sum_large.js";
 
 const nats = (value, places = 3) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root } = mounted({ data, parentElement }, ".sum");
+  const { root, state } = mounted({ data, parentElement }, ".sum");
   const focused = focusOf(parentElement);
   const most = Math.max(...data.rows.map((row) => Math.abs(row.value)), Math.abs(data.rest[1]), 1e-9);
-  root.replaceChildren(bars(), side());
+  root.classList.toggle("large", Boolean(data.large));
+  root.replaceChildren(...(data.large ? large(data, [parts, heads, words][data.large.picture - 1](data, choose, shade)) : [bars(), side()]));
   refocus(root, focused);
-  return () => unmounted(root);
+  stepKeys(state, data, setTriggerValue, offline || data.large); // in a lecture the keys are everywhere the same
+  return () => { state.deaf(); unmounted(root); };
 
   function choose(key, about) {
     const [piece, ...place] = key, node = button("", null, () => {
@@ -31,8 +35,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the token, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
     for (const row of data.rows) list.append(bar(row));
-    if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }));
+    if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }, "rest"));
     const total = element("p", "total"), sum = element("b", "", nats(data.total));
+    total.dataset.point = "sum";
     total.append(element("span", "", "Sum of all parts"), sum);
     const whole = element("p", "note");
     whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", term(data.terms, "unembedding", "unembedding"), ` reads it; the norms scale them as they did here. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
@@ -40,9 +45,10 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     return part;
   }
 
-  function bar({ name, value, key, hue }) {
+  function bar({ name, value, key, hue }, point) {
     const line = key ? choose(key, "bar") : element("div"), track = element("span", "track"), fill = element("i", value < 0 ? "loss" : "gain");
     line.classList.add("bar");
+    if (point) line.dataset.point = point;
     const label = element("span", "name", name === "biases" ? null : name);
     if (name === "biases") label.append(term(data.terms, "bias", "biases"));
     label.prepend(Object.assign(element("i", "dot"), { style: `background: var(--lab-${hue ?? "border"})` }));

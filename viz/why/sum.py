@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from viz.why.ways import Way
 
 SHOWN = 14  # bars; the rest is one more
+FEW = 6  # the same where they are seen from far away
 FULL = {
     "token": "embedding of “{read}”",
     "position": "its position",
@@ -49,9 +50,16 @@ def key(writer: Writer) -> list[Any] | None:
     return [CHOSEN[writer.kind]] if writer.kind in CHOSEN else None
 
 
-def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, way: Way | None, mode: theme.Mode) -> dict[str, Any]:
+def payload(
+    found: DirectLogits,
+    trace: Trace,
+    chosen: Writer | None,
+    way: Way | None,
+    mode: theme.Mode,
+    large: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """All that the browser needs, as JSON values; nats. `chosen` or `way`: the part, or the token, that
-    is looked at."""
+    is looked at. `large`: what is said beside one picture that fills the screen."""
     read = trace.axis("target").labels[found.step]
     ranked = found.ranked
     rows = [
@@ -60,14 +68,16 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, way: Way |
             "value": round(value, 8),
             "hue": writer.site.kind if writer.site else None,
             "key": key(writer),
+            "way": most_by(found, trace, writer),
         }
         for writer, value in ranked
     ]
+    count = FEW if large else SHOWN
     kinds = [kind for kind in SITE_KINDS if kind in found.by_kind]
     sentences = [(piece, known) for piece in ways.KINDS if (known := ways.parts(found, trace, piece))]
     return {
-        "rows": rows[:SHOWN],
-        "rest": [len(rows[SHOWN:]), round(sum(value for _, value in ranked[SHOWN:]), 5)],
+        "rows": rows[:count],
+        "rest": [len(rows[count:]), round(sum(value for _, value in ranked[count:]), 5)],
         "total": round(found.difference, 5),
         "remainder": format.rounded(found.remainder),
         "grids": [
@@ -89,8 +99,19 @@ def payload(found: DirectLogits, trace: Trace, chosen: Writer | None, way: Way |
         ],
         "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
         "count": len(found.writers),
+        "step": found.step + 1,
+        "steps": len(trace.predicted),
         "scale": list(theme.diverging(mode)),
+        "large": large,
     }
+
+
+def most_by(found: DirectLogits, trace: Trace, writer: Writer) -> str | None:
+    """The token by way of which a head brought the most; None for what is no head, and where it brought nothing."""
+    if writer.site is None or writer.head is None:
+        return None
+    parts = found.tokens[writer.site][writer.head]
+    return trace.keys(writer.site)[int(abs(parts).argmax())] if parts.any() else None
 
 
 COMPONENT = mount.Component(
@@ -106,11 +127,12 @@ def difference(
     on_head: Callable[[str, int, int], None],
     on_piece: Callable[[str, int], None],
     on_way: Callable[[str, int], None],
+    on_step: Callable[[int], None],
     key: str = "sum",
 ) -> None:
     """Mounts the component. Before the next run `on_head` is called with the kind of site, layer and head (from 1) that are
     clicked, `on_piece` with another piece of the view and its layer (1 where it has none), `on_way` with a side and one of
-    its tokens, from 1."""
+    its tokens, from 1; `on_step` with the step to which an arrow key leads."""
     kinds = [grid["kind"] for grid in data["grids"]]
     layers, heads = (max((len(of(grid)) for grid in data["grids"]), default=1) for of in (_layers, _heads))
     pieces = [piece for piece in CHOSEN.values() if piece != "head"]
@@ -119,6 +141,7 @@ def difference(
         "head": (mount.fields(kind=mount.one_of(kinds), layer=mount.whole(1, layers), head=mount.whole(1, heads)), on_head),
         "piece": (mount.fields(piece=mount.one_of(pieces), layer=mount.whole(1, layers)), on_piece),
         "way": (mount.fields(piece=mount.one_of(list(ways.KINDS)), number=mount.whole(1, longest)), on_way),
+        "step": (mount.whole(1, data["steps"]), on_step),
     }
     COMPONENT.mount(key, data, events)
 

@@ -63,6 +63,23 @@ def _times(difference: float, pair: tuple[str, str]) -> str:
     return f"{more} is {f'{times:,.0f}' if times >= 10 else f'{times:.1f}'} times as likely as {less}."
 
 
+def asked(pair: tuple[str, str]) -> str:
+    """The question of the page, of this choice."""
+    return f"Why {_named(pair[0])}, and not {_named(pair[1])}?"
+
+
+def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
+    """What the difference means, in a few words."""
+    tie = f" It is {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
+    return f"{_times(difference, pair)}{tie}"
+
+
+def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
+    """What becomes of the difference where a part is away, with all that follows computed anew: a sentence."""
+    change = f"{format.signed(before, 2)} becomes {format.signed(after, 2)}"
+    return f"{how} and run again: {change}, so {_times(after, pair)}"
+
+
 def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
     """What one head wrote and by way of which token most of it came, as a sentence."""
     value = found.head(site, head)
@@ -74,9 +91,9 @@ def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tu
     return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value, pair)}{way}."
 
 
-def part_told(name: str, value: float, pair: tuple[str, str]) -> str:
+def part_told(name: str, value: float, pair: tuple[str, str], did: str = "wrote") -> str:
     """What another part wrote, as a sentence."""
-    return f"{name[:1].upper() + name[1:]} wrote {format.signed(value, 3)}, {_sense(value, pair)}."
+    return f"{name[:1].upper() + name[1:]} {did} {format.signed(value, 3)}, {_sense(value, pair)}."
 
 
 def _sense(value: float, pair: tuple[str, str]) -> str:

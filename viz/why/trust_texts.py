@@ -28,6 +28,18 @@ CARE = (
 
 def verdict(found: Tested, what: str) -> str:
     """Which reading ranks the words best here, as markup; `what` is the token or the translation."""
+    said, why = _verdict(found, what)
+    told = terms.marked(why, "nats", "log-probability")
+    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p><p class="lab-note">{told}</p>'
+
+
+def said(found: Tested) -> str:
+    """The same in a few words."""
+    return _verdict(found, "")[0]
+
+
+def _verdict(found: Tested, what: str) -> tuple[str, str]:
+    """The same, and why it is so."""
     from model.experiments.faithfulness import LEAST_RANGE, NEAR
 
     best, chance = found.best, len(found.random_shares)
@@ -61,8 +73,12 @@ def verdict(found: Tested, what: str) -> str:
         why = f"{why}{reach} 1 would be all that the words are worth, {format.decimal(found.worth)} nats, at the first one"
         more = found.shares[best] > 1
         why += "; more than that is possible, for some words speak against it." if more else "."
-    told = terms.marked(why, "nats", "log-probability")
-    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p><p class="lab-note">{told}</p>'
+    return said, why
+
+
+def area(found: Tested, name: str) -> str:
+    """The area of a reading, as it follows its name; nothing where no order can be told from another."""
+    return f", area {_share(found, name)}" if found.is_told else ""
 
 
 def _share(found: Tested, name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viz import pages, state
 from viz.shared import mount
+from viz.shared.talks import going
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 MAX_OWN = 12  # keys of a page
 _COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
 _FACTS, _KEYS = "lecture facts", "lecture keys"  # session keys: what this run shows, and the keys of its page
-Key = tuple[str, str, Callable[[], None]]
+Key = tuple[str, str, Callable[[], None], bool]
 
 
 def begin() -> None:
@@ -24,9 +25,15 @@ def begin() -> None:
     state.keep(_KEYS, [])
 
 
-def key(name: str, does: str, call: Callable[[], None]) -> None:
-    """A key of this page in lecture mode, as the list of keys tells it; `call` is a callback of the session."""
-    state.keep(_KEYS, [*_own(), (name, does, call)])
+def key(name: str, does: str, call: Callable[[], None], quiet: bool = False) -> None:
+    """A key of this page in lecture mode, as the list of keys tells it; `call` is a callback of the session. `quiet`: what
+    it does is seen, so that it is not said as well."""
+    state.keep(_KEYS, [*_own(), (name, does, call, quiet)])
+
+
+def tells(keys: str, does: str) -> None:
+    """Keys that a component of this page takes by itself, for the list of keys."""
+    key(keys, does, lambda: None)
 
 
 def tells(keys: str, does: str) -> None:
@@ -48,14 +55,15 @@ def mounted() -> None:
     view = state.current()
     data = {"on": view.lecture, "talk": bool(view.talk), "undo": _is_changed(view), "step": 1, "steps": 0}
     data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
-    data["keys"] = [[name, does] for name, does, _ in _own()]
+    data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: state.change(lecture=on)),
         "step": (mount.whole(1, 999), lambda step: state.change(step=step)),
         "choose": (_place, lambda layer, head: state.change(layer=layer, head=head, average=False)),
         "page": (mount.one_of((1, -1)), _turn),
+        "go": (mount.one_of((1, -1)), going.go),
         "undo": (mount.pressed, _undo),
-        "key": (mount.one_of([name for name, _, _ in _own()]), _call),
+        "key": (mount.one_of([name for name, *_ in _own()]), _call),
     }
     _COMPONENT.mount("lecture", data | (state.kept(_FACTS) or {}), events)
 
@@ -65,7 +73,7 @@ def _own() -> list[Key]:
 
 
 def _call(name: str) -> None:
-    next(call for own, _, call in _own() if own == name)()
+    next(call for own, _, call, _ in _own() if own == name)()
 
 
 def _place(told: Any) -> tuple[int, int | None] | None:

@@ -1,0 +1,47 @@
+"""The choice that the page is about: the token of the step, the one that it is compared with, and their difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from viz import cache
+from viz.shared import texts as shared_texts
+from viz.why import likely
+
+if TYPE_CHECKING:
+    from model.readings.direct_logits import DirectLogits
+    from viz.shared.shown import Shown
+
+NO_DECODER = (
+    "This checkpoint has no decoder: it chooses no token over another. What if shows what each head does to its tokens."
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A token and its rival, at the step of the view."""
+
+    rival: int
+    others: list[int]  # that may stand in the rival's place
+    found: DirectLogits
+    pair: tuple[str, str]  # both as they are read
+    log_probs: tuple[float, float]  # of both
+
+
+def choice(shown: Shown) -> Choice | None:
+    """The choice of the view; None, and a sentence, where the checkpoint makes none. A rival that is none is told."""
+    view, trace = shown.view, shown.analysis.trace
+    if trace.outputs is None:
+        shared_texts.fault(NO_DECODER)
+        return None
+    step = view.step - 1
+    row, token = trace.log_probs[step], trace.outputs.ids[step]
+    rival, piece = likely.chosen(view, trace), shown.page_data.loaded.target_tokenizer.piece
+    if view.rival is not None and not likely.fits(view, trace):
+        is_own = view.rival == token
+        what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
+        shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
+    found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
+    both = float(row[token]), float(row[rival])
+    return Choice(rival, likely.offered(trace, step), found, (piece(token), piece(rival)), both)

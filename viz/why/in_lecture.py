@@ -1,0 +1,152 @@
+"""Why in lecture mode: the question, one large picture of the sum, and what one part of it does, told in a line or two."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz import state
+from viz.shared import texts as shared_texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import LecturePlaces, Shown
+from viz.why import choice, large_readings, pieces, rivals, texts, ways
+from viz.why import sum as sums
+
+if TYPE_CHECKING:
+    from model.readings.direct_logits import DirectLogits, Writer
+    from viz.why.choice import Choice
+    from viz.why.ways import Way
+
+PICTURES = ("Parts", "Heads", "Words")  # of the sum, in the order of the view's `large`
+READINGS = "Readings"
+HINT = "One part at a time, with n and p: what becomes of the choice without it?"
+NO_TEST = "The lab has no switch that takes this part away."
+NOT_NOW = "Beside the edits that are made it cannot be taken away."
+
+
+def draw(shown: Shown) -> None:
+    """The rival and the picture are chosen in the bar; below it that picture, or the readings of the source."""
+    places = shown.places
+    assert isinstance(places, LecturePlaces)
+    with places.notes:
+        shown.notes()
+        asked = choice.choice(shown)
+    if asked is None:
+        return
+    with places.bar:
+        _controls(shown, asked)
+    with places.body:
+        if shown.view.why == "readings":
+            large_readings.draw(shown, asked)
+        else:
+            _sum(shown, asked)
+
+
+def _controls(shown: Shown, asked: Choice) -> None:
+    view = shown.view
+    with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        shared_texts.label("and not")
+        rivals.choose(shown, asked.others, asked.rival)
+    names = (*PICTURES, READINGS)
+    st.segmented_control(
+        "Picture",
+        names,
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("why picture", "large", names[_picture(view.large, view.why) - 1], _number, _show),
+    )
+    if complaint := state.complaint("rival"):
+        with shown.places.notes:
+            shared_texts.note(complaint[1], warn=True)
+
+
+def _picture(large: int, why: str) -> int:
+    """Which of the pictures is shown, from 1; the readings are the last."""
+    return len(PICTURES) + 1 if why == "readings" else min(large, len(PICTURES))
+
+
+def _number(name: str) -> int:
+    return (*PICTURES, READINGS).index(name) + 1
+
+
+def _show(number: int) -> None:
+    """Another picture; called from callbacks."""
+    readings = number > len(PICTURES)
+    state.change(why="readings" if readings else "sum", large=1 if readings else number)
+
+
+def _sum(shown: Shown, asked: Choice) -> None:
+    view, trace, found = shown.view, shown.analysis.trace, asked.found
+    writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
+    picture = _picture(view.large, view.why)
+    order, at = _order(found, trace, picture), sums.key(writer) if writer else None
+    for key, by, does in (("n", 1, "the next part"), ("p", -1, "the part before")):
+        lecture.key(key, does, partial(_walk, order, at, way, by), quiet=True)
+    lecture.key("v", "parts, heads, words", partial(_show, picture % len(PICTURES) + 1), quiet=True)
+    tokenizer, outputs = shown.page_data.loaded.target_tokenizer, trace.outputs
+    large = {
+        "picture": picture,
+        "step": view.step,
+        "asked": texts.asked(asked.pair),
+        "before": tokenizer.decode(outputs.ids[: found.step]),
+        "pair": [piece.removeprefix("·") or "·" for piece in asked.pair],
+        "p": [round(math.exp(each), 5) for each in asked.log_probs],
+        "odds": texts.odds(found.difference, asked.pair, asked.log_probs),
+        "told": _told(shown, asked, writer, way),
+    }
+    data = sums.payload(found, trace, writer, way, shown.mode, large)
+    sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
+
+
+def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:
+    """What the chosen part brought, and what becomes of the difference without it: two sentences; else what to do."""
+    found, pair, trace = asked.found, asked.pair, shown.analysis.trace
+    if way:
+        after = pieces.without(shown, way.codes, found)
+        said = f"By way of “{way.label}”"
+        return [texts.part_told(said, way.value, pair, "came"), _tested("Hidden from every token", found, after, pair)]
+    if not writer:
+        return [HINT, ""]
+    value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
+    read = trace.axis("target").labels[found.step]
+    if writer.kind == "head":
+        assert writer.site is not None and writer.head is not None
+        told = texts.head_told(found, trace, writer.site, writer.head, pair)
+    else:
+        told = texts.part_told(sums.name(writer, read), value, pair)
+    code = pieces.code_of(writer)
+    if not code:
+        return [told, NO_TEST]
+    return [told, _tested(pieces.IS_OFF[writer.kind], found, pieces.without(shown, (code,), found), pair)]
+
+
+def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str, str]) -> str:
+    return NOT_NOW if after is None else texts.without_it(how, found.difference, after, pair)
+
+
+def _order(found: DirectLogits, trace: Any, picture: int) -> list[list[Any]]:
+    """What of a picture can be chosen, as the browser knows it: the parts that have bars, all heads, or the words."""
+    if picture == 3:
+        known = [(piece, ways.parts(found, trace, piece)) for piece in ways.KINDS]
+        return [[piece, n] for piece, parts in known if parts for n in range(1, len(parts[0]) + 1)]
+    writers = [writer for writer, _ in found.ranked]
+    if picture == 1:
+        return [key for writer in writers[: sums.FEW] if (key := sums.key(writer))]
+    return [key for writer in writers if writer.kind == "head" and (key := sums.key(writer))]
+
+
+def _walk(order: list[list[Any]], chosen: list[Any] | None, way: Way | None, by: int) -> None:
+    """To the part beside the chosen one, or the first; called from callbacks."""
+    at = [way.piece, way.place + 1] if way else chosen
+    if not order:
+        return
+    piece, *place = order[(order.index(at) + by) % len(order)] if at in order else order[0]
+    if piece == "head":
+        pieces.choose_head(*place)
+    elif piece in ways.KINDS:
+        ways.choose(piece, *place)
+    else:
+        pieces.choose_piece(piece, *(place or [1]))
