@@ -30,9 +30,9 @@ def draw(shown: Shown) -> None:
     side, token = list(found.items())[-1]
     tokenizer = embeddings_part.tokenizer_of(loaded, side)
     name = tokenizer.piece(token)
-    lecture.key("n", "the next token of the sentence", lambda: _turn(labels, name, 1))
-    lecture.key("p", "the token before", lambda: _turn(labels, name, -1))
-    lecture.key("Backspace", "back to the token predicted at the step", lambda: state.change(near=""))
+    lecture.key("n", "the next token of the sentence", lambda: _turn(labels, name, 1), quiet=True)
+    lecture.key("p", "the token before", lambda: _turn(labels, name, -1), quiet=True)
+    lecture.key("Backspace", "back to the token predicted at the step", lambda: state.change(near=""), quiet=True)
     seen = embeddings_part.seen(loaded, token, side)
     texts.write(
         f'<h2 class="lab-large-title"><span class="lab-mono lab-chosen">{html.escape(name)}</span>'

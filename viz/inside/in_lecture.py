@@ -38,7 +38,7 @@ def draw(shown: Shown) -> None:
     """What is shown stands in the bar, and the part below it."""
     view, kinds = shown.view, shown.page_data.loaded.config.kinds
     notes.draw(shown)
-    lecture.key("v", "the next part of this page", lambda: _turn(view))
+    lecture.key("v", "the next part of this page", lambda: _turn(view), quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
         st.button(parts.PARTS[view.part][0], key="hall part", help="The next part (v)", on_click=_turn, args=(view,))
         if view.part in _OF_A_SITE:
@@ -50,7 +50,7 @@ def draw(shown: Shown) -> None:
 def _site(view: View, kinds: tuple[str, ...]) -> None:
     """Which attention; its layer and head, which have keys on every page."""
     if len(kinds) > 1:
-        lecture.key("k", "the next kind of attention", lambda: _next_kind(view, kinds))
+        lecture.key("k", "the next kind of attention", lambda: _next_kind(view, kinds), quiet=True)
         name = view.kind.capitalize()
         st.button(name, key="hall kind", help="The next kind of attention (k)", on_click=_next_kind, args=(view, kinds))
     head = "" if view.part == "map" else f" · {_head(view)}"

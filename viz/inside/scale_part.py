@@ -82,8 +82,8 @@ def large(shown: Shown) -> None:
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
     own, chosen = cache.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
     random = _random(own, page_data.loaded.config.head_dim)
-    lecture.key("n", "the next picture", lambda: state.change(large=view.large % len(VIEWS) + 1))
-    lecture.key("p", "the picture before", lambda: state.change(large=(view.large - 2) % len(VIEWS) + 1))
+    lecture.key("n", "the next picture", lambda: state.change(large=view.large % len(VIEWS) + 1), quiet=True)
+    lecture.key("p", "the picture before", lambda: state.change(large=(view.large - 2) % len(VIEWS) + 1), quiet=True)
     if view.large > len(CHARTS):
         texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
         texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')

@@ -141,7 +141,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       if (pair) node.classList.add("half");
       drawn.append(node);
     });
-    if (data.large) { main.replaceChildren(top, made, sentence, shapes, drawn); repaint.forEach((paint) => paint()); return; }
+    if (data.large) {
+      main.replaceChildren(top, made, sentence, shapes, drawn);
+      repaint.push(() => fitted(made));
+      repaint.forEach((paint) => paint());
+      return;
+    }
     main.replaceChildren(top, made, sentence, code(each.code), shapes, drawn);
     if (stage === last && data.next && !offline) {
       const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
@@ -149,6 +154,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     }
     if (["products", "scale"].includes(each.name) && !offline) main.append(apart());
     repaint.forEach((paint) => paint());
+  }
+
+  function fitted(line) { // in one line, on a narrow screen in smaller type
+    line.style.fontSize = "";
+    if (line.scrollWidth > line.clientWidth) line.style.fontSize = `${Math.floor((parseFloat(getComputedStyle(line).fontSize) * line.clientWidth) / line.scrollWidth)}px`;
   }
 
   function apart() {

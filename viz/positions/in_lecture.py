@@ -61,13 +61,13 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     count = len(views)
     schemes, now = _schemes(view), view.scheme or controls.own_scheme(view)
     following = schemes[(schemes.index(now) + 1) % len(schemes)]
-    lecture.key("v", "the next picture", lambda: _turn(number, count, 1))
-    lecture.key("ArrowRight", "the next picture", lambda: _turn(number, count, 1))
-    lecture.key("ArrowLeft", "the picture before", lambda: _turn(number, count, -1))
-    lecture.key("k", "the next kind of positions", lambda: state.change(scheme=following))
-    lecture.key("i", "the next pair of dimensions", lambda: _follow(view))
-    lecture.key("+", "shift by one more", lambda: _shift(view, 1))
-    lecture.key("-", "shift by one less", lambda: _shift(view, -1))
+    lecture.key("v", "the next picture", lambda: _turn(number, count, 1), quiet=True)
+    lecture.key("ArrowRight", "the next picture", lambda: _turn(number, count, 1), quiet=True)
+    lecture.key("ArrowLeft", "the picture before", lambda: _turn(number, count, -1), quiet=True)
+    lecture.key("k", "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
+    lecture.key("i", "the next pair of dimensions", lambda: _follow(view), quiet=True)
+    lecture.key("+", "shift by one more", lambda: _shift(view, 1), quiet=True)
+    lecture.key("-", "shift by one less", lambda: _shift(view, -1), quiet=True)
     if isinstance(places, LecturePlaces):
         with places.bar:
             turn = {"on_click": _turn, "args": (number, count, 1)}
@@ -154,6 +154,6 @@ def _experiments(shown: Shown, side: str) -> None:
     edits = variants(shown.view.pe_shift, (side,))
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
-    lecture.key("x", "the next of these edits, on every page", lambda: controls.apply(edits[following].code))
+    lecture.key("x", "the next of these edits, on every page", lambda: controls.apply(edits[following].code), quiet=True)
     with st.container(key="hall_variants"):
         controls.variants_part(shown.page_data, shown.view, side)

@@ -36,11 +36,6 @@ def tells(keys: str, does: str) -> None:
     key(keys, does, lambda: None)
 
 
-def tells(keys: str, does: str) -> None:
-    """Keys that a component of this page takes by itself, for the list of keys."""
-    key(keys, does, lambda: None)
-
-
 def shown(shown: Shown, steps: int) -> None:
     """Says what there is to be chosen by key on the page of this run."""
     view, page, config = shown.view, pages.find(state.page()), shown.page_data.loaded.config
