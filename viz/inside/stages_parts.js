@@ -166,10 +166,14 @@ export function cells(table, data, repaint, letters, { name = "", large = null, 
     const chunk = line < 0 ? 0 : Math.floor((dy - y(line)) / high), j = chunk * WRAP + column;
     return line >= 0 && column >= 0 && column < Math.min(n, WRAP) && j < n ? [line, j] : null;
   };
-  canvas.onmousemove = ({ offsetX, offsetY }) => point(at(offsetX, offsetY));
+  const under = (clientX, clientY) => { // what of the window is under the pointer
+    const box = boxOf(canvas), zoom = zoomOf(canvas);
+    return at(clientX / zoom - box.left, clientY / zoom - box.top);
+  };
+  canvas.onmousemove = ({ clientX, clientY }) => point(under(clientX, clientY));
   canvas.labPoints = {
     at(clientX, clientY) {
-      const box = boxOf(canvas), zoom = zoomOf(canvas), found = at(clientX / zoom - box.left, clientY / zoom - box.top);
+      const found = under(clientX, clientY);
       return found && `${name} cell ${found.join(" ")}`;
     },
     rect(what) {
