@@ -46,6 +46,7 @@ OPENED = [
     (WHAT_IF, {"text": "The dog sleeps."}),
     (WHY, {"text": "The dog sleeps."}),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
+    (WHY, {"why": "readings", "text": "The dog sleeps.", "lecture": "on"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),

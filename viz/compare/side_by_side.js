@@ -2,6 +2,7 @@
 // Nothing here makes markup from text: textContent only.
 
 import { button, density, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { cellPoints } from "../shared/cell_points.js";
 import { pictured } from "../shared/save/pen.js";
 import { onPageKeys } from "../shared/page_keys.js";
 import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
@@ -166,6 +167,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
         row: () => rowOf(n),
         on: { point: (cell) => point(n, cell), take: (cell) => take(n, cell) },
       });
+      made.canvas.labPoints = cellPoints(made.canvas, `map${n + 1}`, made.cellAt, made.boxOfCell);
       drawn.push(made);
       part.append(element("h3", "", title), made.canvas);
       return part;

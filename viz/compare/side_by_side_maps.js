@@ -46,7 +46,7 @@ export function cellSize(maps, width, sans, height) {
 // `size` is that of a cell, or the `width` and `height` that the map fills; `ratio` is how many pixels the canvas has for each of
 // its own. `tint` gives the colour of a cell, or null; `ring` and `row` are looked up at each drawing; `on` hears of a cell (null: of
 // none), and of a click on one.
-export function pairMap(map, { width, size, ratio, sans, colour, tint, ring, row, on, focus, label }) {
+export function pairMap(map, { width, size, ratio = Math.max(2, devicePixelRatio || 1), sans, colour, tint, ring, row, on, focus, label }) {
   const large = typeof size === "object", layout = large ? largeLayout(map, size, sans) : layoutOf(map, width, sans, size);
   const canvas = element("canvas"), { left, top, size: w, high: h = w } = layout, names = named(map), font = large ? LARGE.font : FONT;
   const m = map.queries.length, n = map.keys.length, wide = left + n * w + layout.right, high = top + m * h + 2;
@@ -81,22 +81,12 @@ export function pairMap(map, { width, size, ratio, sans, colour, tint, ring, row
     canvas.dataset.ring = marked.join(" ");
   }
   const draw = () => { delete canvas.dataset.ring; paint(); };
-  const hit = ({ offsetX, offsetY }) => {
-    const j = Math.floor((offsetX - left) / w), i = Math.floor((offsetY - top) / h);
+  const cellAt = (x, y) => {
+    const j = Math.floor((x - left) / w), i = Math.floor((y - top) / h);
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
-  canvas.labPoints = {
-    at: (x, y) => {
-      const box = canvas.getBoundingClientRect(), zoom = box.width / wide || 1, cell = hit({ offsetX: (x - box.left) / zoom, offsetY: (y - box.top) / zoom });
-      return cell && `${focus} ${cell.join(" ")}`;
-    },
-    rect: (name) => {
-      const at = name.startsWith(`${focus} `) && name.slice(focus.length + 1).split(" ").map(Number);
-      if (!at || !(at[0] in map.queries) || !(at[1] in map.keys)) return null;
-      const box = canvas.getBoundingClientRect(), zoom = box.width / wide;
-      return new DOMRect(box.left + zoom * (left + at[1] * w), box.top + zoom * (top + at[0] * h), zoom * w, zoom * h);
-    },
-  };
+  const boxOfCell = ([i, j]) => (i < m && j < n ? [left + j * w, top + i * h, w, h] : null);
+  const hit = (event) => cellAt(event.offsetX, event.offsetY);
   canvas.onmousemove = (event) => on.point(hit(event));
   canvas.onmouseleave = () => on.point(null);
   canvas.onclick = (event) => { const cell = hit(event); if (cell) on.take(cell); };
@@ -106,7 +96,7 @@ export function pairMap(map, { width, size, ratio, sans, colour, tint, ring, row
     return Boolean(arrow);
   });
   draw();
-  return { canvas, draw };
+  return { canvas, draw, cellAt, boxOfCell };
 }
 
 export const largest = (map) => {

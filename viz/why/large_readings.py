@@ -32,8 +32,7 @@ def draw(shown: Shown, asked: Choice) -> None:
         return
     steps = view.step, len(shown.analysis.trace.predicted)
     trust = shown.page_data.loaded.trust
-    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, large=True)
-    data["said"] = trust_texts.said(test.found)
+    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, trust_texts.said(test.found))
     ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
