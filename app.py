@@ -9,8 +9,11 @@ import streamlit as st
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
 from viz.shared import controls, frame
+from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
+from viz.shared.room import room
+from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
 from viz.shared.watch import watch
@@ -36,7 +39,14 @@ def sidebar() -> None:
         terms_list()
         watch(mode)
         lecture.mounted()
+        room.mounted()
         reconnect()
+    back.bar()
 
 
-frame.run(page, lesson_strip, sidebar)
+def foot() -> None:
+    lesson_strip()
+    talk_strip()
+
+
+frame.run(page, foot, sidebar)

@@ -25,6 +25,7 @@ ROWS = (
     ("viz.offline",),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.uploads",),
+    ("viz.talks",),
     ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.turns",),
     ("viz.view",),

@@ -1,12 +1,14 @@
 """What stands in the very page that a browser fetches first: the stylesheet, so that what comes later finds its place and
-nothing jumps; and the script that loses nothing while a server starts anew, which must be there before the first socket."""
+nothing jumps; the script that loses nothing while a server starts anew, which must be there before the first socket; and
+where others find this lab, for links that are copied."""
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viz import theme
+from viz import hosts, theme
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,7 +21,9 @@ OF_THE_FILE = (b"content-length", b"etag", b"last-modified")
 
 def with_stylesheet(app: ASGIApp) -> ASGIApp:
     """Adds stylesheet and script to every page of HTML that `app` answers with; all else that it answers is passed on."""
-    added = f"{theme.first_stylesheet()}<script>{SCRIPT.read_text(encoding='utf-8')}</script>".encode()
+    shared = hosts.shared_address()
+    where = f'<meta name="attention-lab-shared" content="{html.escape(shared)}">' if shared else ""
+    added = f"{theme.first_stylesheet()}{where}<script>{SCRIPT.read_text(encoding='utf-8')}</script>".encode()
 
     async def shown(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or b"text/html" not in _header(scope, b"accept"):

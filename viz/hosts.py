@@ -1,4 +1,4 @@
-"""Which names the lab answers to, and which pages it lets in.
+"""Which names the lab answers to, which pages it lets in, and at what address others find it.
 
 A page elsewhere may point a name of its own at this machine (DNS rebinding) and would then be of the same origin as the lab.
 What protects is the Host header: it carries that name. An address in digits needs no name server, so it is always let in.
@@ -6,13 +6,98 @@ What protects is the Host header: it carries that name. An address in digits nee
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import re
 import socket
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+ALONE = "This lab answers on this computer alone. To open it to the room, stop it and start it with HOST=0.0.0.0 make run."
+NOT_FOUND = "This lab's address in the network is not known here: start it with LAB_ADDRESS=, what others type to find it."
+ANYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # addresses to listen on, and one that is nobody's, far away
+CONTAINERS = ("/.dockerenv", "/run/.containerenv")  # there the address of this machine is nobody else's
+BRIDGES = ("docker", "br-", "veth", "virbr", "lo")  # interfaces that lead to no other machine
+SIOCGIFADDR = 0x8915  # Linux: what address an interface has
+_shared: str | None = None
+_is_open = False  # to other machines
+
+
+def shared_address() -> str | None:
+    """Where others find this lab, such as http://192.168.1.20:8501; None where it answers this machine alone, or where that
+    is not known: see `why_not_shared`."""
+    return _shared
+
+
+def why_not_shared() -> str:
+    """What to do where there is no `shared_address`, one sentence or two."""
+    return NOT_FOUND if _is_open else ALONE
+
+
+def share(host: str, port: int, wanted: str = "") -> str | None:
+    """Finds and keeps `shared_address` for where the lab listens; `wanted` (LAB_ADDRESS) is taken for it where it is given.
+
+    Raises ValueError, one sentence, for a `wanted` that is no address of a site.
+    """
+    global _shared, _is_open
+    here, _is_open = host.strip("[]"), not is_this_machine(host)
+    if wanted:
+        if not re.fullmatch(r"https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?/?", wanted, re.ASCII | re.IGNORECASE):
+            raise ValueError(f"LAB_ADDRESS is {wanted[:60]!r}; expected what others type, such as http://192.168.1.20:8501.")
+        _shared = wanted.rstrip("/").lower()
+    else:
+        found = next(_addresses(here), None) if here in ANYWHERE else here if _is_open else None
+        _shared = found and site(found, port)
+    return _shared
+
+
+def site(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def address_for_others(scheme: str, host: str) -> str | None:
+    """What others type who see the screen of a browser that knows this lab by a Host header."""
+    return shared_address() if is_this_machine(name_of(host)) else f"{scheme}://{host}"
+
+
+def is_this_machine(name: str) -> bool:
+    """True for names and addresses by which a machine knows itself alone."""
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def _addresses(listening: str) -> Iterator[str]:
+    """This machine's addresses in its network, the likeliest first. Nothing is sent: a socket for datagrams that is told
+    whom it is for only looks up by which address it would go."""
+    if any(Path(mark).exists() for mark in CONTAINERS):
+        return
+    family = socket.AF_INET6 if ":" in listening else socket.AF_INET
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((ANYWHERE[listening], 9))
+        if not ipaddress.ip_address(found := probe.getsockname()[0]).is_loopback:
+            yield found
+    if family == socket.AF_INET:  # a network that leads nowhere else, as of a phone that is a hotspot, may have no such way
+        yield from _of_interfaces()
+
+
+def _of_interfaces() -> Iterator[str]:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                told = fcntl.ioctl(probe.fileno(), SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                if not name.startswith(BRIDGES):
+                    yield socket.inet_ntoa(told[20:24])
 
 
 def name_of(host: str) -> str:

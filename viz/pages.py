@@ -41,6 +41,11 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
 )
 
 
+def place(page: Page) -> str:
+    """Where a page stands in the lab: the first at its root."""
+    return "" if page.name == PAGES[0].name else page.name
+
+
 def of(task: Task) -> tuple[Page, ...]:
     """The pages as they are called for a task: the first after what the checkpoint does."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)

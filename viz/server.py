@@ -4,9 +4,11 @@ Against `streamlit run app.py`: no Nagle stall, no compression of websocket fram
 garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
 loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
+LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
+is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
 CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
-alone: HOST is its own address, and ALLOWED_HOSTS names nothing.
+alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).
 KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
 REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
@@ -29,11 +31,12 @@ import time
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from model.arguments import Parser
 from model.folders import named, survey
 from viz.health import Readiness, with_health
-from viz.hosts import only_known, own_names, same_origin
+from viz.hosts import only_known, own_names, same_origin, share, site
 
 if TYPE_CHECKING:
     import uvicorn
@@ -53,7 +56,7 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
     while not server.started:
         time.sleep(0.02)
     if has_screen():
-        webbrowser.open(address(server.config.host, server.config.port))
+        webbrowser.open(site(server.config.host, server.config.port))
     from viz import cache
     from viz.view import View, unedited
 
@@ -78,10 +81,6 @@ def has_screen() -> bool:
     return bool(desktop) and sys.stdout.isatty()
 
 
-def address(host: str, number: int) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{number}"
-
-
 def fault_of(host: str, number: int) -> str | None:
     """Why the address cannot be listened on, or None."""
     try:
@@ -90,7 +89,7 @@ def fault_of(host: str, number: int) -> str | None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as fault:
-        return f"{address(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
+        return f"{site(host, number)} cannot be used ({fault.strerror}); give another PORT= or HOST=."
     return None
 
 
@@ -134,7 +133,8 @@ def set_uploads(host: str) -> None:
     from viz import uploads
 
     env = os.environ
-    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, env.get("ALLOWED_HOSTS", ""))
+    others = env.get("ALLOWED_HOSTS", "") + env.get("LAB_ADDRESS", "")
+    on = uploads.switch(env.get("UPLOADS", ""), env.get("UPLOAD_MB", ""), host, others)
     config.set_option("server.maxUploadSize", uploads.most_mb() if on else 1)
     uploads.clear_left_over()
 
@@ -171,6 +171,7 @@ def main() -> int:
         show_errors(os.environ.get("LAB_DEBUG", ""))
         check_kept(os.environ.get("KEEP_MB", ""))
         set_uploads(args.host)
+        shared = share(args.host, args.port, os.environ.get("LAB_ADDRESS", ""))
         rooms = serving.rooms(os.environ.get("REDIS_URL", ""))
     except ValueError as fault:
         print(fault, file=sys.stderr)
@@ -183,7 +184,7 @@ def main() -> int:
     from viz.first_paint import with_stylesheet
     from viz.shared.save import route
 
-    allowed = os.environ.get("ALLOWED_HOSTS", "")
+    allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     more_files()
     logging.getLogger("streamlit").setLevel(logging.WARNING)
     logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
@@ -205,7 +206,9 @@ def main() -> int:
     )
     server = uvicorn.Server(config)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
-    print(f"Attention Lab: {address(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
+    if shared:
+        print(f"In this network: {shared}", flush=True)
     if uploads.is_on():
         print(f"Checkpoints can be brought as a zip of up to {uploads.most_mb()} MB (UPLOADS=0: not).", flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what a stop is asked with when it is not Ctrl+C

@@ -89,6 +89,15 @@ def change(**wanted: Any) -> None:
     session["touched"] = True
 
 
+def open_anew(**wanted: Any) -> None:
+    """Replaces fields of the view as a link does: neither this nor what was before can be undone; called from callbacks."""
+    session = st.session_state
+    session["stepping"] = True
+    change(**wanted)
+    session["stepping"] = False
+    session[UNDO], session[REDO] = [], []
+
+
 def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     """The fields that are wanted, and with them those that follow."""
     known = fields(type(old))

@@ -202,6 +202,6 @@ def _variables(mode: Mode) -> str:
 
 def _rules() -> str:
     here = Path(__file__).parent
-    own = (here / "lab.css", here / "shared" / "terms.css", here / "shared" / "lecture" / "rules.css")
+    own = (here / "lab.css", here / "shared" / "terms.css", *sorted(here.glob("shared/*/rules.css")))
     files = (*own, *sorted(here.glob("*/page.css")))
     return "".join(path.read_text(encoding="utf-8") for path in files)

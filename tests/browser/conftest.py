@@ -91,11 +91,12 @@ def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
     """Opens a query in a fresh browser profile, waits until it stands, and fails on any error of the page's scripts."""
     contexts, errors = [], []
 
-    def opened(where: str = "", *, ready: str = ".timeline .said", **options) -> Page:
+    def opened(where: str = "", *, ready: str = ".timeline .said", scripts: tuple[Path, ...] = (), **options) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}} | options)
         context.set_default_timeout(TIMEOUT)
         contexts.append(context)
-        context.add_init_script(path=WATCH)
+        for script in (WATCH, *scripts):
+            context.add_init_script(path=script)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))

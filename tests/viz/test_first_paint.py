@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 import pytest
 
+from viz import hosts
 from viz.first_paint import with_stylesheet
 
 
@@ -33,6 +35,15 @@ def test_the_first_page_comes_with_its_stylesheet_and_says_how_long_it_is():
     assert body.startswith(b"<head></head><body><style>:root{--lab-page:") and body.endswith(b"</script>here</body>")
     assert b"</style><script>" in body
     assert int(headers[b"content-length"]) == len(body) and b"etag" not in headers
+
+
+@pytest.mark.parametrize("shared", ["http://192.168.1.20:8501", None])
+def test_the_first_page_says_where_others_find_the_lab(monkeypatch, shared):
+    monkeypatch.setattr(hosts, "_shared", shared)
+    body = served(b"text/html", [b"<body></body>"])[1]
+    assert re.findall(rb'<meta name="attention-lab-shared" content="([^"]*)">', body) == (
+        [shared.encode()] if shared else []
+    )
 
 
 @pytest.mark.parametrize(("kind", "accept"), [(b"text/javascript", b"text/html"), (b"text/html", b"*/*")])

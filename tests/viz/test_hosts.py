@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from viz import hosts
 from viz.hosts import is_let_in, only_known, own_names, same_origin
 
 NAMES = own_names("127.0.0.1", "lab.example, Attention.Example:8501")
@@ -79,3 +80,58 @@ def test_a_page_may_ask_the_address_that_served_it_and_no_other(origin, host, pa
     headers = [(b"host", host.encode()), (b"origin", origin.encode()), (b"cookie", b"a=b")]
     run(same_origin(app), {"type": "websocket", "headers": headers})
     assert seen == {b"host": host.encode(), b"origin": passed.encode(), b"cookie": b"a=b"}
+
+
+@pytest.mark.parametrize(
+    ("host", "wanted", "found"),
+    [
+        ("127.0.0.1", "", None),
+        ("localhost", "", None),
+        ("::1", "", None),
+        ("192.168.1.20", "", "http://192.168.1.20:8501"),
+        ("hall.local", "", "http://hall.local:8501"),
+        ("2001:db8::5", "", "http://[2001:db8::5]:8501"),
+        ("0.0.0.0", "", "http://10.1.2.3:8501"),
+        ("0.0.0.0", "https://Lab.example.org/", "https://lab.example.org"),
+        ("127.0.0.1", "http://192.168.1.9:80", "http://192.168.1.9:80"),
+    ],
+)
+def test_the_lab_knows_where_others_find_it(monkeypatch, host, wanted, found):
+    monkeypatch.setattr(hosts, "_addresses", lambda listening: iter(["10.1.2.3", "172.17.0.1"]))
+    monkeypatch.setattr(hosts, "_shared", None)
+    monkeypatch.setattr(hosts, "_is_open", False)
+    assert hosts.share(host, 8501, wanted) == hosts.shared_address() == found
+    shown = hosts.address_for_others("http", "localhost:8501"), hosts.address_for_others("https", "lab.example.org")
+    assert shown == (found, "https://lab.example.org")
+    if found:
+        assert is_let_in(found.partition("://")[2], own_names(host, wanted and found.partition("://")[2]))
+    else:
+        assert "HOST=0.0.0.0" in hosts.why_not_shared()
+
+
+def test_an_address_in_the_network_is_one_of_this_machines_own_and_nothing_is_sent_to_find_it(monkeypatch):
+    monkeypatch.setattr(hosts, "CONTAINERS", ())
+    for method in ("send", "sendto"):
+        monkeypatch.setattr(socket.socket, method, lambda *args: pytest.fail("something was sent"))
+    for found in hosts._addresses("0.0.0.0"):
+        with socket.socket() as own:
+            own.bind((found, 0))  # another machine's cannot be listened on
+        assert not hosts.is_this_machine(found)
+
+
+def test_in_a_container_its_own_address_is_nobodys_and_it_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(hosts, "CONTAINERS", (tmp_path,))
+    monkeypatch.setattr(hosts, "_shared", None)
+    monkeypatch.setattr(hosts, "_is_open", False)
+    assert hosts.share("0.0.0.0", 8501) is None
+    assert "LAB_ADDRESS" in hosts.why_not_shared()
+
+
+@pytest.mark.parametrize(
+    "wanted", ["lab.example.org", "ftp://a", "http://", "http://a/b", "http://a@b", "http://a:x", "http://é"]
+)
+def test_an_address_that_is_none_is_refused_in_one_sentence(wanted):
+    with pytest.raises(
+        ValueError, match=r"LAB_ADDRESS is .*; expected what others type, such as http://192\.168\.1\.20:8501\."
+    ):
+        hosts.share("0.0.0.0", 8501, wanted)

@@ -28,4 +28,11 @@ def _told(page_data: PageData, found: Pair) -> tuple[str, ...]:
     return texts.verdict(found), *(f"<p>{html.escape(note)}</p>" for note in notes if note)
 
 
-TAKEN = Taken(parts, compute=_pair, told=_told, look=lambda page_data: dataclasses.replace(page_data.view, compared="maps"))
+TAKEN = Taken(
+    parts,
+    compute=_pair,
+    told=_told,
+    look=lambda page_data: dataclasses.replace(page_data.view, compared="maps"),
+    led=lambda page_data: {"step": ()},
+    holds=lambda view: view.compared == "maps",
+)

@@ -9,6 +9,7 @@ import { findBar } from "./all_heads_find.js";
 import { fullMap, painted, tokenLines } from "./all_heads_maps.js";
 import { arranged, thumbnailGrid } from "./all_heads_thumbnails.js";
 import { numbers } from "./all_heads_numbers.js";
+import { largeView } from "./all_heads_large.js";
 
 export default function (args) { // the thumbnails come as an element of their own, once: they may still be on their way
   const ready = () => store().get(args.data.grids), root = args.parentElement.querySelector(".all-heads");
@@ -16,8 +17,8 @@ export default function (args) { // the thumbnails come as an element of their o
   const arrived = () => {
     if (!ready()) return;
     document.removeEventListener(ARRIVED, arrived);
-    const { chosen, together } = args.data;
-    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen), together: together && allOpened(together) }, args);
+    const { chosen, together, step } = args.data;
+    leave = draw({ ...args.data, grids: ready(), chosen: opened(chosen, step), together: together && allOpened(together, step) }, args);
   };
   root.classList.toggle("waits", !ready());
   document.addEventListener(ARRIVED, arrived);
@@ -35,8 +36,12 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   const repaint = [];
   const boxes = element("div", "grids");
   const all = { data, state, colour, sans, show, choose, repaint };
-  for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   const forget = () => setTriggerValue("find", "none");
+  if (data.large) {
+    largeView(root, { ...all, at, pick, forget, indexOf, refocus: () => refocus(root, focused) });
+    return () => unmounted(root);
+  }
+  for (const grid of data.grids) boxes.append(thumbnailGrid(grid, arranged(grid, data), all));
   root.labScales = data.grids.map((grid) => ({ name: grid.name, colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 }));
   root.replaceChildren(...(offline ? [] : [findBar(data, { state, pick, forget, choose, show })]), boxes, panel);
   show(null);
@@ -147,7 +152,7 @@ function draw(data, { parentElement, setTriggerValue, offline }) {
   function whole(map, grid) {
     const box = pictured(element("section", "whole"), "Full map", { colours: grid.scale, low: 0, high: map.byRow ? "each row’s maximum" : 1 });
     const fill = (screen) => {
-      const { title, scroll, said } = fullMap(map, grid, colour, sans(), screen), top = element("div", "top");
+      const { title, scroll, said } = fullMap(map, grid, { root, colour, sans: sans(), screen }), top = element("div", "top");
       top.append(title);
       if (!map.rough && document.fullscreenEnabled) top.append(way("full screen", screen ? "Leave full screen" : "Full screen", () => (screen ? document.exitFullscreen() : box.requestFullscreen())));
       box.replaceChildren(top, scroll, leftOut(said));

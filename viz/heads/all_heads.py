@@ -139,6 +139,7 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "keys": list(drawn.keys),
         "firsts": _firsts(trace, view.kind, view.merge),
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
+        "rows": None if site_kind(view.kind).queries == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
         "readings": {measure: packed.floats(each) for measure, each in readings.items()},
         "mass": view.mass,
@@ -203,8 +204,9 @@ def together(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict
     maps = {kind: _drawn(each) for kind, each in drawn.items()}
     source = drawn["encoder"].keys if "encoder" in drawn else ()
     target = drawn.get("decoder")
-    row = target.rows[min(view.step, len(target.rows)) - 1] if target else None
-    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row}
+    rows = list(target.rows) if target else None
+    row = rows[min(view.step, len(rows)) - 1] if rows else None
+    return {"maps": maps, "source": list(source), "target": list(target.queries) if target else [], "row": row, "rows": rows}
 
 
 def _drawn(drawn: Detail) -> dict[str, Any]:
@@ -239,7 +241,7 @@ def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: th
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,
         "metrics": [
-            {"name": name, "label": each.label, "unit": each.unit, "meaning": each.meaning, "digits": each.digits}
+            {"name": name} | {field: getattr(each, field) for field in ("label", "unit", "meaning", "digits", "order")}
             for name, each in METRICS.items()
         ],
     }
@@ -259,13 +261,14 @@ def heads(
     on_unfold: Callable[[], None],
     on_find: Callable[[str | None, int, int], None],
     key: str = "heads",
+    beside: dict[str, Any] | None = None,
 ) -> None:
     """Mounts the component with its thumbnails (`shown`) and what is chosen.
 
     Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
     thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
     that is chosen shall be taken apart, `on_find` with a kind of site and two tokens (from 1) whose heads are looked for;
-    None instead of the kind where no more are.
+    None instead of the kind where no more are. `beside`: more values for the script, as lecture mode has them.
     """
     shapes = {grid["kind"]: (grid["layers"], grid["heads"]) for grid in shown["grids"]}
 
@@ -296,4 +299,4 @@ def heads(
 
     STORE.mount(f"{key} thumbnails", shown, height=1)
     events = {"choose": (place, on_choose), "set": (setting, on_set), "unfold": (mount.pressed, on_unfold)}
-    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"]})
+    COMPONENT.mount(key, data, events | {"find": (pair, on_find)}, beside={"grids": shown["id"], **(beside or {})})

@@ -1,12 +1,15 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { cut, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
-import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { cut, density, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
+import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints, shownLabels } from "../shared/map_labels.js";
+import { clearer } from "../shared/readable.js";
 import { pen } from "../shared/save/pen.js";
 import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels
+const LARGE_FONT = 14; // px, of those in lecture mode, and of the weights in its cells
+const TOLD_FROM = 22, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
 
 export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
@@ -37,13 +40,22 @@ function reveal(scroll, left, top, width, height) { // scrolls no more than it m
   scroll.scrollLeft = Math.min(left, Math.max(scroll.scrollLeft, left + width - scroll.clientWidth));
 }
 
-// Keys on the left, queries on the right, a line for every weight that is kept.
-export function tokenLines(map, grid) {
+// How large the lines are drawn, and their tokens; in lecture mode as large as the `place` lets them be, and some are left out.
+function linesLayout({ queries, keys }, place) {
+  const most = Math.max(queries.length, keys.length), sign = (font) => 0.62 * font;
+  const pitch = place ? Math.min(44, (place.height - 4) / most) : Math.max(13, Math.min(22, 300 / most));
+  const font = place ? Math.max(LARGE_FONT, Math.min(20, pitch * 0.78)) : 11.7, width = place ? place.width : 380, shown = place ? 18 : 22;
+  const long = (texts) => 12 + Math.max(...texts.map((text) => Math.min(shown, text.length))) * sign(font);
+  const from = Math.min(place ? 0.36 * width : 150, long(keys)), to = width - Math.min(place ? 0.36 * width : 170, long(queries));
+  return { most, pitch, font, width, from, to, shown, height: most * pitch + 4, every: place ? Math.max(1, Math.ceil((1.05 * font) / pitch)) : 1 };
+}
+
+// Keys on the left, queries on the right, a line for every weight that is kept. `place`: the width and height that they fill.
+export function tokenLines(map, grid, place = null) {
   const scroll = element("div", "lines"), said = spoken("told"), { queries, keys, values } = map, sides = [keys, queries];
   const title = element("h3", "", "Token to token");
   title.append(element("small", "", map.rough ? "weights above 0.08" : "left is looked at, right asks"));
-  const most = Math.max(queries.length, keys.length), pitch = Math.max(13, Math.min(22, 300 / most)), height = most * pitch + 4, width = 380;
-  const long = Math.max(...keys.map((k) => k.length)), from = Math.min(150, 12 + long * 7.3), to = width - Math.min(170, 12 + Math.max(...queries.map((q) => q.length)) * 7.3);
+  const { most, pitch, font, width, from, to, shown, height, every } = linesLayout(map, place);
   const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, height });
   reachable(svg, "lines", `Lines of ${queries.length} queries on the right to ${keys.length} keys on the left; a thick line is much weight. Arrow keys go from token to token${map.pick ? ", Enter on one of each side finds the heads that link them" : ""}.`);
   const y = (i, count) => (i + 0.5) * pitch + ((most - count) * pitch) / 2, paths = [], labels = [];
@@ -51,7 +63,7 @@ export function tokenLines(map, grid) {
   values.forEach((row, i) => row.forEach((weight, j) => {
     if (!map.kept[i][j]) return;
     const [a, b] = [y(j, keys.length), y(i, queries.length)], middle = (from + to) / 2;
-    const path = drawing("path", { d: `M${from} ${a}C${middle} ${a} ${middle} ${b} ${to} ${b}`, stroke: `var(--lab-${grid.kind})`, "stroke-width": 0.75 + 4 * weight, "stroke-opacity": opacity(weight) });
+    const path = drawing("path", { d: `M${from} ${a}C${middle} ${a} ${middle} ${b} ${to} ${b}`, stroke: `var(--lab-${grid.kind})`, "stroke-width": (place ? 1.5 : 1) * (0.75 + 4 * weight), "stroke-opacity": opacity(weight) });
     paths.push([path, i, j, weight]);
     svg.append(path);
   }));
@@ -82,8 +94,11 @@ export function tokenLines(map, grid) {
     isolate(side, n);
     said.textContent = `${nth(queries, query)} may not look at ${nth(keys, key)}`;
   }
-  sides.forEach((tokens, side) => tokens.forEach((text, n) => {
-    const node = drawing("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + 4, class: side ? "query" : "key" }, cut(text, 22));
+  const strong = sides.map((tokens, side) => shownLabels(tokens.length, every, side && map.row !== null ? [map.row] : []));
+  sides.forEach((tokens, side) => strong[side].forEach((n) => {
+    const text = tokens[n], node = drawing("text", { x: side ? to + 6 : from - 6, y: y(n, tokens.length) + font / 3, class: side ? "query" : "key" }, cut(text, shown));
+    node.dataset.point = `${side ? "row" : "column"} ${n + 1}`;
+    if (place) node.style.fontSize = `${font}px`;
     node.append(drawing("title", {}, text));
     node.onmouseenter = () => isolate(side, n);
     node.onmouseleave = () => isolate(...(at || [side, null]));
@@ -103,39 +118,47 @@ export function tokenLines(map, grid) {
     else go(side, n + down);
   }, () => at && take(...at));
   svg.addEventListener("blur", () => { at = null; isolate(1, null); });
-  if (map.row !== null) svg.append(drawing("rect", { x: to + 2, y: y(map.row, queries.length) - pitch / 2 + 1, width: width - to - 4, height: pitch - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
+  if (map.row !== null) svg.append(drawing("rect", { x: to + 2, y: y(map.row, queries.length) - Math.max(pitch, font * 1.3) / 2 + 1, width: width - to - 4, height: Math.max(pitch, font * 1.3) - 2, rx: 4, fill: "none", stroke: "var(--lab-ink)", "stroke-width": 2 }));
   said.textContent = rest;
   scroll.append(svg);
   return { title, scroll, said };
 }
 
+// The colour of each cell.
+function tinted({ values, byRow }, { scale }) {
+  return values.map((row) => {
+    const most = byRow ? Math.max(...row) || 1 : 1;
+    return row.map((weight) => scale[Math.round(Math.min(1, weight / most) * (scale.length - 1))]);
+  });
+}
+
 // The cells alone, a pixel each.
 export function painted(map, grid) {
-  const { values, allowed } = map, m = values.length, n = values[0].length, canvas = element("canvas"), image = new ImageData(n, m), colours = grid.scale.map(rgb), last = colours.length - 1;
-  for (let i = 0; i < m; i++) {
-    const most = map.byRow ? Math.max(...values[i]) || 1 : 1;
-    for (let j = 0; j < n; j++) if (allowed[i][j]) image.data.set([...colours[Math.round(Math.min(1, values[i][j] / most) * last)], 255], (i * n + j) * 4);
-  }
+  const { values, allowed } = map, m = values.length, n = values[0].length, canvas = element("canvas"), image = new ImageData(n, m), tints = tinted(map, grid);
+  for (let i = 0; i < m; i++) for (let j = 0; j < n; j++) if (allowed[i][j]) image.data.set([...rgb(tints[i][j]), 255], (i * n + j) * 4);
   Object.assign(canvas, { width: n, height: m });
   canvas.getContext("2d").putImageData(image, 0, 0);
   return canvas;
 }
 
 // Queries are rows, keys are columns; what the mask forbids is not painted. `screen`: the width and height that it may fill,
-// its labels growing with it; null where it stands beside the lines.
-export function fullMap(map, grid, colour, sans, screen = null) {
+// its labels growing with it; null where it stands beside the lines. `place`: the same in lecture mode, where the labels have
+// their size, some of them left out where there are many, and large cells have their weights in them. `root` is mounted.
+export function fullMap(map, grid, { root, colour, sans, screen = null, place = null, style = {} }) {
   const scroll = element("div", "map"), canvas = element("canvas"), said = spoken("said");
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
+  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, font = place ? LARGE_FONT : FONT, measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`);
   const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
-  const layout = mapLayout({ width: screen ? screen.width : 328, least: Math.min(5, most), most, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
+  const labels = { font, rows: measured(names.queries), columns: measured(names.keys) };
+  const layout = place ? fittedLayout({ ...place, ...labels, least: 2, most: 60 }) : mapLayout({ ...labels, width: screen ? screen.width : 328, least: Math.min(5, most), most });
   const { left, top, size } = layout, width = left + n * size + layout.right, height = top + m * size + 2;
-  const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = Math.max(2, devicePixelRatio || 1) * zoom;
+  const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = density(root) * zoom;
   Object.assign(canvas, { width: width * ratio, height: height * ratio });
   Object.assign(canvas.style, { width: `${width * zoom}px`, height: `${height * zoom}px` });
-  const cells = painted(map, grid);
+  const cells = painted(map, grid), tints = place ? tinted(map, grid) : null;
+  canvas.labPoints = mapPoints(canvas, layout, m, n, width);
   let mark = null, at = null; // the cell that is told; the one that the keys have reached
   const paint = () => {
     const x = pen(canvas);
@@ -148,17 +171,28 @@ export function fullMap(map, grid, colour, sans, screen = null) {
     x.strokeRect(left - 0.5, top - 0.5, n * size + 1, m * size + 1);
     const strong = { rows: [mark?.[0], map.row, map.cell?.[0]], columns: [mark?.[1], map.cell?.[1]] };
     for (const side in strong) strong[side] = strong[side].filter((each) => each != null);
-    drawLabels(x, layout, { ...names, whole: map, font: FONT, family: sans, strong, colour });
+    drawLabels(x, layout, { ...names, whole: map, font, family: sans, strong, colour });
+    if (place && size >= TOLD_FROM) written(x);
     x.strokeStyle = colour("ink");
-    x.lineWidth = 1.5;
+    x.lineWidth = place ? 2.5 : 1.5;
     if (map.row !== null) x.strokeRect(left - 1, top + map.row * size, n * size + 2, size);
     if (map.cell) { x.lineWidth = 2.5; x.strokeRect(left + map.cell[1] * size, top + map.cell[0] * size, size, size); x.lineWidth = 1.5; }
     if (mark) x.strokeRect(left + mark[1] * size, top + mark[0] * size, size, size);
   };
+  const written = (x) => { // the weight in its cell
+    x.font = `${Math.min(18, Math.max(LARGE_FONT, size / 2.2))}px ${sans}`;
+    x.textAlign = "center";
+    x.textBaseline = "middle";
+    values.forEach((row, i) => row.forEach((weight, j) => {
+      if (!map.allowed[i][j] || weight < TOLD_WEIGHT) return;
+      x.fillStyle = colour(clearer(tints[i][j], style));
+      x.fillText(weight >= 0.995 ? weight.toFixed(0) : weight.toFixed(2).slice(1), left + (j + 0.5) * size, top + (i + 0.5) * size + 0.5);
+    }));
+  };
   const told = ([i, j]) => (map.allowed[i][j] ? `${nth(queries, i)} on ${nth(keys, j)}: ${map.rough ? "about " : ""}${values[i][j].toFixed(map.rough ? 2 : 5)}` : `${nth(queries, i)} may not look at ${nth(keys, j)}`);
   const asked = map.cell && values[map.cell[0]]?.[map.cell[1]] !== undefined ? `${told(map.cell)}. ` : "";
   const how = !map.pick ? `${pointAt()} a cell for its exact value.` : pointAt() === "Tap" ? "Tap a cell for its value and the heads that link the two." : "Point at a cell for its exact value; click it to see which heads link the two.";
-  const rest = map.rough ? "" : asked + how;
+  const rest = map.rough ? "" : asked && place ? asked : asked + how;
   const tell = (cell) => {
     mark = cell;
     said.textContent = cell ? told(cell) : rest;

@@ -6,12 +6,15 @@ import { floats, rowsOf } from "../shared/packed.js";
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
 
 // A map as it was sent, its values, allowed and kept cells, and its three readings where it has them, as rows.
-export function opened({ shape, values, allowed, kept, readings, ...rest }) {
+export function opened({ shape, values, allowed, kept, readings, ...rest }, step) {
   const read = readings && Object.fromEntries(Object.entries(readings).map(([name, each]) => [name, rowsOf(floats(each), shape)]));
-  return { ...rest, values: rowsOf(floats(values), shape), allowed: rowsOf(allowed, shape), kept: rowsOf(kept, shape), readings: read };
+  return { ...atStep(rest, step), values: rowsOf(floats(values), shape), allowed: rowsOf(allowed, shape), kept: rowsOf(kept, shape), readings: read };
 }
 
-export const allOpened = (together) => ({ ...together, maps: Object.fromEntries(Object.entries(together.maps).map(([kind, map]) => [kind, opened(map)])) });
+// What has a row for each step, with that of a step, which may have moved on since it was sent.
+const atStep = (map, step) => (map.rows ? { ...map, row: map.rows[Math.min(step, map.rows.length) - 1] } : map);
+
+export const allOpened = (together, step) => ({ ...atStep(together, step), maps: Object.fromEntries(Object.entries(together.maps).map(([kind, map]) => [kind, opened(map)])) });
 
 export function unpacked(grid) { // the weights of the allowed cells, head by head, and where these cells are
   grid.cells ||= [...grid.allowed].map((cell, at) => (cell === "1" ? at : -1)).filter((at) => at >= 0);

@@ -1,10 +1,13 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
-import { element, nth, onKeys } from "../shared/mount.js";
+import { density, element, nth, onKeys } from "../shared/mount.js";
 import { pen, pictured } from "../shared/save/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
-const LEFT = 22, TOP = 16, GAP = 2, NAMED = 37, LINE = 13; // px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it
+// px: beside and above the numbers of layers and heads; a thumbnail with its name, a line of it; its type, the least and the most of a thumbnail
+const PAGE_TYPE = { left: 22, top: 16, named: 37, line: 13, font: 11, number: 12, least: 8, most: 64 };
+const LARGE_TYPE = { left: 34, top: 20, named: 62, line: 18, font: 14, number: 15, least: 12, most: 240 }; // in lecture mode
+const TILE_GAP = 2;
 
 // How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
 // order, and with the `notes` by which they are ordered.
@@ -39,15 +42,31 @@ function picture(grid, byRow) { // every head under the other, a pixel a cell; t
   return (grid[kept] = Object.assign(canvas, { high, wide }));
 }
 
-// How many thumbnails stand side by side, how large, and how far apart, in so many pixels.
-export function sized(width, heads, { named, notes }) {
-  const left = named ? 0 : LEFT, columns = named ? Math.max(1, Math.min(heads, Math.floor(width / NAMED))) : heads;
-  const tile = Math.max(8, Math.min(64, (width - left) / columns));
-  return { left, top: named ? 4 : TOP, columns, tile, pitch: tile + (named ? LINE * (notes ? 2 : 1) + 4 : 0) };
+// How many thumbnails stand side by side, how far apart, and how large each is drawn, in so many pixels.
+export function sized(width, heads, { named, notes }, type = PAGE_TYPE) {
+  const left = named ? 0 : type.left, columns = named ? Math.max(1, Math.min(heads, Math.floor(width / type.named))) : heads;
+  const tile = Math.max(type.least, Math.min(type.most, (width - left) / columns));
+  return { left, top: named ? 4 : type.top, columns, tile, size: tile - TILE_GAP, pitch: tile + (named ? type.line * (notes ? 2 : 1) + 4 : 0) };
+}
+
+// The same in lecture mode, for `count` thumbnails in a height: as large as fits. Of those with a name that cannot all have room
+// as many are `kept` as have some.
+export function sizedWithin({ width, height }, heads, count, { named, notes }) {
+  if (!named) {
+    const at = sized(width, heads, {}, LARGE_TYPE), tile = Math.max(LARGE_TYPE.least, Math.min(at.tile, (height - at.top - 4) / Math.ceil(count / heads)));
+    return { ...at, tile, size: tile - TILE_GAP, pitch: tile, kept: count };
+  }
+  const below = LARGE_TYPE.line * (notes ? 2 : 1) + 4, most = Math.max(1, Math.floor(width / LARGE_TYPE.named)), room = height - 8;
+  const least = LARGE_TYPE.named / 2, at = (columns, size, kept) => ({ left: 0, top: 4, columns, tile: Math.max(LARGE_TYPE.named, size), size: size - TILE_GAP, pitch: size + below, kept });
+  const size = (columns) => Math.min(LARGE_TYPE.most, width / columns, room / Math.ceil(count / columns) - below);
+  const columns = Array.from({ length: Math.min(most, count) }, (_, n) => n + 1).sort((a, b) => size(b) - size(a))[0];
+  if (size(columns) >= least) return at(columns, size(columns), count);
+  return at(most, LARGE_TYPE.named, Math.min(count, most * Math.max(1, Math.floor(room / (LARGE_TYPE.named + below)))));
 }
 
 // `show` draws a head large while it is pointed at, `choose` chooses it; `repaint` gets what draws the thumbnails again.
-export function thumbnailGrid(grid, { places, named, notes, told }, { data, state, colour, sans, show, choose, repaint }) {
+// `place`: the width and height that they fill in lecture mode.
+export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { data, state, colour, sans, show, choose, repaint, place: fill = null }) {
   const { chosen } = data, box = element("section", "site"), top = element("div", "top"), title = element("h2", "kind"), hue = element("i", "hue");
   hue.style.background = `var(--lab-${grid.kind})`;
   pictured(box, `Every head, ${grid.name.toLowerCase()}`, { colours: grid.scale, low: 0, high: chosen.byRow ? "each row’s maximum" : 1 });
@@ -56,52 +75,55 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
   const canvas = element("canvas"), source = picture(grid, chosen.byRow), row = grid.kind === "encoder" ? null : Math.min(data.step, grid.shape[0]) - 1;
   canvas.tabIndex = 0;
   canvas.dataset.focus = grid.kind;
-  canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
   canvas.setAttribute("role", "application");
   canvas.setAttribute("aria-label", `${grid.name}: ${grid.layers} layers by ${grid.heads} heads${told ? `, ${told}` : ""}. Arrow keys preview a head, Enter chooses it.`);
   const live = element("span", "unseen"), ground = element("canvas"), scaled = (x, ratio) => { x.setTransform(ratio, 0, 0, ratio, 0, 0); return x; };
   live.setAttribute("aria-live", "polite");
-  let over = null, at = sized(320, grid.heads, { named, notes });
+  const type = fill ? LARGE_TYPE : PAGE_TYPE, measure = (width) => (fill ? sizedWithin(fill, grid.heads, ordered.length, { named, notes }) : sized(width, grid.heads, { named, notes }));
+  let over = null, at = measure(320);
+  const places = ordered.slice(0, at.kept);
+  canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
+  if (places.length < ordered.length) top.lastChild.textContent += `, the first ${places.length} of ${ordered.length}`;
 
-  const corner = (place) => [at.left + (place % at.columns) * at.tile, at.top + Math.floor(place / at.columns) * at.pitch];
+  const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
   const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;
 
   function settle() { // the thumbnails, drawn once for a size
-    const width = canvas.parentElement?.clientWidth || 320, ratio = Math.max(2, devicePixelRatio || 1);
-    at = sized(width, grid.heads, { named, notes });
+    const width = canvas.parentElement?.clientWidth || 320, ratio = density(canvas);
+    at = measure(width);
     const height = at.top + Math.ceil(places.length / at.columns) * at.pitch;
     Object.assign(canvas, { width: width * ratio, height: height * ratio });
     canvas.style.height = `${height}px`;
     Object.assign(ground, { width: canvas.width, height: canvas.height });
     const x = scaled(pen(ground), ratio);
-    x.imageSmoothingEnabled = at.tile * ratio < Math.max(source.high, source.wide);
+    x.imageSmoothingEnabled = at.size * ratio < Math.max(source.high, source.wide);
     x.textBaseline = "middle";
     if (!named) numbered(x);
     places.forEach((index, place) => {
-      const [left, y] = corner(place), size = at.tile - GAP, middle = left + size / 2;
+      const [left, y] = corner(place), { size } = at, middle = left + size / 2, under = y + size + TILE_GAP;
       x.drawImage(source, 0, index * source.high, source.wide, source.high, left, y, size, size);
       frame(x, place, "line", 1);
       if (row !== null) outlined(x, left, y, size);
       if (!named) return;
       x.textAlign = "center";
-      x.font = `11px ${sans()}`;
+      x.font = `${type.font}px ${sans()}`;
       x.fillStyle = colour("ink2");
-      x.fillText(name(index), middle, y + at.tile + LINE / 2 - 1, at.tile);
+      x.fillText(name(index), middle, under + type.line / 2 - 1, at.tile);
       if (!notes) return;
-      x.font = `650 12px ${sans()}`;
+      x.font = `650 ${type.number}px ${sans()}`;
       x.fillStyle = colour("ink");
-      x.fillText(notes[index], middle, y + at.tile + LINE * 1.5 - 1, at.tile);
+      x.fillText(notes[index], middle, under + type.line * 1.5 - 1, at.tile);
     });
     paint();
   }
 
   function numbered(x) { // layers down, heads across
-    x.font = `11px ${sans()}`;
+    x.font = `${type.font}px ${sans()}`;
     x.fillStyle = colour("ink2");
     x.textAlign = "center";
-    for (let head = 0; head < grid.heads; head++) x.fillText(head + 1, LEFT + (head + 0.5) * at.tile, TOP / 2);
+    for (let head = 0; head < grid.heads; head++) x.fillText(fill && at.tile >= 30 ? `H${head + 1}` : head + 1, at.left + (head + 0.5) * at.tile, at.top / 2);
     x.textAlign = "left";
-    for (let layer = 0; layer < grid.layers; layer++) x.fillText(`L${layer + 1}`, 0, TOP + (layer + 0.5) * at.tile);
+    for (let layer = 0; layer < grid.layers; layer++) x.fillText(`L${layer + 1}`, 0, at.top + (layer + 0.5) * at.tile);
   }
 
   function outlined(x, left, y, size) { // the row of the step
@@ -115,7 +137,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
     const [left, y] = corner(place);
     x.strokeStyle = colour(name);
     x.lineWidth = thick;
-    x.strokeRect(left + 0.5, y + 0.5, at.tile - GAP - 1, at.tile - GAP - 1);
+    x.strokeRect(left + 0.5, y + 0.5, at.size - 1, at.size - 1);
   }
 
   function paint() { // what is chosen, and what is pointed at
@@ -126,7 +148,7 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
     places.forEach((index, place) => {
       const [layer, head] = grid.places[index];
       const on = (data.together || grid.kind === chosen.kind) && [null, layer].includes(chosen.layer) && [null, head].includes(chosen.head);
-      if (on || over === index) frame(x, place, "ink", on && chosen.layer !== null ? 2.5 : 1.5);
+      if (on || over === index) frame(x, place, "ink", (on && chosen.layer !== null ? 2.5 : 1.5) * (fill ? 1.6 : 1));
     });
   }
 
@@ -140,6 +162,18 @@ export function thumbnailGrid(grid, { places, named, notes, told }, { data, stat
     paint();
     show(index === null ? null : { grid, index });
     if (index !== null) live.textContent = `Layer ${grid.places[index][0]}, head ${grid.places[index][1]}${notes ? `: ${notes[index]}` : ""}`;
+  };
+  canvas.labPoints = {
+    at: (x, y) => {
+      const box = canvas.getBoundingClientRect(), scale = box.width / (canvas.clientWidth || box.width), index = hit({ offsetX: (x - box.left) / scale, offsetY: (y - box.top) / scale });
+      return index === null ? null : `head ${grid.kind} ${grid.places[index].join(" ")}`;
+    },
+    rect: (text) => {
+      const [what, kind, layer, head] = text.split(" "), place = places.findIndex((index) => grid.places[index].join(" ") === `${layer} ${head}`);
+      if (what !== "head" || kind !== grid.kind || place < 0 || !canvas.isConnected) return null;
+      const box = canvas.getBoundingClientRect(), scale = box.width / (canvas.clientWidth || box.width), [left, y] = corner(place);
+      return new DOMRect(box.left + left * scale, box.top + y * scale, at.size * scale, at.size * scale);
+    },
   };
   canvas.onmousemove = (event) => look(hit(event));
   canvas.onmouseleave = () => look(null);

@@ -91,5 +91,6 @@ TAKEN = Taken(
     choices=_choices,
     picks=_picks,
     also={"choose": {"average": False}},
+    led=lambda page_data: {"step": ()},
     rounded=frozenset({"values", "readings"}),
 )

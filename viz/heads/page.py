@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from viz import cache
-from viz.heads import picture, tables
+from viz.heads import in_lecture, picture, tables
 from viz.shared import frame
 
 frame.show(
@@ -16,4 +16,5 @@ frame.show(
     compute=lambda page_data: cache.value_norms(page_data.request, page_data.view.device),
     tables=tables.tables,
     python=tables.python,
+    in_lecture=in_lecture.draw,
 )

@@ -46,7 +46,7 @@ def draw(shown: Shown) -> None:
             on_choose=lambda kind, layer, head: state.change(kind=kind, layer=layer, head=head, average=False),
             on_set=lambda name, value: state.change(**{name: value}),
             on_unfold=_unfold,
-            on_find=lambda kind, query, key: _find(page_data.request, kind, query, key),
+            on_find=lambda kind, query, key: find(page_data.request, kind, query, key),
         )
 
 
@@ -74,7 +74,7 @@ def at_the_best(view: View, page_data: cache.PageData) -> View:
     return dataclasses.replace(view, **found_head(page_data.request, view, view.find))
 
 
-def _find(request: Request, kind: str | None, query: int, key: int) -> None:
+def find(request: Request, kind: str | None, query: int, key: int) -> None:
     """The heads that link two tokens; the best of them is shown large."""
     if kind is None:
         state.change(find=None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from model.readings.unfold import Unfolded, unfold
+from model.trace import site_kind
 from viz import theme
 from viz.cache import PageData
 from viz.inside import one_head, stages
@@ -27,4 +29,10 @@ def _look(page_data: PageData) -> View:
     return dataclasses.replace(view, part="stages", kind=view.kind if view.kind in kinds else kinds[-1])
 
 
-TAKEN = Taken(parts, compute=_unfolded, look=_look)
+def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
+    """The stage; and the step, where it asks for nothing: a source token does."""
+    asks = site_kind(_look(page_data).kind).queries
+    return {"stage": ()} | ({"step": ()} if asks == "source" else {})
+
+
+TAKEN = Taken(parts, compute=_unfolded, look=_look, led=_led, holds=lambda view: view.part == "stages")

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -26,12 +26,12 @@ from viz.theme import Mode
 from viz.view import View
 
 HERE = Path(__file__).parent
-PLAIN = ("step", "stage", "rows")  # fields that components change themselves, and that are in the link
 LONGEST_TITLE = 80  # characters
 
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     """The file of a page's view, in UTF-8: the same view gives the same bytes."""
+    asked = link(page_data.view)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
@@ -43,7 +43,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         return packing.patch(difference(values["light"], {part.drawn.name: _plain(part) for part in parts}))
 
     whole = {
-        "page": "" if page.name == pages.PAGES[0].name else page.name,
+        "page": pages.place(page),
         "link": link(view),
         "parts": packing.packed(values["light"]),
         "dark": packing.patch(difference(values["light"], values["dark"])),
@@ -51,10 +51,13 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "choices": [_choice(choice, patched) for choice in taken.choices(page_data)],
         "picks": [dataclasses.asdict(pick) for pick in taken.picks(page_data)],
         "also": dict(taken.also or {}),
-        "plain": {name: fields(View)[name].parameter for name in PLAIN},
+        "plain": {name: fields(View)[name].parameter for name in taken.plain},
+        "asked": asked,
+        "led": _led(taken.led(page_data)),
+        "steps": len(page_data.analysis.trace.predicted),
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}
-    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *PLAIN})}
+    whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *whole["led"]})}
     counts, numbers = packing.numbers()
     whole |= {"counts": counts, "texts": packing.texts()}
     parts = [part.drawn for part in drawn["light"]]
@@ -86,12 +89,24 @@ def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
     return {"fields": list(choice.fields), "options": options, "patches": patches}
 
 
+def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+    """By a field's name: its parameter, its default, and its values by what a link says of them; none: whole numbers."""
+    return {
+        name: {
+            "parameter": fields(View)[name].parameter,
+            "default": getattr(View, name),
+            "values": {fields(View)[name].value.write(value): value for value in values},
+        }
+        for name, values in led.items()
+    }
+
+
 @cache
-def _script(parts: tuple[Drawn, ...]) -> str:
-    """All scripts as one: each component in a function of its own, so that no name meets another."""
+def script_of(parts: tuple[Drawn, ...], engine: str = "offline.js", begin: str = "start") -> str:
+    """All scripts as one: each component in a function of its own, so that no name meets another; and what draws them."""
     components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
-    engine = joined(HERE / "offline.js")
-    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{engine}\nstart(components);\n}})();'
+    text = joined(HERE / engine)
+    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\n{begin}(components);\n}})();'
     assert "</script" not in script and "<!--" not in script
     return script
 
@@ -114,24 +129,36 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[: LONGEST_TITLE - 1]}…"
 
 
-def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
-    script = _script(tuple(parts))
-    policy = (
+def policy(script: str, style: str) -> str:
+    """What a file lets in: its own script, style and typefaces."""
+    return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; font-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    held = "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
-    drawn = "".join(
+
+
+def markup(parts: Iterable[Drawn]) -> str:
+    """The markup and style of each component, from which a script draws it."""
+    return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
         f'<script type="text/plain" id="style-{each.name}">{each.css}</script>\n'
         for each in parts
     )
+
+
+def held(data: Mapping[str, bytes]) -> str:
+    """Data by their ids, deflated: nothing in them is markup."""
+    return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
+
+
+def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
+    script = script_of(tuple(parts))
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Attention Lab">
 <title>{html.escape(title)}</title>
@@ -143,7 +170,7 @@ def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[st
 {places}</main>
 </div>
 <noscript><p>This file is drawn by a script that it holds; scripts are switched off here.</p></noscript>
-{drawn}{held}<script>{script}</script>
+{markup(parts)}{held(data)}<script>{script}</script>
 </body>
 </html>
 """
@@ -173,7 +200,7 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     if analysis.baseline is not None and analysis.baseline.translation != analysis.translation:
         facts.append(f"without them: “{html.escape(analysis.baseline.translation)}”")
     query = urlencode(link(page_data.view))
-    address = ("" if page.name == pages.PAGES[0].name else page.name) + (f"?{query}" if query else "")
+    address = pages.place(page) + (f"?{query}" if query else "")
     way = f'In a lab: <code id="link">{html.escape(address)}</code>'
     if request.prefix:  # no link says it
         way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'

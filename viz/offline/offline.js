@@ -3,11 +3,12 @@
 
 import { button, element } from "../shared/mount.js";
 import { rowsOf } from "../shared/packed.js";
+import { led } from "./led.js";
 
 const STEPS = 1e5; // of a rounded number
 const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
 
-async function inflated(id) {
+export async function inflated(id) {
   const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
@@ -30,7 +31,7 @@ function packedNumbers(numbers) {
 }
 
 // What gives a value with its long texts and numbers in the place of their references.
-function restoring({ texts, counts }, planes) {
+export function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
   const kept = (n) => numbersOf(planes, starts[n], counts[n]);
@@ -53,27 +54,34 @@ function set(value, [key, ...rest], other) {
 }
 
 export async function start(components) {
-  const said = document.getElementById("said");
+  const said = document.getElementById("said"), leader = led(); // which is heard from the beginning
   if (!globalThis.DecompressionStream || !("adoptedStyleSheets" in document)) { said.textContent = TOO_OLD; return; }
   const view = JSON.parse(new TextDecoder().decode(await inflated("view"))), restored = restoring(view, await inflated("numbers"));
   const chosen = { ...view.state }, system = matchMedia("(prefers-color-scheme: dark)"), roots = {}, picks = [];
-  let mode = system.matches ? "dark" : "light", own = false;
+  let mode = system.matches ? "dark" : "light", own = false, last = { key: "" };
 
   const keyOf = (fields) => JSON.stringify(fields.map((field) => chosen[field]));
 
   function data() { // of all parts, as they are chosen, in the theme
+    const key = JSON.stringify([mode, ...view.choices.map(({ fields }) => keyOf(fields))]);
+    if (key === last.key) return last.all;
     let all = view.parts;
     const apply = (patch) => { for (const [path, value] of patch) all = set(all, path, value); };
     for (const { fields, options, patches } of view.choices) apply(patches[options[keyOf(fields)][0]]);
     if (mode === "dark") apply(view.dark);
+    last = { key, all };
     return all;
   }
 
-  function draw() {
+  const moved = (part) => Object.fromEntries(Object.keys(view.led).filter((field) => field in part && chosen[field] !== view.state[field]).map((field) => [field, chosen[field]]));
+
+  function draw(fields = null) { // all parts, or those that take one of some fields
     document.documentElement.dataset.theme = mode;
+    document.documentElement.classList.toggle("guessing", leader.on && Boolean(chosen.guess));
     const all = data(), style = view.styles[mode];
     for (const name in all) {
-      const given = { ...restored(all[name]), style };
+      if (fields && !fields.some((field) => field in all[name])) continue;
+      const given = { ...restored(all[name]), ...moved(all[name]), style, component: name };
       components[name]({ data: given, parentElement: roots[name], setStateValue: told, setTriggerValue: told, offline: true });
     }
     for (const paint of picks) paint();
@@ -86,8 +94,21 @@ export async function start(components) {
     const before = { ...chosen };
     Object.assign(chosen, view.also[event], fields);
     if (!view.choices.every(({ fields: own, options }) => keyOf(own) in options)) { Object.assign(chosen, before); return; }
-    if (view.choices.some(({ fields: own }) => own.some((field) => chosen[field] !== before[field]))) draw();
+    shown(before);
+    if (Object.keys(chosen).some((field) => chosen[field] !== before[field])) leader.looks();
+  }
+
+  function shown(before) { // what has changed; a part that changed a field itself need not be told, but where it is led
+    const changed = Object.keys(chosen).filter((field) => chosen[field] !== before[field]);
+    if (view.choices.some(({ fields: own }) => own.some((field) => changed.includes(field)))) draw();
+    else if (leader.on && changed.length) draw(changed);
     else address();
+  }
+
+  function take(fields) { // what who leads this document wants to be seen
+    const before = { ...chosen };
+    Object.assign(chosen, fields);
+    shown(before);
   }
 
   function address() { // the link of what is seen, for a lab
@@ -135,4 +156,5 @@ export async function start(components) {
   await document.fonts.ready; // what stands on a canvas was drawn before they were there
   draw();
   document.documentElement.dataset.drawn = "";
+  leader.begin({ view, chosen, take });
 }

@@ -58,6 +58,9 @@ class Taken:
     beside the page's data. `parts` makes the components of a view in a theme, in their order; `told` has sentences above
     them, as our own markup. `choices` and `picks` are what can be chosen; what is chosen is kept as a difference from the
     parts of `base`, a view like the one that is shown. `also`: fields that an event of a component sets beside its own.
+    `plain`: fields that the components change themselves, and that are in the link. `led`: fields that who shows the page to
+    others can set while it is seen, by their names in the data of its components, and the values that each may have; none:
+    whole numbers. `holds`: whether the file shows what the page shows of a view.
     `rounded`: names of packed numbers in the parts, or of what holds them, that are printed with five decimals at most.
     """
 
@@ -69,4 +72,7 @@ class Taken:
     choices: Callable[[PageData], tuple[Choice, ...]] = lambda page_data: ()
     picks: Callable[[PageData], tuple[Pick, ...]] = lambda page_data: ()
     also: Mapping[str, Mapping[str, Any]] | None = None
+    plain: tuple[str, ...] = ("step", "stage", "rows")
+    led: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
+    holds: Callable[[View], bool] = lambda view: True
     rounded: frozenset[str] = frozenset()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
+NOT_SENT = "which is not sent along: look at the screen, or open it in the lab."
+
 
 def names() -> tuple[str, ...]:
     """The pages that can be taken along, in the order of the navigation."""
@@ -37,8 +39,25 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
     Raises ValueError, one sentence, for a page that cannot be taken along, and where the view has nothing to show there.
     """
     page = page_of(name, page_data.analysis.task)
-    taken: Taken = import_module(_module(page)).TAKEN
-    return document(page, taken, page_data if view is None else dataclasses.replace(page_data, view=view))
+    return document(page, taken_of(page), page_data if view is None else dataclasses.replace(page_data, view=view))
+
+
+def same_for(name: str, page_data: PageData) -> View:
+    """The view without what can be chosen in its file: two views that are equal by it share one.
+
+    Raises ValueError as `file_of`, and where the file shows another part of the page.
+    """
+    page = page_of(name, page_data.analysis.task)
+    default, taken = View(), taken_of(page)
+    if not taken.holds(page_data.view):
+        raise ValueError(f"The lecture is at a part of “{page.title}”, {NOT_SENT}")
+    page_data = dataclasses.replace(page_data, view=taken.look(page_data))
+    view, free = page_data.view, set(taken.led(page_data))
+    for choice in taken.choices(page_data):
+        values = tuple(getattr(view, field) for field in choice.fields)
+        if any(values == tuple(getattr(each, field) for field in choice.fields) for each in choice.views):
+            free.update(choice.fields)
+    return dataclasses.replace(view, **{field: getattr(default, field) for field in free})
 
 
 def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
@@ -46,6 +65,11 @@ def page_of(name: str, task: Task = TRANSLATES) -> pages.Page:
     if name not in names():
         raise ValueError(f"There is no page {shown(name)} that makes a file; expected one of {', '.join(names())}.")
     return next(page for page in pages.of(task) if page.name == name)
+
+
+def taken_of(page: pages.Page) -> Taken:
+    """How a page that can be taken along is."""
+    return import_module(_module(page)).TAKEN
 
 
 def _module(page: pages.Page) -> str:

@@ -1,22 +1,81 @@
-"""Rooms in Redis, for several processes that serve one lab: each knows every room, and is told of every change."""
+"""Rooms in Redis, for several processes that serve one lab: each knows every room, and is told of every change.
+
+What counts or compares is done in Redis itself, by a script, so that no two processes come between each other. Each process
+has one connection by which it is told, however many follow there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from viz.rooms.room import SILENCE, Room, new_code, new_secret, sealed
-from viz.rooms.store import MAX_FOLLOWERS, MAX_ROOMS, Change, Full, Gone
+from viz.rooms.store import LATER, MAX_FOLLOWERS, MAX_ROOMS, Away, Change, Full, Gone, within
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-AWAY = 60  # s after which the followers of a process that has not been heard of count no more
-HELD = 5  # s for which a change may hold a room
+HERE = "attention-lab:"  # all keys begin with it
+TOLD = f"{HERE}told"  # where a change is told, by the room's code
+LIVES = 60  # s after which the followers of a process that has not been heard of count no more
+PATIENCE = 3.0  # s for an answer of Redis
+CONNECTIONS = 32  # of one process, at most
+AGAIN = 0.5  # s until one that does not answer is asked again
+TRIES = 100  # of a change that another one came before
+
+# KEYS: room, rooms. ARGV: text, s to live, code, when moved, which have ended by now, most rooms.
+OPEN = """
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[5])
+if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then return 'full' end
+if not redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX') then return 'taken' end
+redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
+return 'done'
+"""
+# KEYS: room, rooms. ARGV: text before, text, s to live, code, when moved, where to tell or nothing.
+CHANGE = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
+redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
+if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[6], ARGV[4]) end
+return 1
+"""
+# KEYS: followers. ARGV: process, how many there, now, since when others live, most or nothing, s to keep, told, code.
+COUNT = """
+local others = 0
+local found = redis.call('HGETALL', KEYS[1])
+for n = 1, #found, 2 do
+    local count, when = string.match(found[n + 1], '(%d+) (%S+)')
+    if found[n] ~= ARGV[1] and tonumber(when) >= tonumber(ARGV[4]) then others = others + tonumber(count) end
+end
+if ARGV[5] ~= '' and others + tonumber(ARGV[2]) > tonumber(ARGV[5]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
+redis.call('EXPIRE', KEYS[1], ARGV[6])
+if ARGV[7] ~= '' then redis.call('PUBLISH', ARGV[7], ARGV[8]) end
+return 1
+"""
+
+
+def _asked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """A method that raises Away where Redis does not answer."""
+
+    @wraps(method)
+    async def answered(*args: Any, **named: Any) -> Any:
+        from redis.exceptions import RedisError
+
+        try:
+            return await method(*args, **named)
+        except (RedisError, OSError) as fault:
+            raise Away from fault
+
+    return answered
 
 
 class RedisStore:
@@ -26,92 +85,190 @@ class RedisStore:
         self.client, self.now = client, now
         self.process = uuid.uuid4().hex
         self._here: dict[str, int] = {}  # followers at this process
+        self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._fetched: dict[str, asyncio.Task[Room]] = {}  # what all who watch a room here are shown
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._waiting: set[str] = set()  # rooms whose watchers are told later
+        self._listening: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
 
+    @_asked
     async def open(self, address: str) -> tuple[Room, str]:
-        if len([key async for key in self.client.scan_iter(_key("room", "*"), count=1000)]) >= MAX_ROOMS:
-            raise Full
-        secret = new_secret()
+        secret, now = new_secret(), self.now()
         while True:
             code = new_code()
-            room = Room(code, sealed(secret), "/", self.now()).shows({"address": address}, self.now())
-            if await self.client.set(_key("room", code), room.packed(), ex=SILENCE, nx=True):
-                return room, secret
+            room = Room(code, sealed(secret), "/", now).shows({"address": address}, now)
+            values = (room.packed(), SILENCE, code, now, now - SILENCE, MAX_ROOMS)
+            match await self.client.eval(OPEN, 2, _key("room", code), _key("rooms"), *values):
+                case b"full":
+                    raise Full
+                case b"done":
+                    return room, secret
 
     async def get(self, code: str) -> Room:
+        return (await self._read(code))[0]
+
+    @_asked
+    async def _read(self, code: str) -> tuple[Room, bytes]:
         text = await self.client.get(_key("room", code))
         if text is None:
             raise Gone
         room = Room.unpacked(text)
         if room.ended(self.now()):
             raise Gone
-        return room
+        return room, text
 
-    async def change(self, code: str, change: Change) -> Room:
-        async with self.client.lock(_key("lock", code), timeout=HELD, sleep=0.01):
-            room = change(await self.get(code))
-            await self.client.set(_key("room", code), room.packed(), ex=max(1, round(room.moved + SILENCE - self.now())))
-        await self._tell(code)
-        return room
+    @_asked
+    async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
+        lock = self._changing.setdefault(code, asyncio.Lock())
+        async with lock:  # only another process comes between
+            for _ in range(TRIES):
+                before, text = await self._read(code)
+                room = change(before)
+                left = max(1, round(room.moved + SILENCE - self.now()))
+                values = (text, room.packed(), left, code, room.moved, "" if quiet else TOLD)
+                if await self.client.eval(CHANGE, 2, _key("room", code), _key("rooms"), *values):
+                    if quiet:
+                        self._later(code)
+                    return room
+        raise Away  # a room that changes that often is not to be had
 
+    @_asked
     async def end(self, code: str) -> None:
-        await self.client.delete(_key("room", code), _key("followers", code))
-        await self._tell(code)
+        async with self.client.pipeline() as all_:
+            all_.delete(_key("room", code), _key("followers", code))
+            all_.zrem(_key("rooms"), code)
+            all_.publish(TOLD, code)
+            await all_.execute()
 
     @contextlib.asynccontextmanager
     async def follow(self, code: str) -> AsyncIterator[None]:
         await self.get(code)
-        if await self.followers(code) >= MAX_FOLLOWERS:
-            raise Full
-        await self._count(code, 1)
+        self._here[code] = self._here.get(code, 0) + 1
         try:
+            if not await self._count(code, MAX_FOLLOWERS):
+                raise Full
             yield
         finally:
-            await asyncio.shield(self._count(code, -1))
+            self._here[code] -= 1
+            if not self._here[code]:
+                del self._here[code]
+            with contextlib.suppress(Away):  # then it is said with the next sign of life
+                await asyncio.shield(self._beside(self._count(code)))
 
-    async def _count(self, code: str, more: int) -> None:
-        self._here[code] = self._here.get(code, 0) + more
-        if not self._here[code]:
-            del self._here[code]
-        await self._present(code)
-        await self._tell(code)
+    @_asked
+    async def _count(self, code: str, most: int | str = "", tell: str = TOLD) -> bool:
+        """Says how many follow at this process, and that it lives; False where there would be more than `most` in all."""
+        values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, most, SILENCE, tell, code)
+        return bool(await self.client.eval(COUNT, 1, _key("followers", code), *values))
 
-    async def _present(self, code: str) -> None:
-        """Says how many follow at this process, and that it lives."""
-        told = f"{self._here.get(code, 0)} {self.now()}"
-        await self.client.hset(_key("followers", code), self.process, told)
-        await self.client.expire(_key("followers", code), SILENCE)
-
+    @_asked
     async def followers(self, code: str) -> int:
         found = await self.client.hgetall(_key("followers", code))
         told = [value.split() for value in found.values()]
-        return sum(int(count) for count, when in told if self.now() - float(when) < AWAY)
+        return sum(int(count) for count, when in told if self.now() - float(when) < LIVES)
 
-    async def changes(self, code: str, every: float) -> AsyncIterator[None]:
-        async with self.client.pubsub(ignore_subscribe_messages=True) as told:
-            await told.subscribe(_key("told", code))
+    async def changes(self, code: str, every: float) -> AsyncIterator[Room | None]:
+        told = asyncio.Event()
+        self._watchers[code].add(told)
+        if self._listening is None or self._listening.done():
+            self._listening = asyncio.create_task(self._listen())
+        try:
+            yield await self.get(code)
             while True:
-                await self.get(code)
-                yield
-                if await told.get_message(timeout=every) is None:
-                    await self._present(code)
-                while await told.get_message(timeout=0):  # several changes at once are one
-                    pass
+                is_told = await within(every, told)
+                fetched = self._fetched.get(code) if is_told else None
+                room = None
+                with contextlib.suppress(Away):
+                    room = await (asyncio.shield(fetched) if fetched else self.get(code))
+                yield room if is_told else None
+        finally:
+            self._watchers[code].discard(told)
+            if not self._watchers[code]:
+                del self._watchers[code]
+                self._fetched.pop(code, None)
+
+    # -- what this process is told ------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        """Wakes who watches a room that changed, wherever it did; once Redis is back after it was away, all of them."""
+        from redis.exceptions import RedisError
+
+        while True:
+            with contextlib.suppress(RedisError, OSError, Away):
+                async with self.client.pubsub(ignore_subscribe_messages=True) as told:
+                    await told.subscribe(TOLD)
+                    for code in list(self._watchers):
+                        self._wake(code)
+                    await self._hear(told)
+            await asyncio.sleep(AGAIN)
+
+    async def _hear(self, told: Any) -> None:
+        lived = self.now()
+        while True:
+            message = await told.get_message(timeout=LIVES / 4)
+            if message is not None:
+                self._wake(message["data"].decode())
+            if self.now() - lived > LIVES / 4:
+                lived = self.now()
+                for code in list(self._here):
+                    await self._count(code, tell="")
+
+    def _wake(self, code: str) -> None:
+        """All who watch a room here are shown what is fetched once."""
+        if code not in self._watchers:
+            return
+        self._fetched[code] = self._beside(self.get(code))
+        for told in self._watchers[code]:
+            told.set()
+
+    def _later(self, code: str) -> None:
+        """Tells of all that changes meanwhile at once."""
+        if code not in self._waiting:
+            self._waiting.add(code)
+            self._beside(self._tell(code))
 
     async def _tell(self, code: str) -> None:
-        await self.client.publish(_key("told", code), "")
+        await asyncio.sleep(LATER)
+        self._waiting.discard(code)
+        await self.client.publish(TOLD, code)
+
+    def _beside(self, made: Any) -> asyncio.Task[Any]:
+        """A task that is kept until it is done, and whose fault is told to who asks for it alone."""
+        self._tasks.add(task := asyncio.ensure_future(made))
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
 
 
-def _key(what: str, code: str) -> str:
-    return f"attention-lab:{what}:{code}"
+def _key(what: str, code: str = "") -> str:
+    return f"{HERE}{what}:{code}" if code else f"{HERE}{what}"
 
 
 def connected(url: str) -> RedisStore:
-    """The store in the Redis of an address; ValueError, one sentence, where it is none."""
+    """The store in the Redis of an address; says on stderr where it does not answer yet: it is asked again with each room.
+
+    Raises ValueError, one sentence, where the address is none.
+    """
     try:
-        from redis.asyncio import Redis
+        import redis
+        import redis.asyncio
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
     except ImportError:
         raise ValueError("REDIS_URL is set, but the package redis is not installed: install requirements.txt.") from None
+    waits = {"socket_connect_timeout": PATIENCE, "socket_timeout": PATIENCE}
+    more = {"max_connections": CONNECTIONS, "timeout": PATIENCE, "retry": Retry(NoBackoff(), 1)}
     try:
-        return RedisStore(Redis.from_url(url))
-    except ValueError:
+        pool = redis.asyncio.BlockingConnectionPool.from_url(url, **waits, **more)
+        with redis.Redis.from_url(url, **waits) as probe:
+            probe.ping()
+    except (ValueError, TypeError):
         raise ValueError("REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0.") from None
+    except redis.exceptions.AuthenticationError:
+        raise ValueError("REDIS_URL: the Redis there does not take this name and password.") from None
+    except (redis.exceptions.RedisError, OSError) as fault:
+        where = pool.connection_kwargs
+        at = where.get("path") or f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
+        print(f"No Redis answers at {at} ({type(fault).__name__}): rooms can be opened once one does.", file=sys.stderr)
+    return RedisStore(redis.asyncio.Redis(connection_pool=pool))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
@@ -14,6 +15,7 @@ LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is read as another one
 LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`routes`) one of 200 rooms is found after weeks; it ends within hours
 SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
 MAX_ADDRESS = 8000  # characters of a page's address
+ADDRESS = re.compile(r"/(?!/)[!-\[\]-~]*")  # in ASCII, without spaces and backslashes
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
@@ -52,6 +54,7 @@ class Question:
     model: tuple[float, ...]  # how probable each of them is to the model; nobody is told before the answer
     answer: str | None = None  # once it is revealed
     votes: dict[str, str] = field(default_factory=dict)  # by the random number of a browser
+    over: bool = False  # nobody is shown it any more
 
     def told(self) -> dict[str, Any]:
         """What everybody may know."""
@@ -96,7 +99,7 @@ class Room:
     def told(self, lecturer: bool = False) -> dict[str, Any]:
         """What its followers are sent, and its lecturer."""
         shown = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
-        question = self.question.told() if self.question else None
+        question = self.question.told() if self.question and not self.question.over else None
         return shown | {"question": question, "score": asdict(self.score)} | ({"lecturer": True} if lecturer else {})
 
     def shows(self, change: dict[str, Any], now: float) -> Room:
@@ -127,7 +130,7 @@ class Room:
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
         """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
         question = self.question
-        if question is None or question.number != number:
+        if question is None or question.over or question.number != number:
             raise ValueError("This question is over; wait for the next one.")
         if question.answer is not None:
             raise ValueError("The answer is known by now; wait for the next question.")
@@ -141,7 +144,7 @@ class Room:
     def reveals(self, answer: Any, now: float) -> Room:
         """The room with its question answered, and the score with it."""
         question = self.question
-        if question is None or question.answer is not None:
+        if question is None or question.over or question.answer is not None:
             raise ValueError("No question is open; ask one first.")
         if answer not in question.options:
             raise ValueError("The answer is none of those that were offered.")
@@ -150,6 +153,11 @@ class Room:
         score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
         kept = replace(question, answer=answer)
         return replace(self, question=kept, score=score, version=self.version + 1, moved=now)
+
+    def closes(self, now: float) -> Room:
+        """The room after its lecturer has gone on: the question stands on nobody's screen, answered or not."""
+        kept = self.question and replace(self.question, over=True)
+        return replace(self, question=kept, version=self.version + 1, moved=now)
 
     def packed(self) -> str:
         return json.dumps(asdict(self))
@@ -170,7 +178,8 @@ def _known(change: dict[str, Any], names: set[str]) -> None:
 
 
 def _is_address(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith("/") and not value.startswith("//") and len(value) <= MAX_ADDRESS
+    """True for a path and query as a browser writes them: nothing in it leads to another site, or out of a line."""
+    return isinstance(value, str) and len(value) <= MAX_ADDRESS and ADDRESS.fullmatch(value) is not None
 
 
 def _are_words(values: Any) -> bool:

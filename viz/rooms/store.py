@@ -13,6 +13,7 @@ from viz.rooms.room import Room, new_code, new_secret, sealed
 
 MAX_ROOMS = 200
 MAX_FOLLOWERS = 500  # of one room
+LATER = 0.5  # s: a class that votes tells everybody twice a second how many have
 Change = Callable[[Room], Room]
 
 
@@ -24,8 +25,13 @@ class Full(Exception):
     """There are as many rooms, or followers of one, as there may be."""
 
 
+class Away(Exception):
+    """The place where rooms are kept does not answer."""
+
+
 class Store(Protocol):
-    """What a place for rooms can do. All that changes a room goes through `change`, one after the other."""
+    """What a place for rooms can do. All that changes a room goes through `change`, one after the other. Where it does not
+    answer, each of them raises Away."""
 
     async def open(self, address: str) -> tuple[Room, str]:
         """A new room at an address, and its secret, which is kept nowhere; Full."""
@@ -33,8 +39,9 @@ class Store(Protocol):
     async def get(self, code: str) -> Room:
         """Raises Gone."""
 
-    async def change(self, code: str, change: Change) -> Room:
-        """The room after a change, which every watcher is told of; Gone, and what `change` raises."""
+    async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
+        """The room after a change, which every watcher is told of, within `LATER` of it where it is `quiet`; Gone, and what
+        `change` raises."""
 
     async def end(self, code: str) -> None:
         """Its watchers are told, too."""
@@ -44,8 +51,9 @@ class Store(Protocol):
 
     async def followers(self, code: str) -> int: ...
 
-    def changes(self, code: str, every: float) -> AsyncIterator[None]:
-        """A turn at once, one at each change (several at once are one), one after so many seconds without; Gone."""
+    def changes(self, code: str, every: float) -> AsyncIterator[Room | None]:
+        """The room at once, and at each change (several at once are one); None after so many seconds without, or while it
+        cannot be asked for. Gone."""
 
 
 class MemoryStore:
@@ -56,10 +64,11 @@ class MemoryStore:
         self._rooms: dict[str, Room] = {}
         self._followers: dict[str, int] = defaultdict(int)
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._waiting: set[str] = set()  # rooms whose watchers are told later
 
     async def open(self, address: str) -> tuple[Room, str]:
-        for code in [code for code, room in self._rooms.items() if room.ended(self.now())]:
-            await self.end(code)
+        for ended in [code for code, room in self._rooms.items() if room.ended(self.now())]:
+            await self.end(ended)
         if len(self._rooms) >= MAX_ROOMS:
             raise Full
         code, secret = new_code(), new_secret()
@@ -77,9 +86,9 @@ class MemoryStore:
             raise Gone
         return room
 
-    async def change(self, code: str, change: Change) -> Room:
+    async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
         self._rooms[code] = change(await self.get(code))
-        self._tell(code)
+        (self._later if quiet else self._tell)(code)
         return self._rooms[code]
 
     async def end(self, code: str) -> None:
@@ -104,16 +113,15 @@ class MemoryStore:
     async def followers(self, code: str) -> int:
         return self._followers.get(code, 0)
 
-    async def changes(self, code: str, every: float) -> AsyncIterator[None]:
+    async def changes(self, code: str, every: float) -> AsyncIterator[Room | None]:
         told = asyncio.Event()
         self._watchers[code].add(told)
         try:
+            yield await self.get(code)
             while True:
-                await self.get(code)
-                yield
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(told.wait(), every)
-                told.clear()
+                is_told = await within(every, told)
+                room = await self.get(code)
+                yield room if is_told else None
         finally:
             self._watchers[code].discard(told)
             if not self._watchers[code]:
@@ -122,3 +130,24 @@ class MemoryStore:
     def _tell(self, code: str) -> None:
         for told in self._watchers.get(code, ()):
             told.set()
+
+    def _later(self, code: str) -> None:
+        """Tells the watchers once of all that changes meanwhile."""
+        if code not in self._waiting:
+            self._waiting.add(code)
+            asyncio.get_running_loop().call_later(LATER, self._tell_now, code)
+
+    def _tell_now(self, code: str) -> None:
+        self._waiting.discard(code)
+        self._tell(code)
+
+
+async def within(seconds: float, told: asyncio.Event) -> bool:
+    """True once it is told, and takes that back; False where it was not in so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await told.wait()
+    except TimeoutError:
+        return False
+    told.clear()
+    return True

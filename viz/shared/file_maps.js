@@ -2,12 +2,13 @@
 
 import { element, followStep, mounted, nth, onResize, pointAt, signed, toldStep, unmounted } from "./mount.js";
 import { floats, rowsOf } from "./packed.js";
+import { cellPoints } from "./cell_points.js";
 import { cellSize, largest, pairMap } from "../compare/side_by_side_maps.js";
 
 const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
+  const { root, state, first } = mounted({ data: { ...data, component: "file_maps" }, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
   state.step = toldStep()?.step ?? data.step;
   const build = () => {
@@ -40,6 +41,7 @@ export default function ({ data, parentElement }) {
       on: { point: tell, take: tell },
     });
     said.textContent = rest;
+    made.canvas.labPoints = cellPoints(made.canvas, map.kind, made.cellAt, made.boxOfCell);
     state.drawn.push(made.draw);
     part.append(title, made.canvas, said);
     return part;

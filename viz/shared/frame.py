@@ -15,6 +15,7 @@ import streamlit as st
 from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts, waiting
 from viz.shared.lecture import bar, lecture
+from viz.shared.room import room
 from viz.shared.save import files, save
 from viz.shared.shown import Places, Shown
 from viz.view import View
@@ -88,6 +89,7 @@ def show(
     told = (*faults, *page_data.faults)
     shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
     lecture.shown(shown, steps)
+    room.shown(shown)
     (in_lecture if large and in_lecture else draw)(shown)
     save.fill(panel, view, shown.analysis, files.offers(shown, name))
     state.settle(view)

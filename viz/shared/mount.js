@@ -141,8 +141,11 @@ export function drawing(tag, attributes, text) {
 export function nth(texts, at) {
   const text = texts[at], number = texts.slice(0, at + 1).filter((each) => each === text).length;
   if (texts.indexOf(text) === texts.lastIndexOf(text)) return text;
-  const ending = [11, 12, 13].includes(number % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] || "th";
-  return `${text} (${number}${ending})`;
+  return `${text} (${ordinal(number)})`;
+}
+
+export function ordinal(number) {
+  return number + ([11, 12, 13].includes(number % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[number % 10] || "th");
 }
 
 // "Point at" where there is a pointer, "Tap" where there are fingers alone.

@@ -3,6 +3,7 @@
 // "dark", by the brightness of the page's background.
 
 import { watchLabels } from "./chart_labels.js";
+import { watchHistory } from "./one_entry.js";
 import { watchPopovers } from "./popovers.js";
 import { watchPointed } from "./save/pointed.js";
 
@@ -24,6 +25,6 @@ export default function ({ data, parentElement, setStateValue }) {
   watcher.observe(document.querySelector(".stApp"), { attributes: true, attributeFilter: ["class", "style"] });
   watchers.set(parentElement, watcher);
   tell();
-  const ends = [watchPopovers(), watchLabels(), watchPointed()];
+  const ends = [watchPopovers(), watchLabels(), watchPointed(), watchHistory()];
   return () => { watcher.disconnect(); watchers.delete(parentElement); for (const end of ends) end?.(); };
 }

@@ -2,7 +2,9 @@
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
 import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL, signed, toldStep, unmounted } from "../shared/mount.js";
-import { judged, rest } from "./candidates_parts.js";
+import { judged, rest, walking } from "./candidates_parts.js";
+
+const LARGE = 5; // candidates in lecture mode
 
 export default function ({ data, parentElement, setTriggerValue, setStateValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = toldStep();
@@ -18,22 +20,25 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       Object.assign(state, { step, revealed: 0, guess: "" });
       state.draw();
     });
+    state.ends = walking(root, state);
   }
-  return () => { state.unfollow(); unmounted(root); };
+  return () => { state.unfollow(); state.ends(); unmounted(root); };
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.rows.length)) - 1;
     const secret = data.guess && state.revealed !== state.step;
+    root.classList.toggle("hall", Boolean(data.hall));
     const line = element("div", "line"), predict = button("link", data.guess ? "Stop guessing" : "Predict first", () => setStateValue("guess", !data.guess));
     predict.setAttribute("aria-pressed", String(data.guess));
     predict.title = "The candidates stay hidden until you have guessed the next token";
-    line.append(element("h2", "", data.title), ...(data.open || offline ? [] : [predict]));
+    line.append(element("h2", "", data.title), ...(data.open || offline || data.hall ? [] : [predict]));
     const focused = focusOf(parentElement);
-    root.replaceChildren(line, ...(secret ? ask(step) : show(step)));
+    root.replaceChildren(...(secret && data.hall ? [] : [line]), ...(secret ? ask(step) : show(step)));
     refocus(root, focused);
   }
 
   function ask(step) {
+    if (data.hall) return [element("p", "next", "What comes next?"), element("p", "how", `It has read “${data.reads[step]}” last. → shows it.`)];
     const form = element("form", "word"), box = field("guess", "Your guess for the next token", state.guess), go = element("button", "go", "Guess");
     const skip = button("link", "Show without guessing", () => reveal(""));
     form.onsubmit = (event) => { event.preventDefault(); if (box.value.trim()) reveal(box.value); };
@@ -49,8 +54,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
   }
 
   function show(step) {
-    const rows = [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling ? 3 : 4, 0, [...chosen, true]);
+    const rows = data.hall ? data.rows[step].slice(0, LARGE) : [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
+    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, true]);
     const head = element("div", "head");
     for (const name of data.sampling ? ["token", "logit", data.temperature === "0" ? "greedy" : `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
     if (data.sampling) list.append(head);
@@ -65,6 +70,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       const does = id === chosen[1] ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
       row.title = (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
+      row.dataset.point = `candidate ${id}`;
       row.setAttribute("aria-label", `${piece}, probability ${percent(p)}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
@@ -75,7 +81,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       row.append(element("span", "n p", percent(p)));
       const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
-      if (!data.sampling && !data.open && rival != null && !offline) {
+      if (!data.sampling && !data.open && rival != null && !offline && !data.hall) {
         const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));
         why.title = id === chosen[1] ? "What speaks for it" : `What speaks for “${chosen[0]}”, and not for this one`;
         why.setAttribute("aria-label", id === chosen[1] ? `Why ${piece}` : `Why not ${piece}`);
@@ -89,6 +95,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     form.onsubmit = (event) => { event.preventDefault(); setTriggerValue("word", { step: step + 1, text: box.value }); };
     form.append(box, go);
     const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
+    if (data.hall) return [list, ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");

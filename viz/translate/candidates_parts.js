@@ -1,6 +1,26 @@
 // What is said of the likeliest tokens: what is left for all others, and what a guess was worth.
 
-import { percent } from "../shared/mount.js";
+import { free, percent, REVEAL } from "../shared/mount.js";
+
+// In lecture mode the keys up and down go from candidate to candidate, wherever the keyboard is, and what a step hides is shown once
+// the timeline is told to. Returns what ends it.
+export function walking(root, state) {
+  const ends = new AbortController(), { signal } = ends;
+  document.addEventListener("keydown", (event) => {
+    const at = event.composedPath()[0], by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!state.data.hall || !by || !free(event, at) || at.closest?.("[role=application],[role=listbox],[role=menu],[role=radiogroup]")) return;
+    const rows = [...root.querySelectorAll(".row:not(:disabled)")], now = rows.indexOf(root.getRootNode().activeElement);
+    if (!rows.length) return;
+    rows[now < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, now + by))].focus();
+    event.preventDefault();
+  }, { signal });
+  document.addEventListener(REVEAL, ({ detail }) => {
+    if (detail.step !== state.step || state.revealed === detail.step) return;
+    state.revealed = detail.step;
+    state.draw();
+  }, { signal });
+  return () => ends.abort();
+}
 
 export function judged(rows, guessed) {
   const plain = (text) => text.replace(/^·/, "").trim().toLowerCase(), guess = plain(guessed);

@@ -6,7 +6,6 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from model import format
 from model.inference.cautions import UNSURE
@@ -29,17 +28,16 @@ ROWS = {  # how the rows are arranged: there is one way
 }
 
 
-def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
+def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
     """The sentence place by place, and the candidates of the one that is looked at."""
     head = None if view.head is None else view.head - 1
     data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
-    with st.container(key="steps"):
-        left, right = st.columns([760, 240], gap="medium")
+    left, right = steps.places(hall)
     rows = candidate_rows(page_data.request, view.device, data["trace"])
     with left:
         timeline.timeline(
             data,
-            {"step": view.step, "rows": "training", "guess": False, "reasons": [None] * len(data["target"])},
+            {"step": view.step, "rows": "training", "guess": False, "reasons": [None] * len(data["target"]), "hall": hall},
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: None,
             on_why=lambda kind, query, key: steps.to_heads(page_data.request, kind, query, key),
@@ -50,7 +48,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         tokenizer = page_data.loaded.source_tokenizer
         candidates.candidates(
             rows,
-            {"step": view.step, "guess": False, "fault": told[1] if told else ""},
+            {"step": view.step, "guess": False, "fault": told[1] if told else "", "hall": bool(hall)},
             on_branch=lambda step, token: _put(view, page_data, step, tokenizer.decode([token])),
             on_word=lambda step, text: _put(view, page_data, step, text),
             on_guess=lambda on: None,

@@ -11,7 +11,7 @@ from viz.cache import PageData
 from viz.offline.parts import Choice, Part, Pick, Taken
 from viz.shared import file_maps
 from viz.translate import candidates, fill_in, timeline
-from viz.view import View
+from viz.view import ROWS, View
 
 MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer are held
 
@@ -76,4 +76,15 @@ def _picks(page_data: PageData) -> tuple[Pick, ...]:
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 
 
-TAKEN = Taken(parts, compute=_candidates, choices=_choices, picks=_picks, rounded=file_maps.ROUNDED)
+def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
+    return {"step": (), "rows": ROWS, "guess": (False, True)} if page_data.analysis.task.writes else {"step": ()}
+
+
+TAKEN = Taken(
+    parts,
+    compute=_candidates,
+    choices=_choices,
+    picks=_picks,
+    led=_led,
+    rounded=file_maps.ROUNDED,
+)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
@@ -15,14 +17,20 @@ from viz.translate import candidates, controls, timeline
 from viz.view import View
 
 
-def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
+def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str, Any] | None = None) -> None:
+    """`hall`: what the components are told in lecture mode; None outside of it."""
     head = None if view.head is None else view.head - 1
     data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
-    with st.container(key="steps"):
-        left, right = st.columns([760, 240], gap="medium")
+    left, right = places(hall)
     rows = candidate_rows(page_data.request, view.device, view.controls, data["trace"])
     with left:
-        follow = {"step": view.step, "rows": view.rows, "guess": view.guess, "reasons": candidates.reasons(rows)}
+        follow = {
+            "step": view.step,
+            "rows": view.rows,
+            "guess": view.guess,
+            "reasons": candidates.reasons(rows),
+            "hall": hall,
+        }
         timeline.timeline(
             data,
             follow,
@@ -35,12 +43,18 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode) -> None:
         told = state.complaint("word")
         candidates.candidates(
             rows,
-            {"step": view.step, "guess": view.guess, "fault": told[1] if told else ""},
+            {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
             on_reason=_to_the_reason,
         )
+
+
+def places(hall: dict[str, Any] | None) -> Sequence[DeltaGenerator]:
+    """The places of timeline and candidates: beside each other, or, in lecture mode, where their styles put them."""
+    with st.container(key="steps", gap=None):
+        return [st.container(gap=None), st.container(gap=None)] if hall else st.columns([760, 240], gap="medium")
 
 
 def to_heads(request: Request, kind: str, query: int, key: int) -> None:

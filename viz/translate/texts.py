@@ -119,6 +119,12 @@ def change_heading(analysis: Analysis) -> None:
     )
 
 
+def given_change(before: str, after: str, turned: int, steps: int) -> str:
+    """What edits do to a text that is given, in a line: its log-probability, and the steps that would choose otherwise."""
+    other = f"another token likeliest at {turned} of {steps} steps" if turned else "each step would choose the same"
+    return f"log-probability {before} → {after}; {other}"
+
+
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:
     """How the maps are read; `blank`: the mask forbids cells of theirs, `padded`: so many rows are padding of the batch."""
     if show == "mask":

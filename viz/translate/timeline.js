@@ -8,6 +8,7 @@ import { copyLink } from "../shared/copy_link_parts.js";
 import { fitted, icon, iconButton, listen, lookedAt, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
+import { changed, hall, legend, spoken } from "./timeline_hall.js";
 
 const PLAY_MS = 700;
 
@@ -71,7 +72,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
     text.append(paragraph);
-    french.append(line, text, doubt(data.doubt, data.guess));
+    french.append(line, text, ...(data.hall ? changed(data.hall, data.guess) : [doubt(data.doubt, data.guess)]));
 
     const main = element("section", "main");
     main.setAttribute("aria-label", "Steps of decoding");
@@ -113,11 +114,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.classList.toggle("shifted", shifted);
     frame.classList.toggle("training", state.rows === "training");
     frame.classList.toggle("alone", !source.length);
-    if (data.above) above.append(swatch("cross"), data.above);
+    if (data.hall) above.append(...legend(data, state.rows));
+    else if (data.above) above.append(swatch("cross"), data.above);
     below.append(swatch(own), source.length ? data.arrangements[state.rows][1] : `${data.arrangements[state.rows][1]} (${data.where})`);
     const sourceChips = element("div", "chips source"), targetChips = element("div", "chips target");
-    words(sourceChips, source, (token) => {
+    words(sourceChips, source, (token, n) => {
       const chip = element("span", `chip${token.pad ? " pad" : ""}${token.rare ? " rare" : ""}${token.overlooked ? " overlooked" : ""}`, token.t);
+      chip.dataset.point = `source ${n + 1}`;
       chip.append(element("span", "weight"));
       return chip;
     });
@@ -129,6 +132,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     };
     const output = (token, n) => {
       const chip = targetChip(token, n);
+      chip.dataset.point = `output ${n}`;
       chip.append(meter(data.probability[n - 1], data.before?.[n - 1]));
       chip.classList.toggle("given", n <= data.given);
       chip.title = said(n - 1);
@@ -139,6 +143,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       target.forEach((token, n) => {
         const column = element("div", "column"), input = targetChip(reads[n], n + 1);
         input.classList.add("input");
+        input.dataset.point = `input ${n + 1}`;
         column.append(input, output(token, n + 1));
         targetChips.append(column);
       });
@@ -147,6 +152,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
         if (n) return output(token, n);
         const chip = targetChip(token, 1);
         chip.title = "The decoder's first input";
+        chip.dataset.point = "input 1";
         return chip;
       });
     }
@@ -157,6 +163,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.append(above, middle, scroll, foot);
     scrolling(frame, scroll);
     main.append(bar, element("p", "unseen"), frame);
+    hall(root, main, data.hall);
 
     pair.setAttribute("aria-live", "polite");
     const scrolled = root.querySelector(".scroll")?.scrollLeft || 0;
@@ -175,15 +182,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
 
   function draw() {
     const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
+    state.hidden = secret;
     const looked = lookedAt(data, step);
     const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
     const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
-    find(".said").replaceChildren(empty ? element("span", "todo", "(empty: it ends at once)") : data.segments.slice(0, data.own === "encoder" ? undefined : known).join(""),
-      element("span", "todo", data.guess || data.own === "encoder" ? "" : data.segments.slice(known).join("")));
-    const text = find(".text"), todo = find(".said .todo");
-    const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((todo.offsetTop - find(".said").offsetTop) / line);
-    text.scrollTop = Math.max(0, rows - 1) * line; // whole lines
+    find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (data.own === "encoder" ? spoken(data, data.segments.length, step) : spoken(data, known, known - 1))));
+    const text = find(".text"), here = find(".said .now") || find(".said .todo");
+    const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((here.offsetTop - find(".said").offsetTop) / line);
+    text.scrollTop = Math.max(0, rows - (text.clientHeight < 2 * line ? 0 : 1)) * line; // whole lines
     find(".range").value = state.step;
     find(".count b").textContent = state.step;
     find(".pair").replaceChildren(element("span", "", `${reads} → `), element("b", "", predicts));

@@ -17,10 +17,14 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const from = place(reading), to = place(saying);
   const x = shifted ? from.x : (from.left + to.right) / 2, top = from.top - 4, bottom = from.bottom + 9;
   const style = (weight, site) => ({ fill: "none", stroke: `var(--lab-${site})`, "stroke-width": 0.75 + 9 * weight, "stroke-opacity": Math.min(1, 0.12 + 1.6 * weight) });
-  const write = (weight, at, y, site) => svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
+  const written = [], close = root.classList.contains("hall") ? 34 : 0; // px: large numbers that would meet, the heavier is written
+  const write = (weight, at, y, site) => written.every(([x, other]) => other !== site || Math.abs(x - at) >= close) && written.push([at, site]) && svg.append(drawing("text", { x: at, y, "text-anchor": "middle", fill: `var(--lab-${site}-ink)` }, weight.toFixed(2)));
   for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step])) {
+    const chip = place(source[j]), bend = 0.66 * (top - chip.bottom);
+    svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - Math.min(28, bend)} ${chip.x} ${chip.bottom + Math.min(34, bend)} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
+  }
+  for (const [weight, j] of seenOf(data.cross[step], data.crossAllowed[step]).reverse()) {
     const chip = place(source[j]);
-    svg.append(drawing("path", { d: `M${x} ${top}C${x} ${top - 28} ${chip.x} ${chip.bottom + 34} ${chip.x} ${chip.bottom + 2}`, ...style(weight, "cross") }));
     if (weight > WRITTEN) write(weight, chip.x, chip.bottom + 17, "cross");
   }
   const seen = seenOf(data.decoder[step], data.allowed[step]);
@@ -34,7 +38,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
       svg.append(drawing("path", { d: `M${x} ${bottom}C${x} ${bottom + depth} ${chip.x} ${bottom + depth} ${chip.x} ${chip.bottom + 8}`, ...style(weight, data.own) }));
     }
   }
-  for (const [weight, j] of seen.slice(-2)) if (weight > WRITTEN && j < inputs.length) {
+  for (const [weight, j] of seen.slice(-2).reverse()) if (weight > WRITTEN && j < inputs.length) {
     const chip = place(inputs[j]);
     write(weight, chip.x, chip.bottom + (shifted ? 15 : 24), data.own);
   }

@@ -76,6 +76,7 @@ export function listen(state) {
     if (event.key === " " ? presses(at) : to === null || moves(at)) return;
     event.preventDefault();
     event.stopPropagation();
+    if (state.data.hall && state.hidden && event.key === "ArrowRight") return document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } })); // the class has guessed aloud
     if (event.key === " ") return state.toggle();
     clearInterval(state.timers.play);
     state.timers.play = null;
@@ -98,6 +99,7 @@ export function fitted(root) {
   rows.classList.remove("tight");
   rows.classList.toggle("tight", rows.scrollWidth > rows.clientWidth);
   text.classList.remove(...SIZES);
+  if (root.classList.contains("hall")) return; // there nothing is set smaller
   for (const size of SIZES) if (text.scrollHeight > text.clientHeight) text.classList.add(size);
 }
 

@@ -69,4 +69,4 @@ def _told(page_data: PageData, costs: Sequence[HeadEffect]) -> tuple[str, ...]:
     return (shared_texts.verdict_line(page_data.analysis),)
 
 
-TAKEN = Taken(parts, compute=_costs, told=_told, look=_look, rounded=file_maps.ROUNDED)
+TAKEN = Taken(parts, compute=_costs, told=_told, look=_look, led=lambda page_data: {"step": ()}, rounded=file_maps.ROUNDED)

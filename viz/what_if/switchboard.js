@@ -4,7 +4,7 @@
 import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
 import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
 import { leftOut, pen, pictured } from "../shared/save/pen.js";
-import { readable } from "./switchboard_parts.js";
+import { readable } from "../shared/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
 

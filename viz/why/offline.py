@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 
 from model.readings.direct_logits import DirectLogits, direct_logits
@@ -36,4 +37,11 @@ def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"
 
 
-TAKEN = Taken(parts, compute=_found, told=_told)
+TAKEN = Taken(
+    parts,
+    compute=_found,
+    told=_told,
+    look=lambda page_data: dataclasses.replace(page_data.view, why="sum"),
+    plain=(),  # of one step
+    holds=lambda view: view.why == "sum",
+)

@@ -4,48 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from room_helpers import ask, opened, run, until
 
 from viz.rooms import room as rooms
+from viz.rooms.asking import GONE, NOT_YOURS, ROOM_FULL, TOO_OFTEN, WRONG_A_MINUTE
 from viz.rooms.room import Room, code_of, new_code
-from viz.rooms.routes import GONE, NOT_YOURS, ROOM_FULL, TOO_OFTEN, WRONG_A_MINUTE, Rooms
+from viz.rooms.routes import Rooms
 from viz.rooms.store import MAX_FOLLOWERS, Full, Gone, MemoryStore
 
 ASKED = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
-
-
-def run(made):
-    """What a coroutine gives, in a thread of its own: a browser's event loop may be about in this one."""
-    with ThreadPoolExecutor(1) as beside:
-        return beside.submit(lambda: asyncio.run(made)).result()
-
-
-async def ask(app, path, said=None, secret=None, who="10.0.0.1", kind="application/json", more=()):
-    """Status and body of one request."""
-    sent = []
-    body = [{"type": "http.request", "body": b"" if said is None else json.dumps(said).encode()}]
-    headers = [(b"content-type", kind.encode()), *more] + (
-        [(b"authorization", f"Bearer {secret}".encode())] if secret else []
-    )
-    scope = {"type": "http", "method": "GET" if said is None else "POST", "path": path, "headers": headers}
-
-    async def receive():
-        return body.pop() if body else {"type": "http.disconnect"}
-
-    async def send(message):
-        sent.append(message)
-
-    await app(scope | {"query_string": b"", "client": (who, 1), "root_path": ""}, receive, send)
-    text = b"".join(message.get("body", b"") for message in sent).decode()
-    return sent[0]["status"], json.loads(text) if text[:1] == "{" else text
-
-
-async def opened(app, address="/heads?layer=3"):
-    status, made = await ask(app, "/rooms", {"address": address})
-    assert status == 201
-    return f"/rooms/{made['code']}", made["secret"]
 
 
 async def following(rooms: Rooms, path: str, events: list, secret=None):
@@ -70,11 +39,6 @@ async def following(rooms: Rooms, path: str, events: list, secret=None):
         events.extend(json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: "))
 
     await rooms.router(scope | {"client": ("10.0.0.2", 1)}, receive, send)
-
-
-async def until(holds):
-    while not holds():
-        await asyncio.sleep(0.005)  # the state is waited for, however long it takes
 
 
 def test_a_follower_is_sent_what_is_shown_at_once_and_at_every_move():
@@ -238,7 +202,7 @@ def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothin
         app = Rooms(MemoryStore()).over(pages)
         for path in ("/", "/roomsy", "/heads"):
             await app({"type": "http", "path": path, "headers": []}, None, None)
-        return await ask(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode()), (b"host", b"lab:1")])
+        return await ask(app, "/rooms", {"address": "/"}, more=[(b"origin", origin.encode())])
 
     assert run(story())[0] == status
     assert passed == ["/", "/roomsy", "/heads"]

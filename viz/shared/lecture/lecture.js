@@ -5,12 +5,13 @@ import { element, followStep, free, mounted, unmounted } from "../mount.js";
 import { nameAt, rectOf } from "./pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
+const OFFERED = "attention-lab-key"; // a key that something over the page may take
 const SAID_MS = 1800;
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 const KEYS = [
   ["→ ←, space", "a step on, a step back"], ["Page down, page up", "the same, or the next stop of a playlist: a clicker sends these"], ["Home, End", "the first step, the last one"],
   ["1 … 9", "a layer"], ["Shift 1 … 9", "a head"], ["Shift 0", "the mean over heads"], ["[ ]", "the page before, the next one"], ["/", "type another sentence"],
-  ["b or .", "blank the screen"], ["f", "full screen"], ["Esc", "take the last experiment back"], ["l", "lecture mode on and off"], ["?", "this list"],
+  ["j", "how to join the room"], ["q", "ask the class, then the answer"], ["b or .", "blank the screen"], ["f", "full screen"], ["Esc", "take the last experiment back"], ["l", "lecture mode on and off"], ["?", "this list"],
 ];
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -58,6 +59,7 @@ function handled(state, event) {
   const { altKey, ctrlKey, metaKey } = event, plain = free({ altKey, ctrlKey, metaKey }, at);
   if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
   if (state.dark && key !== "?" && !event.ctrlKey && !event.metaKey) return blank(state, false), true; // any key brings the picture back
+  if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // a room's
   if (key === "Escape") return escaped(state, at);
   if (!plain) return false;
   if (key in NEXT) return onward(state, NEXT[key]);

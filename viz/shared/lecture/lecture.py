@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from viz import pages, state
 from viz.shared import mount
+from viz.shared.talks import going
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ def key(name: str, does: str, call: Callable[[], None], quiet: bool = False) -> 
     state.keep(_KEYS, [*_own(), (name, does, call, quiet)])
 
 
+def tells(keys: str, does: str) -> None:
+    """Keys that a component of this page takes by itself, for the list of keys."""
+    key(keys, does, lambda: None)
+
+
 def shown(shown: Shown, steps: int) -> None:
     """Says what there is to be chosen by key on the page of this run."""
     view, page, config = shown.view, pages.find(state.page()), shown.page_data.loaded.config
@@ -50,6 +56,7 @@ def mounted() -> None:
         "step": (mount.whole(1, 999), lambda step: state.change(step=step)),
         "choose": (_place, lambda layer, head: state.change(layer=layer, head=head, average=False)),
         "page": (mount.one_of((1, -1)), _turn),
+        "go": (mount.one_of((1, -1)), going.go),
         "undo": (mount.pressed, _undo),
         "key": (mount.one_of([name for name, *_ in _own()]), _call),
     }

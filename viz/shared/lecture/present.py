@@ -6,6 +6,8 @@ import streamlit as st
 
 from viz import state
 from viz.shared import texts
+from viz.shared.room import room
+from viz.shared.talks import playlist
 from viz.view import View
 
 KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
@@ -13,10 +15,14 @@ KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, 
 
 def panel(view: View) -> None:
     """The button, and what it opens."""
+    if view.lecture:
+        room.sign()
     opened = st.popover("Present", key="present panel", on_change="rerun", width="content" if view.lecture else "stretch")
     if opened.open:
         with opened, st.container(key="present"):
             _lecture(view)
+            room.panel()
+            playlist.playlist(view)
 
 
 def _lecture(view: View) -> None:

@@ -1,0 +1,178 @@
+"""The page that a room shows as a document, and the QR code of its address: over the routes."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import re
+
+import pytest
+from room_helpers import ask, opened, run, sent
+
+from model import Request, analyse
+from viz import cache, hosts
+from viz.offline import fonts, take
+from viz.rooms import qr
+from viz.rooms.routes import Rooms
+from viz.rooms.store import MemoryStore
+
+SENTENCE = "/{}?text=The+fox+sees+a+boat.&checkpoint=tiny&target=Lo+varun+mira.&layer=1&head=1{}"
+PACKED = [(b"accept-encoding", b"gzip, br")]
+
+
+@pytest.fixture
+def makes_documents(monkeypatch, tiny_checkpoint):
+    """Documents of a made-up checkpoint; a list of the pages of which one was drawn."""
+    drawn = []
+
+    def data(view):
+        analysis = analyse(tiny_checkpoint, Request(view.source, target=view.target))
+        return take.page_data_of(tiny_checkpoint, analysis, view)
+
+    def file_of(name, page_data, draw=take.file_of):
+        drawn.append(name)
+        return draw(name, page_data)
+
+    monkeypatch.setattr(fonts, "_subset", lambda file, more: b"")
+    monkeypatch.setattr(cache, "page_data", data)
+    monkeypatch.setattr(cache, "holds", lambda loaded, device: loaded is tiny_checkpoint)
+    monkeypatch.setattr(take, "file_of", file_of)
+    return drawn
+
+
+def test_a_hall_that_follows_shares_one_document_which_every_step_and_head_is_in(makes_documents):
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, secret = await opened(app, SENTENCE.format("heads", ""))
+        first = await asyncio.gather(*(sent(app, f"{path}/page", more=PACKED) for _ in range(20)))
+        await ask(app, f"{path}/show", {"address": SENTENCE.format("heads", "&step=3&kind=cross&lecture=on")}, secret)
+        return first, await sent(app, f"{path}/page")
+
+    first, plain = run(story())
+    assert makes_documents == ["heads"]
+    assert len({body for _, _, body in first}) == 1
+    status, headers, body = first[0]
+    assert status == 200 and headers["content-encoding"] == "gzip"
+    assert headers["content-security-policy"].startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in headers["content-security-policy"]
+    assert gzip.decompress(body) == plain[2] and "content-encoding" not in plain[1]
+    assert b"The fox sees a boat." in plain[2]
+
+
+def test_a_browser_that_has_the_document_is_not_sent_it_again(makes_documents):
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, _ = await opened(app, SENTENCE.format("why", ""))
+        tag = (await sent(app, f"{path}/page"))[1]["etag"]
+        return await sent(app, f"{path}/page", more=[(b"if-none-match", tag.encode())])
+
+    status, _, body = run(story())
+    assert (status, body) == (304, b"")
+
+
+def test_who_waited_has_what_is_shown_then_and_what_was_passed_over_is_never_made(makes_documents):
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router, SENTENCE.format("heads", ""))
+        pages = [asyncio.create_task(sent(made.router, f"{path}/page")) for _ in range(5)]
+        for name in ("inside", "why", "what-if"):
+            await ask(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
+        return [await page for page in pages]
+
+    bodies = [body for _, _, body in run(story())]
+    assert set(makes_documents) <= {"heads", "what-if"} and makes_documents.count("what-if") == 1
+    assert b'class="page-what-if"' in bodies[-1]
+
+
+def test_why_is_of_one_step_and_its_documents_are_kept_apart(makes_documents):
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, secret = await opened(app, SENTENCE.format("why", ""))
+        first = await sent(app, f"{path}/page")
+        await ask(app, f"{path}/show", {"address": SENTENCE.format("why", "&step=2")}, secret)
+        return first[2], (await sent(app, f"{path}/page"))[2]
+
+    first, second = run(story())
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/positions?text=<b>&amp;", "“Positions”, which is not sent along"),
+        ("/nowhere/at/all", "a page, which is not sent along"),
+        ("/heads?checkpoint=none", "There is no checkpoint"),
+    ],
+)
+def test_a_page_without_a_document_is_one_sentence_and_a_way_into_the_lab(address, told):
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, _ = await opened(app, address)
+        return await sent(app, f"{path}/page")
+
+    status, headers, body = run(story())
+    text = body.decode()
+    assert status == 200 and "default-src 'none'" in headers["content-security-policy"]
+    assert re.findall(r"<p>([^<]*)</p>", text)[0].count(". ") <= 1 and told in text
+    assert "<b>" not in text and text.count("href=") == 1
+
+
+@pytest.mark.parametrize(("code", "status"), [("ABCDEF", 404), ("nonsense!", 400)])
+def test_a_code_that_is_none_is_a_page_that_says_so(code, status):
+    found, headers, body = run(sent(Rooms(MemoryStore()).router, f"/rooms/{code}/page"))
+    assert found == status and headers["content-type"].startswith("text/html") and b"code" in body
+
+
+def _modules(address):
+    import segno
+
+    return {
+        (x, y)
+        for y, row in enumerate(segno.make(address, error="m", micro=False).matrix)
+        for x, dark in enumerate(row)
+        if dark
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "shared", "origin"),
+    [
+        (b"127.0.0.1:8501", "http://192.168.1.20:8501", "http://192.168.1.20:8501"),
+        (b"localhost:8501", "http://192.168.1.20:8501", "http://192.168.1.20:8501"),
+        (b"lab.example.org", "http://192.168.1.20:8501", "http://lab.example.org"),
+    ],
+)
+def test_the_picture_leads_to_where_a_phone_finds_the_room(monkeypatch, host, shared, origin):
+    monkeypatch.setattr(hosts, "_shared", shared)
+
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, _ = await opened(app)
+        return path, await sent(app, f"{path}/qr.svg", host=host)
+
+    path, (status, headers, body) = run(story())
+    assert (status, headers["content-type"]) == (200, "image/svg+xml")
+    assert body == qr.svg(origin + path.replace("rooms", "follow"))
+    drawn, x, y = set(), 0, 0.5
+    for step, *more in re.findall(
+        r"([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?", re.search(r'stroke="#000" d="([^"]*)"', body.decode())[1]
+    ):
+        dx, dy = float(more[0]), float(more[1] or 0)
+        if step == "h":
+            drawn |= {(int(x) + n - qr.QUIET, int(y) - qr.QUIET) for n in range(int(dx))}
+            x += dx
+        else:
+            x, y = (dx, dy) if step == "M" else (x + dx, y + dy)
+    assert drawn == _modules(origin + path.replace("rooms", "follow"))
+
+
+def test_where_no_phone_could_come_nothing_is_drawn_and_it_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(hosts, "_shared", None)
+
+    async def story():
+        app = Rooms(MemoryStore()).router
+        path, _ = await opened(app)
+        return await ask(app, f"{path}/qr.svg", host=b"127.0.0.1:8501")
+
+    status, told = run(story())
+    assert status == 409 and "HOST=0.0.0.0" in told

@@ -1,0 +1,152 @@
+"""A talk: kept views in an order, as text in a link and as a file; what comes back is checked."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import json
+import zlib
+
+import pytest
+
+from viz.fields import fields
+from viz.talks import known
+from viz.talks.talk import AROUND, MAX_LINE, MAX_STOPS, UNTITLED, Stop, Talk, TalkError, keep
+from viz.talks.written import MAX_FILE, file_of, packed, read, too_long, unpacked
+from viz.values import MAX_LINK_TEXT
+from viz.view import View
+
+VIEW = View(source="The fox & the “boat” = 50% <b>?", step=3, kind="cross", head=None, target="Le renard; et ~ 🦊")
+TALK = Talk(
+    "Renards & bateaux",
+    (keep("heads", VIEW, "Look at the fox."), keep("translate", View(), ""), keep("what-if", VIEW, "  Qui\n  mord ? ")),
+)
+
+
+def deflated(text: bytes) -> str:
+    made = zlib.compressobj(9, wbits=-15)
+    return "~" + base64.urlsafe_b64encode(made.compress(text) + made.flush()).decode().rstrip("=")
+
+
+def written(**more) -> bytes:
+    return json.dumps({"talk": 1, "title": "T", "stops": [{"line": "l", "page": "heads", "view": {}}]} | more).encode()
+
+
+def lines(talk: Talk) -> list[str]:
+    return [stop.line for stop in talk.stops]
+
+
+def test_a_kept_view_comes_back_as_it_was():
+    stop = TALK.stops[0]
+    assert (stop.view, stop.faults, stop.place.name) == (VIEW, (), "heads")
+    assert stop.address(talk="masks").startswith("heads?") and stop.address(talk="masks").endswith("&talk=masks")
+    assert TALK.stops[1].address() == "" and TALK.stops[2].line == "Qui mord ?"
+
+
+def test_what_belongs_to_the_visit_is_not_kept():
+    around = {"device": "cpu", "lesson": "unsure", "talk": "masks", "stop": 4, "lecture": True, "room": "ABC"}
+    visit = {name: value for name, value in around.items() if name in fields(View)}
+    assert set(visit) == set(AROUND) & set(fields(View))
+    kept = keep("heads", dataclasses.replace(VIEW, **visit), "")
+    assert kept.view == VIEW
+    assert Stop("heads", f"{kept.query}&lesson=unsure&device=cpu&stop=4").view == VIEW
+
+
+@pytest.mark.parametrize("back", [lambda talk: unpacked(packed(talk)), lambda talk: read(file_of(talk))])
+def test_as_text_and_as_a_file_it_is_the_same(back):
+    assert back(TALK) == TALK
+    assert back(Talk()) == Talk()
+
+
+def test_a_file_is_for_people():
+    assert "Le renard; et ~ 🦊" in file_of(TALK).decode() and "Qui mord ?" in file_of(TALK).decode()
+
+
+def test_stops_are_kept_moved_and_removed():
+    a, b, c = (Stop("heads", "", line) for line in "abc")
+    talk = Talk().with_stop(a).with_stop(c).with_stop(b, after=1)
+    assert lines(talk) == ["a", "b", "c"]
+    assert lines(talk.moved(1, 3)) == ["b", "c", "a"]
+    assert lines(talk.moved(3, 2)) == ["a", "c", "b"]
+    assert lines(talk.without(2)) == ["a", "c"]
+    assert lines(talk.with_line(2, "new\tline")) == ["a", "new line", "c"]
+    for same in (talk.moved(1, 4), talk.moved(0, 1), talk.without(4), talk.with_line(0, "x"), talk.moved(-1, 1)):
+        assert same == talk
+    assert (talk.at(0), talk.at(3), talk.at(4), talk.at(-1)) == (None, c, None, None)
+    assert talk.titled(" ").title == UNTITLED
+
+
+def test_what_is_too_much_is_refused():
+    with pytest.raises(TalkError, match=f"at most {MAX_STOPS} stops; this one would have {MAX_STOPS + 1}"):
+        Talk(stops=(Stop("heads", ""),) * MAX_STOPS).with_stop(Stop("heads", ""))
+    with pytest.raises(TalkError, match="stop 2 has 401 characters; expected at most 400"):
+        TALK.with_line(2, "x" * (MAX_LINE + 1))
+    with pytest.raises(TalkError, match="too long to be kept"):
+        keep("heads", View(source="x" * (MAX_LINK_TEXT + 1)), "")
+
+
+def test_a_talk_too_long_for_a_link_is_sent_to_a_file():
+    noise = [hashlib.sha512(bytes([n, m])).hexdigest() for n in range(20) for m in range(3)]
+    long = Talk("Long", tuple(keep("heads", View(source=each), each * 3) for each in noise))
+    assert unpacked(packed(long)) == long
+    assert "save it as a file" in too_long(packed(long))
+    assert too_long(packed(TALK)) == ""
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [
+        (b"\xff\xfe", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"[]", "lacks “talk”"),
+        (written(talk=2), "version 2; this lab reads version 1"),
+        (written(title=3), "the title is no text"),
+        (written(title="x" * 81), "has 81 characters; expected at most 80"),
+        (written(stops={}), "no list of at most"),
+        (written(stops=[{}] * 61), "no list of at most"),
+        (written(stops=[{"page": "heads"}, 3]), "stop 2 is no record"),
+        (written(stops=[{"view": {"step": [3]}}]), "stop 1: its view is no record of parameters"),
+        (written(stops=[{"line": None}]), "stop 1: its line is no text"),
+        (written(stops=[{"line": "x" * 401}]), "stop 1: its line has 401 characters"),
+        (written(stops=[{"view": {"text": "\ud800"}}]), "stop 1: its view is no valid text"),
+        (written(stops=[{"view": {"text": "x" * 30_000}}]), "expected at most 20,000"),
+        (b" " * (MAX_FILE + 1), "at most 262,144"),
+    ],
+)
+def test_a_file_that_is_no_talk_is_told_in_one_sentence(raw, fault):
+    with pytest.raises(TalkError, match=fault) as told:
+        read(raw)
+    assert "\n" not in str(told.value) and str(told.value).endswith(".")
+    if len(raw) <= MAX_FILE:
+        with pytest.raises(TalkError, match=fault):
+            unpacked(deflated(raw))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["~", "~@", "~" + "A" * 50, packed(TALK)[:-9], "~ü", "~" + "A" * (3 * MAX_FILE), deflated(b" " * (1 << 24))],
+    ids=["empty", "sign", "noise", "cut", "letter", "long", "bomb"],
+)
+def test_a_link_that_holds_no_talk_is_told(text):
+    with pytest.raises(TalkError, match="cannot be read: it has been cut off"):
+        unpacked(text)
+    assert known.found(text) == (None, "The link's talk cannot be read: it has been cut off or changed on the way.")
+
+
+def test_what_is_wrong_with_a_stop_is_told_at_the_stop():
+    stops = [
+        {"line": "a", "page": "nowhere", "view": {"step": 4}},
+        {"line": "b", "page": "heads", "view": {"layer": "x", "head": 3, "utm": "z"}},
+    ]
+    first, second = read(written(stops=stops)).stops
+    assert first.place.name == "translate" and first.view.step == 4
+    assert [fault.startswith("There is no page at /nowhere") for fault in first.faults] == [True]
+    assert second.view == View(head=3) and "layer is “x”" in second.faults[0] and len(second.faults) == 1
+
+
+def test_a_talk_is_known_by_its_name():
+    assert known.found("") == (None, "")
+    assert known.found("masks")[0].title == "Masks"
+    assert known.found("nothing")[1].startswith("There is no talk “nothing”; expected one of 20-minutes, ")
+    assert known.found(packed(TALK)) == (TALK, "")

@@ -1,0 +1,108 @@
+"""Heads in lecture mode: one head as a map or as lines, or all of them, over the whole page."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from model.readings.head_metrics import order_label, orders
+from viz import state, theme
+from viz.heads import all_heads, picture
+from viz.shared import controls
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
+from viz.view import View
+
+LARGE = ("Map", "Lines", "All heads")  # the pictures, from 1
+ALL = 3
+
+
+def draw(shown: Shown) -> None:
+    """One picture, and its keys."""
+    view, request, kinds = shown.view, shown.page_data.request, shown.analysis.whole.kinds
+    large = _large(view)
+    drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
+    with shown.places.bar:
+        _bar(view, large, kinds)
+    with shown.places.notes:
+        shown.notes()
+    shown_heads = picture.thumbnails(request, view.device, shown.mode)
+    data = picture.payload(request, view.device, drawn, shown.mode)
+    with shown.places.body:
+        all_heads.heads(
+            shown_heads,
+            data,
+            on_choose=lambda kind, layer, head: state.change(
+                kind=kind, layer=layer, head=head, average=False, large=_one(large)
+            ),
+            on_set=lambda name, value: state.change(**{name: value}),
+            on_unfold=lambda: None,
+            on_find=lambda kind, query, key: picture.find(request, kind, query, key),
+            key="heads large",
+            beside={"large": large, "sites": view.together and len(kinds) > 1},
+        )
+    _keys(view, large, kinds, _ordered(shown_heads, data, view))
+
+
+def _large(view: View) -> int:
+    """Which picture; the first where the link names one that there is not."""
+    return view.large if view.large <= len(LARGE) else 1
+
+
+def _one(large: int) -> int:
+    """What shows a head that was chosen among all."""
+    return 1 if large == ALL else large
+
+
+def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
+    st.segmented_control(
+        "Picture",
+        range(1, len(LARGE) + 1),
+        required=True,
+        format_func=lambda n: LARGE[n - 1],
+        label_visibility="collapsed",
+        **state.bind("large", "large", large),
+    )
+    controls.kind_pick(view, kinds)
+
+
+def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
+    turn = {"large": large % len(LARGE) + 1}
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn))
+    if len(kinds) > 1:
+        each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
+        lecture.key("k", f"{each}; all at once with all heads", lambda: state.change(**_next_kind(view, large, kinds)))
+    lecture.key("n", "the next head in this order", lambda: _walk(view, ordered, 1))
+    lecture.key("N", "the head before it", lambda: _walk(view, ordered, -1))
+    by = orders()[(orders().index(view.order) + 1) % len(orders())]
+    lecture.key("o", f"the order of the heads: {order_label(by).lower()} next", lambda: state.change(order=by))
+    lecture.key("w", "pieces of words, or whole words", lambda: state.change(merge=not view.merge))
+    if view.find is not None:
+        lecture.key("x", "look for no two tokens any more", lambda: state.change(find=None))
+
+
+def _next_kind(view: View, large: int, kinds: tuple[str, ...]) -> dict[str, object]:
+    """The kind after the one that is shown; with all heads, after the last all kinds at once."""
+    at = (*kinds, None) if large == ALL else kinds
+    now = None if large == ALL and view.together else view.kind
+    wanted = at[(at.index(now) + 1) % len(at)]
+    return {"together": True} if wanted is None else {"kind": wanted, "together": False}
+
+
+def _ordered(shown: dict, data: dict, view: View) -> list[tuple[int, int]]:
+    """Layer and head of all heads of the kind that is shown, as they stand: by the link that is looked for, else by the
+    order that is chosen, else by their numbers."""
+    grid, find = next(grid for grid in shown["grids"] if grid["kind"] == view.kind), data["find"]
+    if find and find.get("kind") == view.kind:
+        order = find["order"]
+    else:
+        order = grid["orders"].get(view.order, grid["orders"]["position"])
+    return [(grid["places"][n][0], grid["places"][n][1]) for n in order]
+
+
+def _walk(view: View, ordered: list[tuple[int, int]], by: int) -> None:
+    """To the head beside the one that is shown; from a mean to the first."""
+    now = (view.layer, view.head)
+    layer, head = ordered[(ordered.index(now) + by) % len(ordered)] if now in ordered and not view.average else ordered[0]
+    state.change(layer=layer, head=head, average=False)

@@ -1,0 +1,106 @@
+// The class bets before the model answers: one card in the place of the page. Nothing here makes markup from text.
+
+import { button, element } from "../shared/mount.js";
+import { counted, meant, percent100, scored, shares } from "./follow_parts.js";
+
+const OPEN = "You can change it until the answer is shown.";
+
+// `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose.
+export function bets(box, { vote, kept, longest, closed }) {
+  let question = null, chosen = "", said = "", sends = 0, closedFor = 0;
+  const speak = element("p", "unseen");
+  speak.setAttribute("aria-live", "polite");
+  box.after(speak);
+  return {
+    // Whether the card is in front: an open question, and its answer until the lecturer goes on.
+    show(now, score, onward) {
+      if (now && now.number !== question?.number && now.answer === undefined) begin(now);
+      if (!now || now.number !== question?.number) { question = null; box.hidden = true; return false; }
+      const revealed = now.answer !== undefined, news = revealed && question.answer === undefined;
+      if (question.answer !== undefined && onward) closedFor = now.number;
+      question = now;
+      if (closedFor === now.number) { box.hidden = true; return false; }
+      if (revealed) { if (news) answer(score); }
+      else box.querySelector(".voted").textContent = counted(now.voted);
+      box.hidden = false;
+      return true;
+    },
+  };
+
+  function begin(now) {
+    question = now;
+    said = "";
+    chosen = kept.get(now.number);
+    const group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
+    state.setAttribute("role", "status");
+    group.setAttribute("role", "group");
+    group.setAttribute("aria-label", "Answers");
+    now.options.forEach((word) => { const node = button("option", word, () => choose(word)); group.append(node); });
+    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", now.text), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
+    box.classList.remove("revealed");
+    box.scrollTop = 0;
+    speak.textContent = `A question: ${now.text}`;
+    paint();
+  }
+
+  function typing() {
+    const form = element("form", "word"), input = element("input"), go = element("button", "go", "Bet");
+    Object.assign(input, { name: "word", placeholder: "Another word", maxLength: longest, autocomplete: "off", spellcheck: false, enterKeyHint: "send" });
+    input.setAttribute("aria-label", "Another word");
+    input.setAttribute("autocapitalize", "none");
+    if (chosen && !question.options.includes(chosen)) input.value = chosen;
+    form.onsubmit = (event) => { event.preventDefault(); if (input.value.trim()) choose(meant(input.value, question.options)); };
+    form.append(input, go);
+    return form;
+  }
+
+  async function choose(word) {
+    const before = chosen, number = question.number, mine = (sends += 1);
+    chosen = word;
+    said = "";
+    paint();
+    const fault = await vote(number, word);
+    if (mine !== sends || number !== question?.number) return;
+    if (fault) { chosen = before; said = fault; }
+    else kept.set(number, word);
+    if (question.answer === undefined) paint();
+  }
+
+  function paint() {
+    for (const node of box.querySelectorAll(".option")) node.setAttribute("aria-pressed", String(node.textContent === chosen));
+    const own = chosen && !question.options.includes(chosen), form = box.querySelector(".word");
+    form?.classList.toggle("on", Boolean(own));
+    box.querySelector(".choice").textContent = said || (chosen ? `You bet on “${chosen}”. ${OPEN}` : "");
+    box.querySelector(".choice").classList.toggle("fault", Boolean(said));
+    box.querySelector(".voted").textContent = counted(question.voted);
+  }
+
+  function answer(score) {
+    const right = chosen === question.answer, verdict = !chosen ? "You did not bet this time." : right ? "You were right." : `You said “${chosen}”.`;
+    const rows = element("ul", "shares"), total = scored(score), key = element("p", "key");
+    for (const name of ["class", "model"]) key.append(element("i", name), name === "class" ? "the class" : "the model");
+    rows.append(...shares(question).map(share));
+    const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; closed(); });
+    box.classList.add("revealed");
+    box.replaceChildren(element("p", "kind", question.text), element("h1", right ? "right" : "", `It is “${question.answer}”`), element("p", "verdict", verdict),
+      rows, key, element("p", "voted", counted(question.voted)), ...(total ? [element("p", "score", total)] : []), on);
+    box.scrollTop = 0;
+    speak.textContent = `It is ${question.answer}. ${verdict}`;
+  }
+
+  function share({ word, people, model, right }) {
+    const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
+    for (const [kind, part] of [["class", people], ["model", model]]) {
+      const line = element("div", `line ${kind}`), bar = element("i");
+      if (part === null) continue; // nobody asked the model for that word
+      bar.style.setProperty("--share", part);
+      bar.setAttribute("role", "img");
+      bar.setAttribute("aria-label", kind);
+      line.append(bar, element("span", "", percent100(part)));
+      bars.append(line);
+    }
+    if (word === chosen) name.append(element("small", "", "your bet"));
+    row.append(name, bars);
+    return row;
+  }
+}

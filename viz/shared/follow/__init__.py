@@ -1,0 +1,1 @@
+"""Who has left a lecture to look around."""

@@ -1,0 +1,19 @@
+// The place of a component in lecture mode: what is left of the stage below the component's upper edge, in its own pixels.
+
+import { onResize, zoomOf } from "../mount.js";
+
+const MARGIN = 6; // px below it
+
+const stageOf = (root) => root.getRootNode().host?.closest(".st-key-lecture_stage");
+
+export function placeOf(root) {
+  const stage = stageOf(root), bar = document.querySelector(".st-key-lecture_bar"), heightOf = (node) => node?.getBoundingClientRect().height || 0;
+  const bottom = stage && bar ? heightOf(bar) + heightOf(stage) : innerHeight; // notes above the stage push it down
+  return { width: root.clientWidth, height: Math.max(120, (bottom - root.getBoundingClientRect().top) / zoomOf(root) - MARGIN) };
+}
+
+export function onStage(state, root, draw) { // draws it again in another size of the stage
+  const fresh = !state.resize, stage = stageOf(root);
+  onResize(state, root, draw);
+  if (fresh && stage) state.resize.observe(stage);
+}

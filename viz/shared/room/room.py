@@ -1,0 +1,127 @@
+"""The lecturer's room: opened in *Present*, kept by the browser, told of every move; and what its class is asked.
+
+The browser alone knows whether a room is open, and shows it: a script that is there on every page sends the address with the
+present step, what is pointed at and the blank screen. A question is made here, of the very view, once it is asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from viz import hosts, pages, state
+from viz.fields import fields
+from viz.links import link
+from viz.rooms import serving
+from viz.rooms.room import MAX_ADDRESS
+from viz.shared import mount
+from viz.shared.room.questions import NoQuestion, question
+from viz.view import View
+
+if TYPE_CHECKING:
+    from viz.shared.shown import Shown
+
+NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
+NOTHING = "There is nothing to ask on this page: ask on Translate, or on Heads."
+PRIVATE = ("lecture", "talk", "stop", "room")  # fields of the lecturer alone
+TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
+_COMPONENT = mount.Component(__file__, '<div class="room"></div>')
+_PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
+_SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_sign")
+_ASKED, _MADE = (
+    "asked of the class",
+    "question to the class",
+)  # session keys: the number of what is asked, and what came of it
+
+
+def panel() -> None:
+    """The room's part of *Present*: everything about it, and what can be done with it."""
+    view = state.current()
+    if state.page() == pages.PAGES[0].name:
+        st.toggle("Predict first: hide what comes", **state.bind("hide what comes", "guess", view.guess))
+    _PANEL.mount("room panel", {"served": serving.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
+
+
+def sign() -> None:
+    """The code and how many follow, in the one line of lecture mode; nothing where no room is open."""
+    _SIGN.mount("room sign", {})
+
+
+def mounted() -> None:
+    """Mounts what shows a room, on every page and once it is drawn."""
+    view, page = state.current(), pages.find(state.page())
+    asked = state.kept(_ASKED)
+    shown = dataclasses.replace(view, guess=asked["guess"]) if asked else view
+    default = View()
+    query = link(dataclasses.replace(shown, step=1, **{name: getattr(default, name) for name in PRIVATE}))
+    data = {
+        "served": serving.is_mounted,
+        "notServed": NOT_SERVED,
+        "alone": hosts.why_not_shared(),
+        "page": "" if page == pages.PAGES[0] else page.name,
+        "query": query,
+        "step": view.step if page.of_a_step else 0,
+        "tooLong": TOO_LONG,
+        "whole": _is_whole(view, query),
+        "longest": MAX_ADDRESS,
+        "lecture": view.lecture,
+        "exploring": bool(view.room),
+        "question": _made(asked),
+    }
+    number = mount.whole(1, 2**31)
+    events: dict[str, mount.Event] = {
+        "ask": (mount.fields(number=number, step=mount.whole(0, 999)), _ask),
+        "close": (mount.flag, _close),
+    }
+    _COMPONENT.mount("room", data, events)
+
+
+def shown(shown: Shown) -> None:
+    """Makes the question of what a page shows, where one is asked for that has not been made."""
+    asked = state.kept(_ASKED)
+    if not asked or (state.kept(_MADE) or {}).get("number") == asked["number"]:
+        return
+    page = pages.find(state.page())
+    try:
+        if not page.of_a_step:
+            raise NoQuestion(NOTHING)
+        made = dataclasses.asdict(
+            question(shown.view, shown.analysis, shown.page_data.loaded, of_heads=page.name == "heads")
+        )
+    except NoQuestion as fault:
+        made = {"fault": str(fault)}
+    state.keep(_MADE, made | {"number": asked["number"], "guess": asked["guess"]})
+
+
+def _made(asked: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What came of the question that is asked; None where none is."""
+    if not asked:
+        return None
+    made = state.kept(_MADE) or {}
+    if made.get("number") == asked["number"]:
+        return made
+    return {"number": asked["number"], "guess": asked["guess"], "fault": NOTHING}  # there is no view to ask of
+
+
+def _ask(number: int, step: int) -> None:
+    """Asks about the view at a step (0: where it is), and hides what comes until the question is closed."""
+    view = state.current()
+    before = (state.kept(_ASKED) or {}).get("guess", view.guess)
+    state.keep(_ASKED, {"number": number, "guess": before})
+    hides = {"guess": True} if state.page() == pages.PAGES[0].name else {}
+    state.change(**hides, **({"step": step} if step else {}))
+
+
+def _close(guess: bool) -> None:
+    """Ends a question; `guess` as it was before it."""
+    state.keep(_ASKED, None)
+    state.keep(_MADE, None)
+    state.change(guess=guess)
+
+
+def _is_whole(view: View, query: dict[str, str]) -> bool:
+    """Whether the link holds what was typed."""
+    changed = [name for name in ("source", "target") if getattr(view, name) != getattr(View, name)]
+    return all(fields(View)[name].parameter in query for name in changed)

@@ -1,0 +1,66 @@
+// How to join: one sheet over the whole page, for the last row.
+
+import { button, element } from "../mount.js";
+import { follow, spaced } from "./room_parts.js";
+
+const SHUT = ["j", "Escape", "Enter", " ", "ArrowRight", "ArrowLeft", "PageDown", "PageUp"];
+
+// Whether a key goes no further than a sheet over the page: blank, full screen and the browser's own mean the same as ever.
+export const isTaken = (key) => (key.length === 1 ? !"bf.".includes(key) : /^(Arrow|Page|Home|End|Enter|Escape)/.test(key));
+
+// `state.now` is what is known of the room.
+export function joining(state) {
+  let sheet = null, back = null;
+  const made = { isOpen: () => Boolean(sheet), close, draw, toggle, pressed };
+  return made;
+
+  function toggle() {
+    if (sheet) return close();
+    back = document.activeElement;
+    sheet = document.body.appendChild(element("div", "lab-join"));
+    sheet.setAttribute("role", "dialog");
+    sheet.setAttribute("aria-modal", "true");
+    sheet.setAttribute("aria-label", "How to join");
+    sheet.append(element("div", "qr"), element("div", "how"), button("close", "Close", close));
+    draw();
+    sheet.querySelector(".close").focus({ preventScroll: true });
+  }
+
+  function close() {
+    if (!sheet) return;
+    sheet.remove();
+    sheet = null;
+    back?.focus?.({ preventScroll: true });
+  }
+
+  function pressed(key) {
+    if (SHUT.includes(key)) close();
+    return isTaken(key);
+  }
+
+  function draw() {
+    if (!sheet) return;
+    const { code, link, alone, followers } = state.now, qr = sheet.querySelector(".qr"), how = sheet.querySelector(".how");
+    if (!code) {
+      qr.replaceChildren();
+      how.replaceChildren(element("p", "to", state.data.served ? "No room is open yet: open one under Present." : state.data.notServed));
+      return;
+    }
+    if (sheet.dataset.code !== code + link) {
+      sheet.dataset.code = code + link;
+      qr.replaceChildren(...(alone ? [] : [picture(code, link)]));
+      how.replaceChildren(element("p", "to", alone ? "" : "Join with a phone or a laptop:"), element("p", "link", alone || link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "")),
+        element("p", "to", "with the code"), element("p", "code", spaced(code)), element("p", "count"));
+      sheet.classList.toggle("alone", Boolean(alone));
+    }
+    how.querySelector(".count").textContent = followers ? follow(followers) : "Nobody follows yet";
+  }
+}
+
+// The QR code of the address at which a room is followed.
+export function picture(code, link) {
+  const image = element("img");
+  image.alt = `QR code of ${link}`;
+  image.src = `/rooms/${code}/qr.svg`;
+  return image;
+}

@@ -1,0 +1,35 @@
+// What is shown goes to the room: the latest of each kind, one request at a time, and no more than ten a second.
+
+const PAUSE_MS = 100; // ms
+const RETRY_MS = [1000, 2000, 4000, 8000]; // ms until a request that failed is made again
+
+// `send` gets what has changed and says whether that has arrived, or never will; `later` is setTimeout.
+export function sending({ send, later = (call, ms) => setTimeout(call, ms), now = () => performance.now() }) {
+  let wanted = {}, planned = false, busy = false, failed = 0, free = 0;
+  const plan = () => {
+    if (planned || busy || !Object.keys(wanted).length) return;
+    planned = true;
+    later(run, Math.max(0, free - now()));
+  };
+  async function run() {
+    planned = false;
+    const change = wanted;
+    if (!Object.keys(change).length) return;
+    wanted = {};
+    busy = true;
+    free = now() + PAUSE_MS;
+    const done = await send(change);
+    busy = false;
+    if (done) failed = 0;
+    else {
+      wanted = { ...change, ...wanted };
+      free = now() + RETRY_MS[Math.min(failed, RETRY_MS.length - 1)];
+      failed += 1;
+    }
+    plan();
+  }
+  return {
+    show(change) { wanted = { ...wanted, ...change }; plan(); },
+    forget() { wanted = {}; },
+  };
+}

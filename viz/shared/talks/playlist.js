@@ -1,0 +1,120 @@
+// The playlist behind *Present*: which talk is on, its stops with their lines, and what can be had of it. Nothing here makes
+// markup from text: textContent only.
+
+import { button, element, focusOf, mounted, refocus } from "../mount.js";
+import { download } from "../save/files.js";
+
+const MAX_FILE = 262144; // bytes, as viz/talks/written.py has it
+const SAID = 1500; // ms
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
+  Object.assign(state, { data, report: setTriggerValue });
+  if (first) build(root, state);
+  choices(root, state);
+  const title = root.querySelector(".title");
+  title.hidden = !data.chosen;
+  if (parentElement.activeElement !== title) title.value = data.title;
+  const list = JSON.stringify([data.stops, data.stop]);
+  if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
+  for (const node of root.querySelectorAll(".of-talk button")) node.disabled = !data.stops.length;
+  if (data.long) root.querySelector(".link").disabled = true;
+  tell(root, data.told || data.long, Boolean(data.told));
+  if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = ""; // it is kept now
+  state.count = data.stops.length;
+  receive(root, state);
+}
+
+function build(root, state) {
+  const choice = element("select", "choice"), title = element("input", "title"), line = element("textarea", "new");
+  choice.setAttribute("aria-label", "Playlist");
+  choice.onchange = () => state.report("choose", choice.value);
+  Object.assign(title, { type: "text", maxLength: 80, ariaLabel: "Title of the playlist" });
+  title.onchange = () => state.report("rename", title.value);
+  Object.assign(line, { rows: 2, maxLength: 400, placeholder: "A line for what you see now", ariaLabel: "Line for what you see now" });
+  const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
+  keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
+  const ask = (which) => () => { tell(root, "Making it…"); state.waits = true; state.report("make", which); };
+  files.append(button("link", "Copy as one link", () => copied(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
+  Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
+  opened.onchange = () => open(root, state, opened);
+  const row = element("div", "row");
+  row.append(button("open", "Open a file …", () => opened.click()), opened);
+  const said = element("p", "told");
+  said.setAttribute("role", "status");
+  root.replaceChildren(element("h3", "name", "Playlist"), choice, title, element("ol", "stops"), keep, said, files, row);
+}
+
+function choices(root, { data }) {
+  const choice = root.querySelector(".choice"), made = JSON.stringify(data.talks);
+  if (choice.dataset.made !== made) {
+    choice.dataset.made = made;
+    choice.replaceChildren(...[["", "None"], ...data.talks].map(([value, text]) => Object.assign(element("option", "", text), { value })));
+  }
+  choice.value = data.chosen;
+}
+
+// -- the stops -----------------------------------------------------------------------------------------------------
+
+function stops(root, state) {
+  const { data, report } = state, last = data.stops.length;
+  root.querySelector(".stops").replaceChildren(...data.stops.map((stop, at) => {
+    const item = element("li", at + 1 === data.stop ? "here" : ""), number = at + 1, line = element("textarea", "line"), row = element("div", "ways");
+    const act = (name, text, label, does, off = false) => {
+      const node = Object.assign(button(name, text, does), { disabled: off, title: label, ariaLabel: `${label}: stop ${number}` });
+      node.dataset.focus = `${name} ${number}`;
+      return node;
+    };
+    Object.assign(line, { value: stop.line, rows: 2, maxLength: 400, placeholder: "No line yet", ariaLabel: `Line of stop ${number}` });
+    line.dataset.focus = `line ${number}`;
+    line.onchange = () => report("say", { number, text: line.value });
+    row.append(
+      act("up", "↑", "Up", () => report("move", { number, to: number - 1 }), number === 1),
+      act("down", "↓", "Down", () => report("move", { number, to: number + 1 }), number === last),
+      act("out", "×", "Remove", () => report("remove", number)),
+    );
+    const head = element("div", "head"), to = act("to", `${number}. ${stop.page}`, "Go there", () => report("show", number));
+    if (number === data.stop) to.setAttribute("aria-current", "step");
+    head.append(to, element("span", "text", stop.text), row);
+    item.append(head, line, ...stop.faults.map((fault) => element("p", "fault", fault)));
+    return item;
+  }));
+  root.querySelector(".stops .here")?.scrollIntoView({ block: "nearest" });
+}
+
+// -- the talk as a link, a file, a handout -------------------------------------------------------------------------
+
+function tell(root, text, wrong = false) {
+  const said = root.querySelector(".told");
+  if (said.textContent !== text) said.textContent = text;
+  said.classList.toggle("wrong", wrong);
+}
+
+async function copied(root, { data }) {
+  const node = root.querySelector(".link"), address = new URL(data.link, new URL(".", document.baseURI)).href;
+  try {
+    await navigator.clipboard.writeText(address);
+    node.textContent = "Copied";
+    setTimeout(() => { node.textContent = "Copy as one link"; }, SAID);
+  } catch { tell(root, address); }
+}
+
+async function open(root, state, field) {
+  const [file] = field.files;
+  field.value = "";
+  if (!file) return;
+  if (file.size > MAX_FILE) { tell(root, "This file is too large for a playlist: at most 256 kB.", true); return; }
+  state.report("open", await file.text());
+}
+
+// What the server has made since it was asked is saved, once; or it says why it could not.
+function receive(root, state) {
+  const { made } = state.data;
+  if (!made || made.number === state.had) return;
+  state.had = made.number;
+  if (!state.waits) return;
+  state.waits = false;
+  if (made.fault) { tell(root, made.fault, true); return; }
+  download(new Blob([Uint8Array.from(atob(made.bytes), (char) => char.charCodeAt(0))], { type: made.mime }), made.name);
+  tell(root, `Saved as ${made.name}`);
+}

@@ -1,0 +1,48 @@
+"""The strip of the talk that is on: what is said at this stop, and the ways on; in lecture mode the line stands large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from viz import state
+from viz.shared import mount
+from viz.shared.talks import going
+from viz.talks import known
+from viz.talks.talk import Talk
+from viz.view import View
+
+_COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
+
+
+def talk_strip() -> None:
+    """Mounts the strip at the foot of any page while a talk is on, once the page is drawn."""
+    ended = state.kept(going.ENDED)
+    state.keep(going.ENDED, None)
+    view = state.current()
+    if not view.talk:
+        return
+    talk, fault = known.found(view.talk)
+    events = {"go": (mount.one_of((1, -1)), going.go), "leave": (mount.pressed, lambda: going.choose(""))}
+    with st.container(key="talk"):
+        _COMPONENT.mount("talk_strip", told(talk, view) | {"ended": ended} if talk else _none(view, fault), events)
+
+
+def told(talk: Talk, view: View) -> dict[str, Any]:
+    """What the script needs of the stop that is on."""
+    number, count = min(view.stop, len(talk.stops)), len(talk.stops)
+    stop = talk.at(number)
+    faults = stop.faults if stop else () if count else ("This talk has no stops yet: Present keeps what you see as one.",)
+    return {
+        "large": view.lecture,
+        "title": talk.title,
+        "number": number,
+        "count": count,
+        "line": stop.line if stop else "",
+        "faults": list(faults),
+    }
+
+
+def _none(view: View, fault: str) -> dict[str, Any]:
+    return {"large": view.lecture, "title": "", "number": 0, "count": 0, "line": "", "faults": [fault], "ended": None}

@@ -1,0 +1,1 @@
+"""Talks: lectures of kept views, each with a line to say."""

@@ -1,0 +1,28 @@
+"""The maps of one layer and head in lecture mode: all of them on one canvas, as large as the window lets them be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from model.trace import Site
+from viz import theme
+from viz.shared import file_maps, mount, texts
+from viz.translate import maps
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+
+_COMPONENT = mount.Component(__file__, '<div class="large"></div>', picture="Maps of a layer and head")
+
+
+def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int) -> None:
+    """Weights, or masks, with the row of the step outlined; `above`: px of the stage that stand above them."""
+    layer, head = view.layer - 1, None if view.head is None else view.head - 1
+    sites = [site for kind in analysis.whole.kinds if (site := Site(kind, layer)) in analysis.whole.patterns]
+    if not sites:
+        texts.note(f"This checkpoint has no layer {layer + 1}.")
+        return
+    seen = [(site.kind, maps.seen_map(analysis, view.device, site, head)[0]) for site in sites]
+    drawn = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
+    _COMPONENT.mount("large_maps", {**file_maps.part(drawn, view.step, mode).data, "above": above})

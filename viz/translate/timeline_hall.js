@@ -1,0 +1,47 @@
+// What is other in lecture mode: the translation in its marks, what the edits made of it, and what stands below the lines beside the
+// candidates. Nothing here makes markup from text: textContent only.
+
+import { element } from "../shared/mount.js";
+import { swatch } from "./timeline_parts.js";
+
+// The translation: the first `known` of its pieces, that of number `at` marked, and what comes; what a guess must not see keeps its room.
+export function spoken({ segments, guess, hall }, known, at) {
+  const rest = element("span", "todo", hall || !guess ? segments.slice(known).join("") : "");
+  if (!hall) return [segments.slice(0, known).join(""), rest];
+  rest.classList.toggle("kept", guess);
+  return [...segments.slice(0, known).flatMap((segment, n) => marked(segment, hall.changed?.[n], n === at ? "now" : "")), rest];
+}
+
+// A piece of a text in a mark, where an edit changed it, or under a class; a space before it stays outside.
+function marked(segment, flag, name = "") {
+  const bare = segment.trimStart(), space = segment.slice(0, segment.length - bare.length);
+  return bare && (flag || name) ? [space, element(flag ? "mark" : "span", name, bare)] : [segment];
+}
+
+// What was edited, and what that changed: the translation without it, or in words where the translation was given.
+export function changed({ edits, was, told }, guess) {
+  if (!edits) return [];
+  const line = element("div", "changed"), text = element("p", "was"), what = element("p", "edits");
+  what.append(element("b", "", edits), told ? `: ${told}` : "");
+  line.append(what);
+  if (was) {
+    text.append(element("span", "before", "before "), ...(guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
+    line.append(text);
+  }
+  return [line];
+}
+
+// What the lines are; their layer and head stand in the line at the top.
+export function legend({ above, own, arrangements }, rows) {
+  return [...(above ? [swatch("cross"), element("span", "", "Cross-attention")] : []), swatch(own), element("span", "", arrangements[rows][1])];
+}
+
+// In lecture mode the step and what it looks at stand below the lines, beside the candidates.
+export function hall(root, main, given) {
+  root.classList.toggle("hall", Boolean(given));
+  root.classList.toggle("over-maps", Boolean(given && !given.steps));
+  if (!given) return;
+  const below = element("div", "bottom");
+  below.append(main.querySelector(".where"), main.querySelector(".why"));
+  main.append(below);
+}
