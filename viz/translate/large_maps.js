@@ -14,7 +14,8 @@ export default function ({ data, parentElement }) {
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
   const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`);
   state.step = toldStep()?.step ?? data.step;
-  state.at = null; // [map, row, column] that is pointed at
+  const [map, row, column] = state.at || []; // what is pointed at
+  if (!maps[map] || row >= maps[map].queries.length || column >= maps[map].keys.length) state.at = null;
   root.style.setProperty("--above", `${data.above}px`);
   said.setAttribute("aria-live", "polite");
   root.replaceChildren(canvas, said);
@@ -80,8 +81,13 @@ export default function ({ data, parentElement }) {
     labels(x, map, place, [marked?.[0], at].filter((i) => i >= 0), marked?.[1]);
     x.strokeStyle = colour("ink");
     x.lineWidth = 2.5;
-    if (at >= 0) x.strokeRect(left - 1, top + at * high, columns * wide + 2, high);
-    if (marked) x.strokeRect(left + marked[1] * wide, top + marked[0] * high, wide, high);
+    if (at >= 0) around(x, left, top + at * high, columns * wide, high);
+    if (marked) around(x, left + marked[1] * wide, top + marked[0] * high, wide, high);
+  }
+
+  function around(x, left, top, width, height) { // outside of what it stands around, which may be small
+    const half = x.lineWidth / 2;
+    x.strokeRect(left - half, top - half, width + 2 * half, height + 2 * half);
   }
 
   function labels(x, map, { left, top, wide, high, flat, every, labels, labelled }, strongRows, strongColumn) {
@@ -118,9 +124,9 @@ export default function ({ data, parentElement }) {
   function ofStep() { // where the row of the step looks most
     const found = maps.filter((map) => map.follows && map.scale === map.kind && state.step <= map.queries.length).map((map) => {
       const row = map.values[state.step - 1], j = row.indexOf(Math.max(...row));
-      return `${map.title} most on “${nth(map.keys, j)}”, ${row[j].toFixed(2)}`;
+      return `“${nth(map.keys, j)}” ${row[j].toFixed(2)} (${map.title.toLowerCase()})`;
     });
     const row = maps.find((map) => map.follows)?.queries[state.step - 1];
-    return found.length ? `“${row}”: ${found.join("; ")}.` : "A row asks, a column answers; what the mask forbids is blank.";
+    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "A row asks, a column answers; what the mask forbids is blank.";
   }
 }
