@@ -66,7 +66,8 @@ def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
     }
     lecturer.does("ask", **asked)
     card = page.get_by_role("region", name="Your bet")
-    expect(card.get_by_role("heading")).to_have_text(asked["text"])
+    expect(card.get_by_role("heading")).to_have_text("What comes next?")
+    expect(card).to_contain_text(HOSTILE)
     for word in ("elle", "il"):
         option = card.get_by_role("button", name=word, exact=True)
         assert option.bounding_box()["height"] >= 44
@@ -76,8 +77,8 @@ def bets(page: Page, lecturer: Lecturer, document: FrameLocator) -> None:
     expect(card).to_contain_text("1 has voted")
     lecturer.does("reveal", answer="il")
     expect(card).to_contain_text("You were right.")
-    expect(card.locator(".shares .right")).to_contain_text("100%")
-    expect(card.locator(".shares .right")).to_contain_text("70%")
+    expect(card.locator(".shares .right")).to_contain_text("1 (100%)")
+    expect(card.locator(".shares .right")).to_contain_text("0.700")
     lecturer.does("show", address="/?step=6")
     expect(card).to_be_hidden()
     at_step(document, 6)

@@ -2,7 +2,7 @@
 // Nobody but the page around it is heard, and nothing is asked of a document that stands alone.
 
 import { asked } from "./led_parts.js";
-import { ring } from "./led_ring.js";
+import { bringer, ring } from "./led_ring.js";
 import { followStep } from "../shared/mount.js";
 
 // What is `on` once the document is led. `begin` starts it with what can be done, when the document has been drawn; what was
@@ -15,18 +15,19 @@ export function led() {
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
   leader.begin = ({ view, chosen, take }) => {
-    const point = ring();
+    const point = ring(), bring = bringer(view.large);
     let base = view.asked, stepped = null, busy = false;
     leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests
       if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
     });
-    const follow = (fields, pointer) => {
+    const follow = (fields, query, pointer) => {
       leader.on = busy = true;
       document.documentElement.classList.add("led");
       if (stepped !== null) take({ step: stepped }); // else what is asked for would be no news to who stepped on
       stepped = null;
       take(fields);
+      bring(query);
       point(typeof pointer === "string" ? pointer : "");
     };
     show = ({ n, page: place, query, pointer, own }) => { // `own`: it was made for this query, however that says it
@@ -34,7 +35,7 @@ export function led() {
       if (fields) base = view.asked;
       else if (place === view.page) fields = asked(query, own ? (base = query) : base, view);
       let ok = false;
-      try { if (fields) { follow(fields, pointer); ok = true; } } finally {
+      try { if (fields) { follow(fields, query, pointer); ok = true; } } finally {
         busy = false;
         tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent });
       }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
-import { codeOf, counted, delay, labLink, meant, percent100, placeOf, scored, seen, shares } from "../../../viz/rooms/follow_parts.js";
+import { codeOf, counted, delay, labLink, meant, parted, percent100, placeOf, scored, seen, shares } from "../../../viz/rooms/follow_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
 
@@ -12,9 +12,9 @@ test("a code is understood as it is typed on a phone", () => {
 });
 
 test("who explores takes the view along, and nothing of the lecturer's", () => {
-  const address = "/heads?layer=3&lecture=on&talk=~abc&stop=2&text=a+%26+b";
+  const address = "/heads?layer=3&lecture=on&large=2&talk=~abc&stop=2&text=a+%26+b";
   assert.equal(labLink(address, "KX234Z"), "/heads?layer=3&text=a+%26+b&room=KX234Z");
-  assert.deepEqual(placeOf(address), { page: "heads", query: { layer: "3", lecture: "on", talk: "~abc", stop: "2", text: "a & b" } });
+  assert.deepEqual(placeOf(address), { page: "heads", query: { layer: "3", lecture: "on", large: "2", talk: "~abc", stop: "2", text: "a & b" } });
   assert.equal(seen("/heads?stop=2&layer=3&guess=first"), seen("/heads?layer=3&lecture=on"));
   assert.notEqual(seen("/heads?layer=3"), seen("/heads?layer=4"));
 });
@@ -24,22 +24,28 @@ test("phones come back at different times, sooner at first", () => {
   assert.deepEqual(spread, [[0.75, 1.25], [1.5, 2.5], [9, 15]]);
 });
 
+test("what is asked stands before what it is asked about", () => {
+  assert.deepEqual(parted("What comes next? Is it ___"), ["What comes next?", "Is it ___"]);
+  assert.deepEqual(parted("Which head links “?” and “dog”?"), ["Which head links “?” and “dog”?", ""]);
+});
+
 test("a typed word is the answer that it means", () => {
   assert.equal(meant(" Qu’il ", ["que", "qu'il"]), "qu'il");
+  assert.equal(meant("elle", ["…elle"]), "…elle");
   assert.equal(meant(" Chat ", ["que"]), "Chat");
 });
 
 test("the class and the model are told as shares, and words of one's own are not lost", () => {
   const rows = shares({ options: ["il", "elle"], model: [0.75, 0.25], answer: "il", votes: { il: 2, chat: 1, chien: 1 } });
   assert.deepEqual(rows, [
-    { word: "il", people: 0.5, model: 0.75, right: true }, { word: "elle", people: 0, model: 0.25, right: false },
-    { word: "other words", people: 0.5, model: null, right: false },
+    { word: "il", votes: 2, people: 0.5, model: 0.75, right: true }, { word: "elle", votes: 0, people: 0, model: 0.25, right: false },
+    { word: "other words", votes: 2, people: 0.5, model: null, right: false },
   ]);
   assert.deepEqual(shares({ options: ["il", "elle"], model: [0.7, 0.3], answer: "il", votes: {} }).map(({ people }) => people), [0, 0]);
   assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(percent100), ["0%", "< 1%", "50%", "> 99%", "100%"]);
   assert.deepEqual([0, 1, 31].map(counted), ["Nobody has voted yet", "1 has voted", "31 have voted"]);
   assert.equal(scored({ asked: 1, people: 1, model: 1 }), "");
-  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions.* 50% .* 25%\.$/);
+  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions: class 50%, model 25% .*\)\.$/);
   assert.match(scored({ asked: 3, people: 1, model: 0.5 }, { bets: 2, right: 1 }), /You were right in 1 of 2\.$/);
 });
 
@@ -54,7 +60,7 @@ test("a document shows what it holds, wherever the lecturer is in it", () => {
   assert.deepEqual(of({ step: "7", layer: "4", head: "mean" }), { step: 7, rows: "steps", layer: 4, head: null });
   assert.deepEqual(of({}), { step: 1, rows: "steps", layer: 3, head: 2 });
   assert.equal(of({ step: "12" }).step, 9);
-  assert.deepEqual(of({ lecture: "on", talk: "x", stop: "3", room: "KX234Z", lesson: "cell", guess: "first" }), of({}));
+  assert.deepEqual(of({ lecture: "on", large: "3", talk: "x", stop: "3", room: "KX234Z", lesson: "cell", guess: "first" }), of({}));
 });
 
 test("for what it does not hold another document is needed", () => {
