@@ -42,6 +42,10 @@ VIEWS = (
     *((COMPARE, {"differs": differs, "other_text": "The old king paints a boat."}) for differs in DIFFERS),
     (COMPARE, {"differs": "sentence", "other_text": "The old king paints a boat.", "compare": "patching"}),
     (LESSONS, {}),
+    *((WHY, {"lecture": "on", "large": large}) for large in ("1", "2", "3")),
+    (WHY, {"why": "readings", "lecture": "on"}),
+    *((COMPARE, {"differs": "head", "lecture": "on", "large": large}) for large in ("1", "2", "3")),
+    (COMPARE, {"differs": "sentence", "other_text": "The old king paints a boat.", "compare": "patching", "lecture": "on"}),
 )
 
 

@@ -36,7 +36,7 @@ NAMES: dict[str, dict[str, str]] = {
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
-    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
     ("viz/translate/page.py", {"lecture": "on", "large": "2", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
@@ -52,6 +52,7 @@ OPENED = [
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"lecture": "on", "text": "The dog sleeps."}),
 ]
 
 
@@ -90,7 +91,10 @@ def payloads() -> dict[str, dict[str, Any]]:
     """What every component is given on its page, by the component's name."""
     found = {}
     for page, link in OPENED:
-        for element in Lab(page, **link).at.get("bidi_component"):
+        lab = Lab(page, **link)
+        if "lecture" in link:
+            lab.open("present panel")
+        for element in lab.at.get("bidi_component"):
             found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
     return found
 

@@ -44,7 +44,7 @@ def draw(shown: Shown) -> None:
             texts.fault(str(fault))
     with places.bar:
         _controls(shown, found)
-    lecture.key("d", "another thing differs", partial(_turn, view, shown.page_data), quiet=True)
+    lecture.key("d", "another thing differs", partial(_turn, shown.page_data), quiet=True)
     if found is None:
         return
     with places.body:
@@ -88,9 +88,14 @@ def _show(number: int) -> None:
     state.change(compared="patching" if patching else "maps", large=1 if patching else number)
 
 
-def _turn(view: View, page_data: cache.PageData) -> None:
+def _next_picture() -> None:
+    """Another picture of both sides; called from callbacks."""
+    _show(_number(state.current()) % len(PICTURES) + 1)
+
+
+def _turn(page_data: cache.PageData) -> None:
     """The next thing that may differ of which there is a second side; called from callbacks."""
-    names = list(DIFFERENCES)
+    view, names = state.current(), list(DIFFERENCES)
     at = names.index(view.differs)
     for name in names[at + 1 :] + names[:at]:
         try:
@@ -107,6 +112,6 @@ def _picture(shown: Shown, found: Pair) -> None:
         large_patching.draw(shown, found)
         return
     number = _number(view)
-    lecture.key("v", "maps, difference, heads", partial(_show, number % len(PICTURES) + 1), quiet=True)
+    lecture.key("v", "maps, difference, heads", _next_picture, quiet=True)
     lecture.key("m", "the head where both differ most", partial(maps_part.furthest, found), quiet=True)
     maps_part.picture(shown, found, list(PICTURES.values())[number - 1])

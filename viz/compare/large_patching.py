@@ -60,7 +60,7 @@ def draw(shown: Shown, pair: Pair) -> None:
     }
     data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode, large)
     patch_grids.grids(data, patching.choose)
-    _keys(ranked, edits, number)
+    _keys(ranked, ranked[0])
 
 
 def _told(found: Patching, edits: Sequence[Edit], labels: Labels) -> str:
@@ -85,15 +85,19 @@ def _marked(ids: Sequence[int], own: Sequence[int], tokenizer: Tokenizer) -> lis
     return [list(each) for each in zip(tokenizer.segments(ids), changed_words(own, ids)[1], strict=True)]
 
 
-def _keys(ranked: list[Edit], edits: Sequence[Edit], number: int) -> None:
-    known = ranked[:WALKED]
-    at = known.index(edits[0]) if len(edits) == 1 and edits[0] in known else -1
+def _keys(ranked: list[Edit], usual: Edit) -> None:
     for key, by, does in (("n", 1, "the next piece"), ("p", -1, "the piece before")):
-        to = known[(at + by) % len(known)] if at >= 0 else known[0]
-        lecture.key(key, does, partial(patching.choose, to.code), quiet=True)
-    lecture.key("v", "encoder, heads, decoder", partial(_turn, number % len(PICTURES) + 1), quiet=True)
+        lecture.key(key, does, partial(_walk, ranked[:WALKED], usual, by), quiet=True)
+    lecture.key("v", "encoder, heads, decoder", _turn, quiet=True)
 
 
-def _turn(large: int) -> None:
+def _walk(known: list[Edit], usual: Edit, by: int) -> None:
+    """To the piece beside the one that is put in now; called from callbacks."""
+    edits = state.current().patched.edits or (usual,)
+    at = known.index(edits[0]) if len(edits) == 1 and edits[0] in known else None
+    patching.choose((known[0] if at is None else known[(at + by) % len(known)]).code)
+
+
+def _turn() -> None:
     """Another picture, with its own best piece; called from callbacks."""
-    state.change(large=large, patched=patching.BASELINE)
+    state.change(large=min(state.current().large, len(PICTURES)) % len(PICTURES) + 1, patched=patching.BASELINE)

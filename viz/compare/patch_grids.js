@@ -5,9 +5,18 @@ import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from ".
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
 const FAR = 14; // the same for their labels in large type
+const LINE = 84, KEPT = 24; // characters: of a line in large type; before the first that differs, of a text that is longer
 
 const percent_of = (share) => `${Math.round(100 * share)}%`.replace("-", "−").replace("−0%", "0%");
 const in_nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+// How many characters at their beginning are left away of texts that are too long for a line: most of what they have in common.
+export function leftAway(texts) {
+  const [first] = texts, differs = (n) => texts.some((text) => text[n] !== first[n]);
+  let same = 0;
+  while (same < first.length && !differs(same)) same++;
+  return Math.max(...texts.map((text) => text.length)) <= LINE || same <= KEPT ? 0 : first.lastIndexOf(" ", same - KEPT) + 1;
+}
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mounted({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
@@ -27,9 +36,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   function filling() { // one picture, the three translations above it, what is put in below
     const rows = element("dl", "translations"), told = element("p", "put-in", large.told);
     told.setAttribute("role", "status");
+    const away = leftAway(large.rows.map(([, segments]) => segments.map(([text]) => text).join("")));
     for (const [name, segments] of large.rows) {
-      const line = element("dd");
-      for (const [text, changed] of segments) line.append(text.match(/^\s*/)[0], changed ? element("mark", "", text.trimStart()) : text.trimStart());
+      const line = element("dd", "", away ? "…" : "");
+      let left = away;
+      for (const [whole, changed] of segments) {
+        const text = whole.slice(left);
+        left = Math.max(0, left - whole.length);
+        if (text) line.append(text.match(/^\s*/)[0], changed ? element("mark", "", text.trimStart()) : text.trimStart());
+      }
       rows.append(element("dt", "", name), line);
     }
     return [element("h1", "", large.asked), rows, large.picture === "heads" ? heads : section(stacks.find(({ hue }) => hue === large.picture)), told];

@@ -152,23 +152,24 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     if (large && !alone) { places.replaceChildren(...boxes); return; }
     if (!difference) boxes.push(none());
     else {
-      const end = data.diverging.length - 1, [one] = maps;
+      const end = data.diverging.length - 1, [one] = maps, range = `${signed(-difference.most)} to ${signed(difference.most, "+")}`;
       const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
       boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
-      boxes.at(-1).firstChild.append(element("small", "", `${signed(-difference.most)} to ${signed(difference.most, "+")}`));
+      boxes.at(-1).firstChild.append(element("small", "", range));
       if (!difference.whole && !large) boxes.at(-1).append(element("p", "note", differenceNote(difference)));
     }
     places.replaceChildren(...boxes);
 
     function box(n, title, map, tint, label) {
       const part = element("div", "map"), made = pairMap(map, {
-        width, size, ratio: density(root), sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+        width, size: large ? { ...size, titles: [title] } : size, ratio: density(root), sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
         ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
         row: () => rowOf(n),
         on: { point: (cell) => point(n, cell), take: (cell) => take(n, cell) },
       });
       made.canvas.labPoints = cellPoints(made.canvas, `map${n + 1}`, made.cellAt, made.boxOfCell);
       drawn.push(made);
+      part.classList.toggle("under", Boolean(made.above));
       part.append(element("h3", "", title), made.canvas);
       return part;
     }

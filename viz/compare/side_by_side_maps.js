@@ -9,7 +9,7 @@ import { moved } from "./side_by_side_parts.js";
 const FONT = 11; // px
 const MOST = 22, LEAST = 5; // px that a cell may take
 const TALLEST = 26, LOWEST = 12; // the same, by the height that there is
-const LARGE = { font: 14, wide: 72, high: 44, left: 132, top: 92 }; // px, in a map that fills the screen: the most of all but the font
+const LARGE = { font: 14, title: 16, line: 22, wide: 72, high: 44, left: 132, top: 92 }; // px, in a map that fills the screen: the most of all but the font
 
 const named = (map) => ({ queries: map.queries.map((text) => cut(text, 18)), keys: map.keys.map((text) => cut(text, 12)) });
 
@@ -19,15 +19,17 @@ function layoutOf(map, width, sans, most) {
 }
 
 // A map that fills a width and a height, its labels in large type: its cells may be wider than high.
-function largeLayout(map, { width, height }, sans) {
+// Above it stand `titles`, beside the labels of the columns where there is room.
+function largeLayout(map, { width, height, titles }, sans) {
   const { font } = LARGE, names = named(map), measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`), columns = measured(names.keys), longest = Math.max(0, ...columns);
   const left = Math.ceil(Math.min(LARGE.left, Math.max(0, ...measured(names.queries)) + font)), n = columns.length;
+  const above = Math.max(...lengthsOf(titles, `650 ${LARGE.title}px ${sans}`)) > left - font ? LARGE.line : 0;
   const at = (size) => {
     const x = across(size, longest, font), lean = (-x.angle * Math.PI) / 180;
     const over = columns.map((each, i) => Math.cos(lean) * Math.min(each, LARGE.top) + font - (n - i - 0.5) * size);
-    const top = Math.ceil(x.angle === 0 ? 1.8 * font : Math.min(LARGE.top, Math.sin(lean) * longest + font));
+    const top = above + Math.ceil(x.angle === 0 ? 1.8 * font : Math.min(LARGE.top, Math.sin(lean) * longest + font));
     const high = Math.max(LEAST, Math.min(LARGE.high, (height - top - 4) / map.queries.length));
-    return { left, top, right: x.angle === 0 ? 2 : Math.ceil(Math.max(2, ...over)), size, high, angle: x.angle, across: x.every, down: down(high, font).every };
+    return { left, top, above, right: x.angle === 0 ? 2 : Math.ceil(Math.max(2, ...over)), size, high, angle: x.angle, across: x.every, down: down(high, font).every };
   };
   for (let size = LARGE.wide; size > LEAST; size -= 0.5) {
     const found = at(size);
@@ -96,7 +98,7 @@ export function pairMap(map, { width, size, ratio = Math.max(2, devicePixelRatio
     return Boolean(arrow);
   });
   draw();
-  return { canvas, draw, cellAt, boxOfCell };
+  return { canvas, draw, cellAt, boxOfCell, above: layout.above };
 }
 
 export const largest = (map) => {

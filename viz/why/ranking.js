@@ -4,11 +4,13 @@ import { button, element, focusOf, minus, mounted, refocus, unmounted } from "..
 import { stepKeys } from "./step_keys.js";
 
 const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
+const CROWDED = 16; // words that share a line in large type
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
   root.classList.toggle("many", Boolean(data.many && !data.said));
   root.classList.toggle("large", Boolean(data.said));
+  root.classList.toggle("crowded", data.rows[0].words.length > CROWDED);
   root.replaceChildren(...(data.said ? [element("h2", "", data.said)] : []), head(), ...data.rows.map(row), floor());
   refocus(root, focused);
   stepKeys(state, data, setTriggerValue, data.said);
