@@ -17,7 +17,14 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
         ".timeline .said",
         {"p.said": 40, ".chip": 28},
     ),
-    "?step=11&lecture=on&large=maps&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "why?step=11&kind=decoder&layer=4&head=1&lecture=on": (".sum .cascade", {"sum h2": 28, "span.own": 28}),
+    f"why?step=9&large=3&lecture=on&text={quote(LONG)}": (".sum .words", {"sum h2": 28}),
+    "why?text=She+bought+a+red+car.&step=6&why=readings&lecture=on": (".curves svg", {"curves h2": 28, "span.word": 27}),
+    "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
+    "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
+    "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"translations dd": 27}),
+    "lessons?lecture=on&lesson=cell": (".lesson-list li", {"lesson-list a": 28}),
 }
 SIZES = ((1280, 720), (1920, 1080))
 
