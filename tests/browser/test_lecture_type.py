@@ -25,6 +25,14 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
     "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"translations dd": 27}),
     "lessons?lecture=on&lesson=cell": (".lesson-list li", {"lesson-list a": 28}),
+    "heads?lecture=on&layer=3&head=3": (".all-heads canvas", {"h2.": 28}),
+    f"heads?lecture=on&large=2&text={quote(LONG)}": (".all-heads svg text", {"h2.": 28}),
+    "heads?lecture=on&large=2&layer=3&head=3": (".all-heads svg text", {"text.key": 28, "text.query": 28}),
+    "heads?lecture=on&large=3&sites=all": (".all-heads canvas", {"h2.": 20}),
+    "what-if?lecture=on&try=order": (".change li", {"p.lab-translation": 28}),
+    f"what-if?lecture=on&causal=off&mode=again&text={quote(LONG)}": (".change li", {}),
+    "what-if?lecture=on&large=2&edits=off_cross.3.5&kind=cross": (".maps canvas", {}),
+    "what-if?lecture=on&large=3&edits=off_cross.3.5": (".switchboard canvas", {}),
 }
 SIZES = ((1280, 720), (1920, 1080))
 
