@@ -17,7 +17,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
         ".timeline .said",
         {"p.said": 40, ".chip": 28},
     ),
-    "?step=11&lecture=on&large=maps&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
 }
 SIZES = ((1280, 720), (1920, 1080))
 

@@ -21,7 +21,7 @@ from model.task import TASKS, task_of
 from viz import pages
 from viz.offline import take
 from viz.shared.save import save
-from viz.view import DIFFERS, LARGE, PARTS
+from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
 ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}
@@ -31,7 +31,7 @@ EACH = pytest.mark.parametrize("family", ALONE)
 OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
     *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
-    *((None, {"lecture": "on", "large": large}) for large in LARGE),
+    *((None, {"lecture": "on", "large": large}) for large in ("1", "2")),
     (HEADS, {}),
     (HEADS, {"sites": "all"}),
     *((INSIDE, {"part": part}) for part in PARTS),

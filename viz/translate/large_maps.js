@@ -1,6 +1,6 @@
 // The maps of a layer and head, large, for a hall. The step is told by the timeline. Nothing here makes markup from text.
 
-import { cut, density, element, followStep, mounted, nth, onResize, toldStep, unmounted } from "../shared/mount.js";
+import { cut, density, element, followStep, mounted, nth, onResize, spotIn, toldStep, unmounted } from "../shared/mount.js";
 import { cellPoints } from "../shared/cell_points.js";
 import { lengthsOf, shownLabels } from "../shared/map_labels.js";
 import { floats, rowsOf } from "../shared/packed.js";
@@ -34,7 +34,7 @@ export default function ({ data, parentElement }) {
     Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
     canvas.setAttribute("role", "img");
-    canvas.onmousemove = (event) => point(event.offsetX, event.offsetY);
+    canvas.onmousemove = (event) => point(...spotIn(event, canvas));
     canvas.onmouseleave = () => point(-1, -1);
     const points = maps.map((map, n) => cellPoints(canvas, map.kind, (x, y) => cellAt(state.places[n], x, y), (cell) => boxOfCell(state.places[n], cell)));
     canvas.labPoints = { at: (x, y) => points.map((each) => each.at(x, y)).find(Boolean) ?? null, rect: (name) => points.map((each) => each.rect(name)).find(Boolean) ?? null };
