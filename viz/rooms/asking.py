@@ -136,7 +136,7 @@ def _plain(typed: str) -> str:
 
 
 def address_of(request: Request) -> str:
-    """Who asks; of IPv6 the part that is given to a household: each machine of it has addresses without end."""
+    """Who asks; of IPv6 the part that a household is given: each machine there has addresses without end."""
     host = request.client.host if request.client else ""
     if ":" not in host:
         return host

@@ -24,13 +24,13 @@ from viz.links import parse
 from viz.offline import take
 from viz.rooms.store import Away, Gone
 from viz.turns import turn
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 MOST = 8  # documents that are kept, packed: of 70 to 200 kB
-OF_THE_LECTURER = ("lecture", "talk", "stop", "room", "lesson", "guess")  # fields that no document shows
+OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields that no document shows
 NO_FILE = f"The lecture is at {{}}, {take.NOT_SENT}"
 UNFORESEEN = "This page could not be made for you: look at the screen, or open it in the lab."
 STYLE = (

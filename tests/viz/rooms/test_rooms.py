@@ -115,6 +115,17 @@ def test_the_class_bets_beside_the_model_and_both_are_scored():
     assert after["score"] == {"asked": 1, "people": 0.75, "model": 0.45}
 
 
+def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_another():
+    room = Room("ABCDEF", "", "/", 0.0).asks(*ASKED.values(), 1.0).votes("a" * 8, 1, "il")
+    for closed in (room.closes(2.0), room.reveals("il", 2.0).closes(3.0)):
+        assert closed.told()["question"] is None and closed.score.asked == closed.version - 3
+        with pytest.raises(ValueError, match="This question is over"):
+            closed.votes("b" * 8, 1, "il")
+        with pytest.raises(ValueError, match="No question is open"):
+            closed.reveals("il", 4.0)
+        assert closed.asks(*ASKED.values(), 5.0).told()["question"]["number"] == 2
+
+
 @pytest.mark.parametrize(
     ("move", "said"),
     [
