@@ -23,7 +23,7 @@ from viz.offline.packing import Packing, deflated, difference, written
 from viz.offline.parts import Choice, Drawn, Part, Taken
 from viz.scripts import joined
 from viz.theme import Mode
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 HERE = Path(__file__).parent
 LONGEST_TITLE = 80  # characters
@@ -31,7 +31,8 @@ LONGEST_TITLE = 80  # characters
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     """The file of a page's view, in UTF-8: the same view gives the same bytes."""
-    asked = link(page_data.view)
+    here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # a file is in none
+    page_data, asked = dataclasses.replace(page_data, view=here), link(here)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
