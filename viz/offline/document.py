@@ -54,6 +54,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "also": dict(taken.also or {}),
         "plain": {name: fields(View)[name].parameter for name in taken.plain},
         "asked": asked,
+        "defaults": _defaults(),
         "led": _led(taken.led(page_data)),
         "large": taken.large,
         "steps": len(page_data.analysis.trace.predicted),
@@ -89,6 +90,13 @@ def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
         key = json.dumps([getattr(asked, name) for name in choice.fields], separators=(",", ":"))
         options[key] = [numbers[shown], params]
     return {"fields": list(choice.fields), "options": options, "patches": patches}
+
+
+@cache
+def _defaults() -> dict[str, str]:
+    """What a link may leave out, by its parameters."""
+    plain = {name: getattr(View, name) for name in fields(View) if isinstance(getattr(View, name), bool | int | float | str)}
+    return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
 def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
