@@ -13,6 +13,7 @@ from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
 from viz.shared.room import room
+from viz.shared.talks import ahead
 from viz.shared.talks.talk_strip import talk_strip
 from viz.shared.terms_list import terms_list
 from viz.shared.tour import tour
@@ -50,3 +51,4 @@ def foot() -> None:
 
 
 frame.run(page, foot, sidebar)
+ahead.next_stop(state.current())

@@ -267,6 +267,14 @@ def lead_back(name: str) -> None:
     st.switch_page(first.file, query_params=st.query_params.to_dict())
 
 
+def address() -> str:
+    """Where this visitor found the lab, with a / at its end; empty where the browser did not say."""
+    found = urlsplit(st.context.url or "")
+    home, _, last = found.path.rstrip("/").rpartition("/")
+    home = home if last in [page.name for page in pages.PAGES] else found.path.rstrip("/")
+    return f"{found.scheme}://{found.netloc}{home}/" if found.netloc else ""
+
+
 def theme_mode() -> Literal["light", "dark"]:
     """Light or dark: what the browser has last told, at first what it said when it connected."""
     mode = st.session_state.get("theme") or st.context.theme.type

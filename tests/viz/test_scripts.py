@@ -15,8 +15,7 @@ from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
 from viz.shared import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
-FILED = ("file_maps", "file_change")  # drawn in a file alone, in the place of charts
-MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8") and path.stem not in FILED]
+MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]
 SHARED = (ROOT / "viz" / "shared" / "mount.js").resolve()
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
 
@@ -37,18 +36,23 @@ NAMES: dict[str, dict[str, str]] = {
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
-    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"lecture": "on", "large": "2", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
     (INSIDE, {"part": "writers", "text": "The dog sleeps."}),
     (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
+    (WHAT_IF, {"text": "The dog sleeps.", "lecture": "on"}),
+    (WHAT_IF, {"text": "The dog sleeps.", "lecture": "on", "large": "2"}),
     (WHY, {"text": "The dog sleeps."}),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
+    (WHY, {"why": "readings", "text": "The dog sleeps.", "lecture": "on"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"lecture": "on", "text": "The dog sleeps."}),
 ]
 
 
@@ -87,7 +91,10 @@ def payloads() -> dict[str, dict[str, Any]]:
     """What every component is given on its page, by the component's name."""
     found = {}
     for page, link in OPENED:
-        for element in Lab(page, **link).at.get("bidi_component"):
+        lab = Lab(page, **link)
+        if "lecture" in link:
+            lab.open("present panel")
+        for element in lab.at.get("bidi_component"):
             found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
     return found
 

@@ -24,7 +24,7 @@ TOO_MUCH = "The pictures before it fill this handout: open its link to see it."
 @dataclass(frozen=True)
 class Leaf:
     """One stop as it is printed. `parts` are its picture, or `told` is a sentence that stands in its place; `facts` is what
-    is seen, in a few words each; `name` and `title` are those of its page."""
+    is seen, in a few words each; `name` and `title` are of its page; `code` is a picture of the address, SVG of ours."""
 
     name: str
     title: str
@@ -34,6 +34,7 @@ class Leaf:
     parts: tuple[Part, ...] = ()
     told: str = ""
     rounded: frozenset[str] = frozenset()
+    code: str = ""
 
 
 def handout(title: str, leaves: Sequence[Leaf]) -> bytes:
@@ -80,7 +81,7 @@ def _page(title: str, number: int, count: int, leaf: Leaf, told: str) -> str:
     there = html.escape(f"{leaf.title}, in the lab")
     return f"""<section>
 <p class="place"><span>{html.escape(title)}</span><span>{html.escape(leaf.title)}</span><span>{number} of {count}</span></p>
-<h2>{html.escape(leaf.line) or html.escape(leaf.title)}</h2>
+{f'<div class="code">{leaf.code}</div>' if leaf.code else ""}<h2>{html.escape(leaf.line) or html.escape(leaf.title)}</h2>
 <p class="facts">{facts}</p>
 {f'<p class="told">{html.escape(told)}</p>' if told else picture}
 <p class="link"><a href="{address}">{there}</a> <code>{address}</code></p>

@@ -135,9 +135,7 @@ def asked(address: str) -> tuple[str, View]:
         known = {page.name: page.title for page in pages.PAGES}
         raise ValueError(NO_FILE.format(f"“{known[name]}”" if name in known else "a page"))
     view, _ = parse(dict(parse_qsl(parts.query, keep_blank_values=True)))
-    default = View()
-    aside = {each: getattr(default, each) for each in OF_THE_LECTURER}
-    return name, dataclasses.replace(view, **aside)
+    return name, dataclasses.replace(view, **{each: getattr(View(), each) for each in OF_THE_LECTURER})
 
 
 def sentence_page(sentence: str, address: str = "") -> Document:

@@ -10,6 +10,7 @@ import zlib
 
 import pytest
 
+from viz import hosts
 from viz.offline import fonts
 from viz.offline import handout as printed
 from viz.shared.talks import handout
@@ -67,6 +68,15 @@ def test_pictures_of_one_sentence_do_not_follow_each_other_s_step(talk):
     traces = [{part["trace"] for part in data[name]["parts"].values() if "trace" in part} for name in sorted(data)]
     assert all(len(each) == 1 for each in traces) and traces[0] != traces[1]
     assert [data[name]["parts"]["timeline"]["step"] for name in sorted(data)] == [5, 6]
+
+
+def test_its_links_lead_to_where_others_find_the_lab(talk, monkeypatch):
+    home = "http://127.0.0.1:8501/lab/"
+    alone = pages(handout.of(talk, View(), home))
+    assert f'href="{home}positions?text=She' in alone[3] and "<svg" not in alone[3]
+    monkeypatch.setattr(hosts, "_shared", "http://192.168.1.20:8501")
+    shared = pages(handout.of(talk, View(), home))
+    assert 'href="http://192.168.1.20:8501/lab/positions?text=She' in shared[3] and "<svg" in shared[3]
 
 
 def test_nothing_gets_in(talk):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from viz import cache, turns, uploads
+from viz import cache, hosts, turns, uploads
 from viz.offline import take
 from viz.offline.handout import Leaf, handout
+from viz.rooms import qr
 from viz.talks.talk import Stop, Talk
 from viz.view import View
 
@@ -16,19 +18,25 @@ if TYPE_CHECKING:
 
 OF_A_PAGE = ("part", "why", "compared")  # fields that choose a part of a page: its file shows the first of them
 NO_PICTURE = "No picture of this can be printed: open its link to see it."
+LONGEST = 500  # letters of an address in a QR code that a telephone can read from paper
 GUESS = "To be guessed first. My guess:"
 
 
-def of(talk: Talk, view: View) -> bytes:
-    """The file of a talk, computed where the view is."""
+def of(talk: Talk, view: View, home: str = "") -> bytes:
+    """The file of a talk, computed where the view is. `home`: where its author found the lab; others are led to where they
+    find it."""
+    found = urlsplit(home)
+    shared = hosts.address_for_others(found.scheme, found.netloc) if home else None
     with turns.turn(long=True):
-        return handout(talk.title, [_leaf(stop, view.device) for stop in talk.stops])
+        return handout(talk.title, [_leaf(stop, view.device, home, shared) for stop in talk.stops])
 
 
-def _leaf(stop: Stop, device: str) -> Leaf:
+def _leaf(stop: Stop, device: str, home: str, shared: str | None) -> Leaf:
     """A stop; where nothing can be shown, with the sentence that its page would have."""
     view = dataclasses.replace(stop.view, device=device)
-    leaf = Leaf(stop.place.name, stop.place.title, stop.line, stop.address() or "./")
+    address = (f"{shared}{urlsplit(home).path}" if shared else home) + stop.address()
+    code = qr.svg(address).decode() if shared and len(address) <= LONGEST else ""
+    leaf = Leaf(stop.place.name, stop.place.title, stop.line, address or "./", code=code)
     if stop.faults:
         return dataclasses.replace(leaf, told=" ".join(stop.faults))
     try:

@@ -2,10 +2,12 @@
 // markup from text: textContent only.
 
 import { button, element, focusOf, mounted, refocus } from "../mount.js";
+import { copied, linkFor, sharedAddress } from "../copy_link_parts.js";
 import { download } from "../save/files.js";
 
 const MAX_FILE = 262144; // bytes, as viz/talks/written.py has it
-const SAID = 1500; // ms
+const TOLD_MS = 1500; // ms
+const AS_LINK = "Copy as one link";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".playlist", { told: "" }), focused = focusOf(parentElement);
@@ -17,7 +19,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (parentElement.activeElement !== title) title.value = data.title;
   const list = JSON.stringify([data.stops, data.stop]);
   if (state.list !== list) { state.list = list; stops(root, state); refocus(root, focused); }
-  for (const node of root.querySelectorAll(".of-talk button")) node.disabled = !data.stops.length;
+  for (const node of root.querySelectorAll(".of-talk > button:not(.open)")) node.disabled = !data.stops.length;
   if (data.long) root.querySelector(".link").disabled = true;
   tell(root, data.told || data.long, Boolean(data.told));
   if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = ""; // it is kept now
@@ -35,14 +37,15 @@ function build(root, state) {
   const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
   keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
   const ask = (which) => () => { tell(root, "Making it…"); state.waits = true; state.report("make", which); };
-  files.append(button("link", "Copy as one link", () => copied(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
+  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
   opened.onchange = () => open(root, state, opened);
-  const row = element("div", "row");
-  row.append(button("open", "Open a file …", () => opened.click()), opened);
+  files.append(button("open", "Open a file …", () => opened.click()), opened);
   const said = element("p", "told");
   said.setAttribute("role", "status");
-  root.replaceChildren(element("h3", "name", "Playlist"), choice, title, element("ol", "stops"), keep, said, files, row);
+  const which = element("div", "which");
+  which.append(choice, title);
+  root.replaceChildren(element("h3", "name", "Playlist"), which, element("ol", "stops"), keep, said, files);
 }
 
 function choices(root, { data }) {
@@ -79,7 +82,8 @@ function stops(root, state) {
     item.append(head, line, ...stop.faults.map((fault) => element("p", "fault", fault)));
     return item;
   }));
-  root.querySelector(".stops .here")?.scrollIntoView({ block: "nearest" });
+  const list = root.querySelector(".stops"), here = list.querySelector(".here");
+  if (here) list.scrollTop = here.offsetTop - (list.clientHeight - here.offsetHeight) / 2;
 }
 
 // -- the talk as a link, a file, a handout -------------------------------------------------------------------------
@@ -90,13 +94,11 @@ function tell(root, text, wrong = false) {
   said.classList.toggle("wrong", wrong);
 }
 
-async function copied(root, { data }) {
-  const node = root.querySelector(".link"), address = new URL(data.link, new URL(".", document.baseURI)).href;
-  try {
-    await navigator.clipboard.writeText(address);
-    node.textContent = "Copied";
-    setTimeout(() => { node.textContent = "Copy as one link"; }, SAID);
-  } catch { tell(root, address); }
+async function link(root, { data }) {
+  const node = root.querySelector(".link"), address = linkFor(new URL(data.link, new URL(".", document.baseURI)), sharedAddress());
+  if (!await copied(address)) { tell(root, address); return; }
+  node.textContent = "Copied";
+  setTimeout(() => { node.textContent = AS_LINK; }, TOLD_MS);
 }
 
 async function open(root, state, field) {

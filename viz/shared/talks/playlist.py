@@ -80,7 +80,7 @@ def _made(talk: Talk, view: View, which: str, number: str) -> dict[str, Any]:
     stem = stem_of((talk.title,))
     makes: dict[str, Callable[[], File]] = {
         "talk": lambda: File(f"{stem}.json", JSON, file_of(talk)),
-        "handout": lambda: File(f"{stem}-handout.html", HTML, handout.of(talk, view)),
+        "handout": lambda: File(f"{stem}-handout.html", HTML, handout.of(talk, view, state.address())),
     }
     return made(Offer(which, makes[which]), number) if talk.stops else failed("This talk has no stops yet", number)
 

@@ -1,0 +1,40 @@
+"""A talk in the browser: a whole lecture by one key of a clicker, and the way back."""
+
+from __future__ import annotations
+
+from viz.talks import known
+
+from .conftest import idle, query
+
+PICTURES = {  # by the page's name: what is there once it is drawn
+    "translate": ".timeline .chip",
+    "heads": ".all-heads canvas",
+    "inside": ".stages",
+    "what-if": ".switchboard canvas",
+    "why": ".sum",
+    "compare": ".side-by-side",
+}
+
+
+def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(visit):
+    talk = known.ready()["20-minutes"]
+    page = visit("?talk=20-minutes&lecture=on")
+    for number, stop in enumerate(talk.stops, 1):
+        page.keyboard.press("PageDown")
+        idle(page)
+        assert page.locator(".talk-strip .line").inner_text() == stop.line
+        assert (query(page)["stop"], query(page)["lecture"]) == (str(number), "on")
+        assert page.evaluate("location.pathname") == f"/{'' if stop.page == 'translate' else stop.page}"
+        assert page.locator(PICTURES[stop.page]).first.is_visible()
+        box = page.locator(".talk-strip .line").bounding_box()
+        assert box["y"] + box["height"] <= 720 and page.evaluate("scrollY") == 0
+    page.keyboard.press("PageDown")
+    idle(page)
+    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop."
+    page.go_back()
+    idle(page)
+    assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line
+    page.reload()
+    page.locator(".talk-strip .line").wait_for()
+    idle(page)
+    assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line

@@ -1,0 +1,164 @@
+"""From stop to stop: the view of each, what stays, what is told at the ends; a talk that is changed; the next stop ahead."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import streamlit as st
+from viz_helpers import Lab
+
+from viz import cache, pages, state
+from viz.shared.talks import ahead, going, playlist
+from viz.talks import known
+from viz.talks.talk import Stop, Talk, keep
+from viz.talks.written import file_of, packed
+from viz.view import View
+
+DOG, CAR = "The dog sleeps.", "The car is red."
+TALK = Talk(
+    "T",
+    (
+        keep("translate", View(source=DOG, step=2), "one"),
+        keep("heads", View(source=DOG, kind="cross"), "two"),
+        keep("heads", View(source=CAR, checkpoint="gone"), "three"),
+        Stop("translate", "layer=x", "four"),
+    ),
+)
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """A session whose callbacks can be called; it is on Translate, before the first stop."""
+    view = View(talk=packed(TALK), lecture=True, device="cpu", lesson="unsure")
+    found = {"view": view, "page": "translate", "link": {}}
+    monkeypatch.setattr(st, "session_state", found)
+    return found
+
+
+def lines(session) -> list[str]:
+    return [stop.line for stop in going.talk_of(session["view"]).stops]
+
+
+def test_on_and_back_through_all_stops(session):
+    for number, stop in enumerate(TALK.stops, 1):
+        session.pop("next page", None)
+        going.go(1)
+        view = session["view"]
+        around = {"talk": view.talk, "stop": number, "lecture": True, "device": "cpu", "lesson": None}
+        assert view == dataclasses.replace(stop.view, **around)
+        assert session.get("next page") == (None if stop.page == session["page"] else pages.find(stop.page).file)
+        session["page"] = stop.place.name
+    going.go(1)
+    assert (session["view"].stop, session[going.ENDED]) == (4, "last")
+    for number in (3, 2, 1):
+        going.go(-1)
+        assert session["view"].stop == number
+    going.go(-1)
+    assert (session["view"].stop, session[going.ENDED]) == (1, "first")
+
+
+def test_a_stop_is_like_a_link_for_undo(session):
+    going.go(1)
+    state.change(source="Mine.", pad=2)
+    assert state.next_step("undo").source == DOG
+    going.go(1)
+    assert (state.next_step("undo"), state.next_step("redo")) == (None, None)
+
+
+def test_who_wanders_off_goes_on_from_the_stop(session):
+    going.show(1)
+    state.change(layer=1, head=1, source="Mine.")
+    assert session["view"].stop == 1
+    going.go(1)
+    assert (session["view"].stop, session["view"].source) == (2, DOG)
+
+
+def test_what_is_seen_is_kept_behind_the_stop_that_is_on(session):
+    going.show(1)
+    state.change(head=7)
+    going.keep_view("  new  ")
+    assert lines(session) == ["one", "new", "two", "three", "four"]
+    view = session["view"]
+    assert view.stop == 2 and going.talk_of(view).at(2).view == View(source=DOG, step=2, head=7)
+    going.choose("")
+    going.keep_view("alone")
+    assert lines(session) == ["alone"] and session["view"].stop == 1
+
+
+def test_stops_are_moved_and_removed_and_the_one_that_is_on_stays_on(session):
+    going.show(2)
+    going.move(2, 4)
+    assert (lines(session), session["view"].stop) == (["one", "three", "four", "two"], 4)
+    going.move(1, 2)
+    assert (lines(session), session["view"].stop) == (["three", "one", "four", "two"], 4)
+    going.remove(1)
+    assert (lines(session), session["view"].stop) == (["one", "four", "two"], 3)
+    going.remove(3)
+    assert (lines(session), session["view"].stop) == (["one", "four"], 2)
+    going.say(2, "said")
+    going.rename("Named")
+    assert lines(session) == ["one", "said"] and going.talk_of(session["view"]).title == "Named"
+    for none in (lambda: going.move(1, 9), lambda: going.remove(9), lambda: going.say(0, "x"), lambda: going.show(9)):
+        before = session["view"]
+        none()
+        assert session["view"] == before
+
+
+def test_a_ready_talk_that_is_changed_is_one_s_own_and_not_lost(session):
+    going.choose("masks")
+    going.say(1, "Mine.")
+    own = session["view"].talk
+    assert lines(session)[0] == "Mine." and known.ready()["masks"].stops[0].line != "Mine."
+    going.choose("20-minutes")
+    going.choose("~")
+    assert (session["view"].talk, session["view"].stop) == (own, 0)
+
+
+def test_a_file_that_is_no_talk_changes_nothing(session):
+    before = session["view"]
+    playlist._told(playlist._open)(b"{}")
+    assert session["view"] == before and "is no talk" in session[playlist.TOLD]
+    playlist._told(playlist._open)(file_of(Talk("Other", TALK.stops[:1])))
+    assert lines(session) == ["one"]
+    playlist._told(going.say)(1, "x" * 500)
+    assert lines(session) == ["one"] and "has 500 characters" in session[playlist.TOLD]
+
+
+@pytest.mark.parametrize("number", [1, 3, 4])
+def test_a_page_shows_the_line_whatever_becomes_of_its_view(number):
+    stop = TALK.stops[number - 1]
+    lab = Lab(
+        stop.place.file if stop.page != "translate" else None, talk=packed(TALK), stop=str(number), **dict(_params(stop))
+    )
+    strip = lab._mounted("talk_strip")
+    assert (strip["line"], strip["number"], strip["count"], strip["large"]) == (stop.line, number, 4, False)
+    assert any("There is no checkpoint 'gone'" in fault for fault in lab.faults) == (number == 3)
+    assert any("layer is “x”" in fault for fault in strip["faults"]) == (number == 4)
+    assert (lab.link["talk"], lab.link["stop"]) == (packed(TALK), str(number))
+
+
+def _params(stop):
+    return [pair.split("=") for pair in stop.query.replace("+", " ").split("&")]
+
+
+def test_a_link_without_a_talk_says_so():
+    strip = Lab(talk="~cut", stop="3")._mounted("talk_strip")
+    assert strip["count"] == 0 and "cut off or changed" in strip["faults"][0]
+    assert Lab(talk="masks", stop="99")._mounted("talk_strip")["number"] == 11
+    assert Lab(stop="3")._mounted("talk_strip") is None
+
+
+def test_the_next_stop_is_computed_ahead(session):
+    text = "Nobody has asked this before."
+    talk = Talk("T", (*TALK.stops[:1], keep("heads", View(source=text), ""), keep("heads", View(checkpoint="gone"), "")))
+    session["view"] = View(talk=packed(talk), stop=1)
+    request = View(source=text).request()
+    assert cache.analyse.known(request, "auto") is None
+    ahead.next_stop(session["view"])
+    ahead.next_stop(session["view"])
+    assert ahead.rest(60)
+    assert cache.analyse.known(request, "auto") and cache.value_norms.known(request, "auto")
+    for stop in (2, 3):  # one that cannot be computed; none
+        ahead.next_stop(dataclasses.replace(session["view"], stop=stop))
+    assert ahead.rest(60)
