@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
 NOTHING = "There is nothing to ask on this page: ask on the first one, or on Heads."
-PRIVATE = ("lecture", "talk", "stop", "room")  # fields of the lecturer alone
+PRIVATE = ("talk", "stop", "room")  # fields of the lecturer alone; with lecture mode goes what is seen large
 TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>')
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
