@@ -10,6 +10,7 @@ import tomllib
 import pytest
 from viz_helpers import ROOT
 
+from viz.rooms.stream import ALIVE
 from viz.uploads import UPLOAD_MB
 
 DEPLOY = ROOT / "deploy"
@@ -36,6 +37,17 @@ def test_the_largest_zip_that_visitors_may_bring_is_let_through():
     inside = re.search(r"location /_stcore/upload_file \{(.*?)\}", (DEPLOY / "nginx.conf").read_text(), re.DOTALL)
     assert inside and int(re.search(r"client_max_body_size (\d+)m;", inside[1])[1]) > UPLOAD_MB
     assert "proxy_pass http://lab;" in inside[1]
+
+
+def test_all_replicas_keep_their_rooms_in_the_one_redis_and_who_asks_is_who_nginx_says():
+    compose, nginx = (DEPLOY / "compose.yaml").read_text(), (DEPLOY / "nginx.conf").read_text()
+    assert re.search(r"REDIS_URL: redis://(\w+):6379/0", compose)[1] in re.findall(r"^  (\w+):$", compose, re.MULTILINE)
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in nginx and 'FORWARDED_ALLOW_IPS: "*"' in compose
+    assert compose.count("ports:") == 1  # nginx's: nobody else reaches a replica, or Redis
+    assert "proxy_buffering off;" in nginx
+    rooms = re.search(r"location /rooms \{(.*?)\n        \}", nginx, re.DOTALL)[1]
+    assert "proxy_pass http://lab;" in rooms and "proxy_next_upstream error timeout;" in rooms
+    assert int(re.search(r"proxy_read_timeout (\d+)m;", rooms)[1]) * 60 > 2 * ALIVE
 
 
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")

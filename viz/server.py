@@ -41,6 +41,8 @@ from viz.hosts import only_known, own_names, same_origin, share, site
 if TYPE_CHECKING:
     import uvicorn
 
+    from viz.rooms.routes import Rooms
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -139,6 +141,18 @@ def set_uploads(host: str) -> None:
     uploads.clear_left_over()
 
 
+def settled(host: str, number: int) -> tuple[str | None, Rooms]:
+    """What the environment says, made so: where others find the lab, and its rooms. ValueError, one sentence, where it says
+    something else."""
+    show_errors(os.environ.get("LAB_DEBUG", ""))
+    check_kept(os.environ.get("KEEP_MB", ""))
+    set_uploads(host)
+    shared = share(host, number, os.environ.get("LAB_ADDRESS", ""))
+    from viz.rooms import serving  # reads KEEP_MB
+
+    return shared, serving.rooms(os.environ.get("REDIS_URL", ""))
+
+
 def in_a_line(record: logging.LogRecord) -> bool:
     """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
     if record.getMessage().startswith("Error deserializing"):
@@ -165,14 +179,8 @@ def main() -> int:
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies
     sys.path.insert(0, str(ROOT))
-    from viz.rooms import serving
-
     try:
-        show_errors(os.environ.get("LAB_DEBUG", ""))
-        check_kept(os.environ.get("KEEP_MB", ""))
-        set_uploads(args.host)
-        shared = share(args.host, args.port, os.environ.get("LAB_ADDRESS", ""))
-        rooms = serving.rooms(os.environ.get("REDIS_URL", ""))
+        shared, rooms = settled(args.host, args.port)
     except ValueError as fault:
         print(fault, file=sys.stderr)
         return 2
@@ -182,6 +190,7 @@ def main() -> int:
 
     from viz import theme, uploads
     from viz.first_paint import with_stylesheet
+    from viz.rooms import serving
     from viz.shared.save import route
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))

@@ -215,6 +215,9 @@ class _Lecture:
     room: str = declared("", "room", _ROOM)  # the room that was left to explore
 
 
+OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
+
+
 @dataclass(frozen=True)
 class View(_Lecture, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.

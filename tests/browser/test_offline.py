@@ -10,6 +10,10 @@ from tests.browser.conftest import TIMEOUT
 from viz.offline import take
 
 HOSTILE = "The dog sees </script><img src=http://127.0.0.1:9/x onerror=alert(1)> the cat."
+FORGED = """() => { // nobody leads a file that stands alone
+  postMessage({ lab: "show", n: 1, own: true, page: "", query: {}, pointer: "" }, "*");
+  return new Promise((heard) => setTimeout(heard));
+}"""
 STOPPED = """async () => {
   const stopped = new Promise((ended) => { document.addEventListener("securitypolicyviolation", (event) => ended(event)); });
   await fetch("http://127.0.0.1:9/").catch(() => null);
@@ -49,6 +53,8 @@ def test_a_file_is_stepped_pointed_at_and_chosen_from(opened, shipped):
     page = opened("translate", HOSTILE, step=2, layer=4, head=1)
     assert "<img src=http" in page.locator(".sentences dd").first.inner_text()
     trace = analyse(shipped, Request(HOSTILE)).trace
+    page.evaluate(FORGED)
+    assert page.locator("html.led").count() == 0
     page.keyboard.press("ArrowRight")
     assert page.locator(".timeline .count").inner_text() == f"Step 3 of {len(trace.outputs)}"
     chip = page.locator(".timeline .source .chip").nth(1)

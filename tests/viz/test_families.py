@@ -21,7 +21,7 @@ from model.task import TASKS, task_of
 from viz import pages
 from viz.offline import take
 from viz.shared.save import save
-from viz.view import DIFFERS, PARTS
+from viz.view import DIFFERS, LARGE, PARTS
 
 TEXT = "The red fox sees a lamp."
 ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}
@@ -31,6 +31,7 @@ EACH = pytest.mark.parametrize("family", ALONE)
 OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
     *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
+    *((None, {"lecture": "on", "large": large}) for large in LARGE),
     (HEADS, {}),
     (HEADS, {"sites": "all"}),
     *((INSIDE, {"part": part}) for part in PARTS),
@@ -41,6 +42,10 @@ VIEWS = (
     *((COMPARE, {"differs": differs, "other_text": "The old king paints a boat."}) for differs in DIFFERS),
     (COMPARE, {"differs": "sentence", "other_text": "The old king paints a boat.", "compare": "patching"}),
     (LESSONS, {}),
+    *((WHY, {"lecture": "on", "large": large}) for large in ("1", "2", "3")),
+    (WHY, {"why": "readings", "lecture": "on"}),
+    *((COMPARE, {"differs": "head", "lecture": "on", "large": large}) for large in ("1", "2", "3")),
+    (COMPARE, {"differs": "sentence", "other_text": "The old king paints a boat.", "compare": "patching", "lecture": "on"}),
 )
 
 

@@ -15,8 +15,7 @@ from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
 from viz.shared import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
-FILED = ("file_maps", "file_change")  # drawn in a file alone, in the place of charts
-MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8") and path.stem not in FILED]
+MAINS = [path for path in SCRIPTS if "export default" in path.read_text(encoding="utf-8")]
 SHARED = (ROOT / "viz" / "shared" / "mount.js").resolve()
 NODE = Path(playwright.__file__).parent / "driver" / "node"  # the one that the browser tests bring along
 
@@ -38,14 +37,18 @@ NAMES: dict[str, dict[str, str]] = {
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"lecture": "on", "large": "2", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),
     (INSIDE, {"part": "writers", "text": "The dog sleeps."}),
     (INSIDE, {"part": "tokens", "text": "The dog sleeps."}),
     (INSIDE, {"part": "map", "text": "The dog sleeps."}),
     (WHAT_IF, {"text": "The dog sleeps."}),
+    (WHAT_IF, {"text": "The dog sleeps.", "lecture": "on"}),
+    (WHAT_IF, {"text": "The dog sleeps.", "lecture": "on", "large": "2"}),
     (WHY, {"text": "The dog sleeps."}),
     (COMPARE, {"text": "The dog is tired.", "kind": "cross"}),
+    (WHY, {"why": "readings", "text": "The dog sleeps.", "lecture": "on"}),
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),

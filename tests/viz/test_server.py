@@ -82,6 +82,8 @@ def test_an_address_that_cannot_be_used_ends_in_one_line_and_status_2():
         ("LAB_DEBUG", "perhaps", "LAB_DEBUG is 'perhaps'; expected 1, 0 or nothing."),
         ("KEEP_MB", "12", "KEEP_MB is '12'; expected megabytes of memory, 128 or more, or nothing."),
         ("KEEP_MB", "much", "KEEP_MB is 'much'; expected megabytes of memory, 128 or more, or nothing."),
+        ("LAB_ADDRESS", "lab", "LAB_ADDRESS is 'lab'; expected what others type, such as http://192.168.1.20:8501."),
+        ("REDIS_URL", "lab:6379", "REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0."),
     ],
 )
 def test_a_variable_that_says_nothing_ends_in_one_line_and_status_2(variable, value, told):

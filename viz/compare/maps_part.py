@@ -40,6 +40,26 @@ def draw(shown: Shown, pair: Pair) -> None:
         texts.note(told)
 
 
+def picture(shown: Shown, pair: Pair, name: str) -> None:
+    """One picture over the whole screen, by its name: the maps, their difference, or how far apart all heads are."""
+    grids = distance.grids(pair)
+    told = (*pair.faults, compare_texts.tie(pair) if name == "maps" else "")
+    most = " ".join(filter(None, told)) or compare_texts.most_unlike(distance.most(grids))
+    large = {"picture": name, "answer": compare_texts.said(pair), "most": most}
+    side_by_side.side_by_side(
+        side_by_side.payload(pair, grids, shown.view.step, shown.mode, large),
+        on_step=lambda step: state.change(step=step),
+        on_place=lambda *place: state.change(**chosen(pair, *place)),
+    )
+
+
+def furthest(pair: Pair) -> None:
+    """To the head at which both sides differ most; called from callbacks."""
+    most = distance.most(distance.grids(pair))
+    if most is not None:
+        state.change(**chosen(pair, most.site.kind, most.site.layer + 1, most.head + 1))
+
+
 def chosen(pair: Pair, kind: str, layer: int, head: int | None) -> dict[str, Any]:
     """The fields of a view that looks at a head: of two heads the second one."""
     if pair.differs == "head":

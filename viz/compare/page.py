@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from viz.compare import parts, tables
+from viz.compare import in_lecture, parts, tables
 from viz.shared import frame
 
 frame.show(
@@ -13,4 +13,5 @@ frame.show(
     head=partial(frame.title_row, widths=(480, 440, 96)),
     tables=tables.tables,
     python=tables.python,
+    in_lecture=in_lecture.draw,
 )

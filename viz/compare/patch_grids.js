@@ -4,9 +4,19 @@ import { button, element, focusOf, mounted, onKeys, refocus, unmounted } from ".
 
 const LEAST = 0.005; // below this a cell has no number
 const WIDE = 24; // columns: beyond it they have no room for numbers
+const FAR = 14; // the same for their labels in large type
+const LINE = 84, KEPT = 24; // characters: of a line in large type; before the first that differs, of a text that is longer
 
 const percent_of = (share) => `${Math.round(100 * share)}%`.replace("-", "−").replace("−0%", "0%");
 const in_nats = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
+
+// How many characters at their beginning are left away of texts that are too long for a line: most of what they have in common.
+export function leftAway(texts) {
+  const [first] = texts, differs = (n) => texts.some((text) => text[n] !== first[n]);
+  let same = 0;
+  while (same < first.length && !differs(same)) same++;
+  return Math.max(...texts.map((text) => text.length)) <= LINE || same <= KEPT ? 0 : first.lastIndexOf(" ", same - KEPT) + 1;
+}
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mounted({ data, parentElement }, ".patch-grids"), focused = focusOf(parentElement);
@@ -14,12 +24,31 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const said = element("p", "readout"), heads = element("div", "heads"), stacks = data.grids.slice(0, 2);
   said.setAttribute("aria-live", "polite");
   quiet();
+  const { large } = data;
   for (const grid of data.grids.slice(2)) heads.append(section(grid));
   heads.style.setProperty("--least", `${Math.max(260, ...data.grids.slice(2).map((grid) => 30 + 32 * grid.columns.length))}px`); // all heads stand side by side
-  root.replaceChildren(said, ...stacks.map(section), heads);
+  root.classList.toggle("large", Boolean(large));
+  root.replaceChildren(...(large ? filling() : [said, ...stacks.map(section), heads]));
   for (const scroll of root.querySelectorAll(".scroll")) inSight(scroll);
   refocus(root, focused);
   return () => unmounted(root);
+
+  function filling() { // one picture, the three translations above it, what is put in below
+    const rows = element("dl", "translations"), told = element("p", "put-in", large.told);
+    told.setAttribute("role", "status");
+    const away = leftAway(large.rows.map(([, segments]) => segments.map(([text]) => text).join("")));
+    for (const [name, segments] of large.rows) {
+      const line = element("dd", "", away ? "…" : "");
+      let left = away;
+      for (const [whole, changed] of segments) {
+        const text = whole.slice(left);
+        left = Math.max(0, left - whole.length);
+        if (text) line.append(text.match(/^\s*/)[0], changed ? element("mark", "", text.trimStart()) : text.trimStart());
+      }
+      rows.append(element("dt", "", name), line);
+    }
+    return [element("h1", "", large.asked), rows, large.picture === "heads" ? heads : section(stacks.find(({ hue }) => hue === large.picture)), told];
+  }
 
   function quiet() {
     said.textContent = share
@@ -35,10 +64,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function section(grid) {
-    const part = element("section"), title = element("h2", "", grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
+    const part = element("section"), title = element("h2", "", data.large ? grid.title.replace(", all positions", "") : grid.title), hue = element("i"), scroll = element("div", "scroll"), cells = element("div", "cells");
     hue.style.background = `var(--lab-${grid.hue})`;
     title.prepend(hue);
-    const narrow = grid.columns.length > WIDE, least = narrow ? 18 : 30;
+    const narrow = grid.columns.length > (data.large && !grid.title.startsWith("Heads") ? FAR : WIDE), least = narrow ? 18 : data.large ? 22 : 30;
     cells.classList.toggle("narrow", narrow);
     cells.style.gridTemplateColumns = `${grid.title.startsWith("Heads") ? 26 : 76}px repeat(${grid.columns.length}, minmax(${least}px, 1fr))`;
     cells.append(element("span"), ...grid.columns.map((label, column) => heading(grid, label, column)));

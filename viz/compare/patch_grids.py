@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from model.experiments.patching import Patching
 
 
-def payload(found: Patching, labels: Labels, chosen: tuple[str, ...], mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; shares of the way, or where both sentences are near changes in nats."""
+def payload(
+    found: Patching, labels: Labels, chosen: tuple[str, ...], mode: theme.Mode, large: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; shares of the way, or where both sentences are near changes in nats.
+    `large`: what is said beside one picture that fills the screen."""
     real = [n for n, token in enumerate(found.question.source) if token != PAD]
     layers = range(len(found.encoder))
     grids = [
@@ -56,6 +59,7 @@ def payload(found: Patching, labels: Labels, chosen: tuple[str, ...], mode: them
         "unit": "nats" if found.is_near else "share",
         "most": _most(grids),
         "scale": list(theme.diverging(mode)),
+        "large": large,
     }
 
 

@@ -98,6 +98,18 @@ def answer(found: Patching, tokens: tuple[str, str], labels: Labels, tie: str) -
     return [*sentences, travels(found, labels)]
 
 
+def asked(question: Question, tokens: tuple[str, str]) -> str:
+    """What patching asks, of these two tokens."""
+    return f"Step {question.step + 1}: what turns “{tokens[0]}” into “{tokens[1]}”?"
+
+
+def far(found: Patching, value: float) -> str:
+    """How far a piece leads, in words."""
+    if found.is_near:
+        return f"{format.signed(value - found.before)} nats"
+    return f"{percent(float(found.share(value)))} of the way"
+
+
 def listed(edits: Sequence[Edit]) -> str:
     """Heads, site after site: `cross-attention, layer.head 3.1, 4.4`."""
     kinds: dict[str, list[str]] = {}
@@ -145,11 +157,7 @@ def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels,
     """What is put in, and what it does."""
     kind = "heads" if all(isinstance(edit, PatchZ) for edit in edits) else "pieces"
     what = told(edits[0], labels) if len(edits) == 1 else f"these {len(edits)} {kind}"
-    far = (
-        f"{format.signed(value - found.before)} nats"
-        if found.is_near
-        else f"{percent(float(found.share(value)))} of the way"
-    )
+    reached = far(found, value)
     said = (
         "the translation becomes the other’s"
         if is_other
@@ -157,4 +165,4 @@ def effect(found: Patching, edits: Sequence[Edit], value: float, labels: Labels,
         if turned
         else "the translation stays"
     )
-    return f"Put in from the other sentence: {what}. {far[:1].upper()}{far[1:]}, to {format.signed(value)}; {said}."
+    return f"Put in from the other sentence: {what}. {reached[:1].upper()}{reached[1:]}, to {format.signed(value)}; {said}."

@@ -22,15 +22,18 @@ from viz.shared.shown import Shown
 from viz.view import unedited, with_intervention
 
 if TYPE_CHECKING:
+    from model.edits.kinds import Edit
     from model.experiments.patching import Patching, Question
+    from model.inference.analysis import Analysis
 
 SENTENCES = ("word", "sentence")  # what differs where there are two sentences
+NEEDS = "Patching needs two sentences: choose “A word” or “Sentence” above."
 
 
 def draw(shown: Shown, pair: Pair) -> None:
     """What is measured and where; both translations, and below them the patched one; what every piece does."""
     if pair.differs not in SENTENCES:
-        texts.note("Patching needs two sentences: choose “A word” or “Sentence” above.")
+        texts.note(NEEDS)
         return
     view, loaded = shown.view, pair.first.loaded
     requests = unedited(pair.first.request), unedited(pair.second.request)
@@ -58,7 +61,7 @@ def draw(shown: Shown, pair: Pair) -> None:
         texts.write(show(None))
     cells = st.container(key="patch_cells")
     with cells:
-        found = _measured(requests, view.device, view.patched_step)
+        found = measured(requests, view.device, view.patched_step)
     if found is None:
         return
     edits = view.patched.edits or found.best
@@ -68,11 +71,9 @@ def draw(shown: Shown, pair: Pair) -> None:
         texts.write(f'<div class="lab-answer" role="status">{"<br>".join(map(html.escape, told))}</div>')
     with cells:
         data = patch_grids.payload(found, first.labels, tuple(edit.code for edit in edits), shown.mode)
-        patch_grids.grids(data, _choose)
-    donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=edits)
+        patch_grids.grids(data, choose)
     try:
-        request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), view.device)
-        patched = cache.analyse(request, view.device)
+        request, aside, patched = put_in(requests, edits, view.device)
         cache.analyse(dataclasses.replace(request, mode="given"), view.device)
     except ValueError as fault:
         with effect:
@@ -82,6 +83,16 @@ def draw(shown: Shown, pair: Pair) -> None:
         texts.write(show(patched))
     with effect:
         _effect(shown, found, request, patched.translation, second.translation, [reason for _, reason in aside])
+
+
+def put_in(
+    requests: tuple[Request, Request], edits: Sequence[Edit], device: str
+) -> tuple[Request, Sequence[tuple[str, str]], Analysis]:
+    """The first sentence with pieces of the other: its request, what of them does not fit and why, and what comes of it.
+    Raises ValueError as `cache.analyse`."""
+    donor = dataclasses.replace(BASELINE, donor=requests[1].source, edits=tuple(edits))
+    request, aside = cache.fitted(dataclasses.replace(requests[0], intervention=donor, mode="again"), device)
+    return request, aside, cache.analyse(request, device)
 
 
 def _language(pair: Pair) -> str:
@@ -122,7 +133,7 @@ def _step(question: Question, labels: Labels, why: str) -> None:
         texts.label(why)
 
 
-def _measured(requests: tuple[Request, Request], device: str, step: int) -> Patching | None:
+def measured(requests: tuple[Request, Request], device: str, step: int) -> Patching | None:
     """What every piece does; its progress is shown in the place of the grids. None, and a sentence, where it cannot be."""
     place = st.empty()
 
@@ -140,7 +151,7 @@ def _measured(requests: tuple[Request, Request], device: str, step: int) -> Patc
     return found
 
 
-def _choose(code: str) -> None:
+def choose(code: str) -> None:
     """Puts a piece in, or takes it out where it is in by a click before; called from callbacks."""
     edits = (parse(code),)
     taken = state.current().patched.edits == edits

@@ -1,7 +1,8 @@
 // Two passes beside each other: chips of both translations, the distance of every head, two maps and their difference.
 // Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { button, density, element, focusOf, isNews, mounted, nth, onResize, percent, pointAt, refocus, REST_MS, signed, unmounted, walked } from "../shared/mount.js";
+import { cellPoints } from "../shared/cell_points.js";
 import { pictured } from "../shared/save/pen.js";
 import { onPageKeys } from "../shared/page_keys.js";
 import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
@@ -10,22 +11,24 @@ import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_si
 const NARROW = 760; // px: below it the maps stand one under the other
 const GAP = 24;
 const ABOVE = 508; // px that stand above the first row of the maps
+const PRINTED = 8, TINTED = 0.5; // heads side by side whose numbers have room; how far up the scale the ground of a number goes
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".side-by-side", { memory: { told: [] } }), focused = focusOf(parentElement);
   const news = isNews(state.memory, data.step);
   if (news || state.id !== data.id) { clearTimeout(state.rest); state.step = data.step; }
   state.id = data.id;
-  const { maps, names } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
+  const { maps, names, large } = data, chips = [], drawn = [], said = element("p", "told"), line = element("div", "line");
   const colour = (name) => data.style[`--lab-${name}`], sans = () => getComputedStyle(root).fontFamily;
   let mark = null; // the map and the cell that are pointed at
   said.setAttribute("aria-live", "polite");
   const places = pictured(element("div", "maps"), "Maps side by side", { colours: data.scale, low: 0, high: 1 });
-  root.replaceChildren(translations(), where(), head(), places);
+  root.classList.toggle("large", Boolean(large));
+  root.replaceChildren(...(large ? filling() : [translations(), where(), head(), places]));
   build();
   show();
   refocus(root, focused);
-  onResize(state, root, () => { if (root.clientWidth !== state.width) { build(); show(); } });
+  onResize(state, root, () => { if (root.clientWidth !== state.width || (large && places.clientHeight !== state.height)) { build(); show(); } });
   document.fonts?.ready.then(() => { state.width = 0; state.draw(); });
   state.go = (key) => {
     const to = walked(key, state.step, data.steps);
@@ -35,6 +38,14 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   };
   if (first) state.deaf = onPageKeys(".none", (key) => state.go(key));
   return () => { state.deaf(); clearTimeout(state.rest); unmounted(root); };
+
+  // -- on the whole screen: both translations, and one picture -------------------------------------------------------
+
+  function filling() {
+    const answer = element("h2", "answer", large.answer), grids = large.picture === "heads";
+    const most = element("p", "most", large.most);
+    return [answer, translations(), ...(grids ? [most, where()] : [head(), places])];
+  }
 
   // -- both translations ---------------------------------------------------------------------------------------------
 
@@ -104,8 +115,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function cell(grid, layer, head, value, top) {
     const node = button(head ? "cell" : "cell mean", head ? "" : value === null ? "–" : value.toFixed(2), () => setTriggerValue("place", { kind: grid.kind, layer, head }));
-    const last = grid.scale.length - 1;
-    if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * last)];
+    const last = grid.scale.length - 1, printed = large && head && value !== null && grid.values[0].length <= PRINTED;
+    if (printed && value >= 0.005) node.textContent = value.toFixed(2).replace(/^0/, "");
+    if (head && value !== null) node.style.background = grid.scale[Math.round((value / top) * (printed ? TINTED : 1) * last)];
     node.disabled = Boolean(offline);
     node.title = `${grid.title}, layer ${layer}, ${head ? `head ${head}` : "mean of the heads"}: ${value === null ? "not to be compared" : value.toFixed(3)}`;
     node.setAttribute("aria-label", node.title);
@@ -130,28 +142,34 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function build() {
     state.width = root.clientWidth;
     const narrow = state.width < NARROW, columns = narrow ? 1 : 3, width = (state.width - (columns - 1) * GAP) / columns, family = sans();
-    const size = cellSize(maps, width, family, narrow ? 0 : innerHeight - ABOVE), last = data.scale.length - 1, { difference } = data;
+    const last = data.scale.length - 1, { difference } = data, alone = large?.picture === "difference";
     drawn.length = 0;
-    root.classList.toggle("narrow", narrow);
-    const boxes = maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), largest(map)));
+    root.classList.toggle("narrow", narrow && !large);
+    if (large?.picture === "heads") return;
+    state.height = places.clientHeight;
+    const size = large ? { width: alone ? state.width : (state.width - GAP) / 2, height: state.height } : cellSize(maps, width, family, narrow ? 0 : innerHeight - ABOVE);
+    const boxes = alone ? [] : maps.map((map, n) => box(n, map.title, map, (i, j) => (map.allowed[i][j] ? data.scale[Math.round(Math.min(1, map.values[i][j]) * last)] : null), largest(map)));
+    if (large && !alone) { places.replaceChildren(...boxes); return; }
     if (!difference) boxes.push(none());
     else {
-      const end = data.diverging.length - 1, [one] = maps;
+      const end = data.diverging.length - 1, [one] = maps, range = `${signed(-difference.most)} to ${signed(difference.most, "+")}`;
       const tint = (i, j) => (difference.allowed[i][j] ? data.diverging[Math.round((difference.values[i][j] / difference.most / 2 + 0.5) * end)] : one.allowed[i][j] ? colour("mute") : null);
       boxes.push(box(2, `${names[1]} − ${names[0]}`, { ...one, values: difference.values }, tint, "the difference of the two maps"));
-      boxes[2].firstChild.append(element("small", "", `${signed(-difference.most)} to ${signed(difference.most, "+")}`));
-      if (!difference.whole) boxes[2].append(element("p", "note", differenceNote(difference)));
+      boxes.at(-1).firstChild.append(element("small", "", range));
+      if (!difference.whole && !large) boxes.at(-1).append(element("p", "note", differenceNote(difference)));
     }
     places.replaceChildren(...boxes);
 
     function box(n, title, map, tint, label) {
       const part = element("div", "map"), made = pairMap(map, {
-        width, size, sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+        width, size: large ? { ...size, titles: [title] } : size, ratio: density(root), sans: family, colour, tint, label: `${title}: ${label}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
         ring: () => mark && partnerCell(maps, mark.map, n, mark.cell),
         row: () => rowOf(n),
         on: { point: (cell) => point(n, cell), take: (cell) => take(n, cell) },
       });
+      made.canvas.labPoints = cellPoints(made.canvas, `map${n + 1}`, made.cellAt, made.boxOfCell);
       drawn.push(made);
+      part.classList.toggle("under", Boolean(made.above));
       part.append(element("h3", "", title), made.canvas);
       return part;
     }
@@ -185,7 +203,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   }
 
   function tell() {
-    const rest = `${pointAt()} a cell: the same cell is ringed in the other map.`;
+    const grey = large?.picture === "difference" && data.difference && !data.difference.whole ? "Grey: no partner on the other side. " : "";
+    const rest = large ? grey + large.most : `${pointAt()} a cell: the same cell is ringed in the other map.`;
     const lost = data.follows && stepRows(maps, state.step)[1] < 0 ? ` This step has no partner in “${names[1]}”.` : "";
     said.textContent = mark ? toldCell(maps, names, mark.map, mark.cell, nth) : rest + lost;
   }

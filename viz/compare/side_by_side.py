@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from viz.compare.pair import Pair, Side
 
 
-def payload(pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode) -> dict[str, Any]:
+def payload(
+    pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme.Mode, large: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """All that the browser needs, as JSON values: weights and probabilities to five decimals, `step` from 1. `grids` are
-    those of `distance`."""
+    those of `distance`. `large`: what is said beside one picture that fills the screen."""
     views = distance.views(pair)
     kind = pair.first.site.kind
     chosen = pair.second if pair.differs == "head" else pair.first
@@ -56,6 +58,7 @@ def payload(pair: Pair, grids: tuple[distance.Grid, ...], step: int, mode: theme
         "title": compare_texts.maps_title(pair),
         "scale": list(theme.scale(kind, mode)),
         "diverging": list(theme.diverging(mode)),
+        "large": large,
     }
 
 

@@ -46,10 +46,11 @@ def _where(side: Side) -> str:
 
 def verdict(pair: Pair) -> str:
     """What the two sides say, in one large line, as markup."""
-    return f'<p class="lab-verdict" role="status">{html.escape(_verdict(pair))}</p>'
+    return f'<p class="lab-verdict" role="status">{html.escape(said(pair))}</p>'
 
 
-def _verdict(pair: Pair) -> str:
+def said(pair: Pair) -> str:
+    """The same as plain text."""
     first, second = pair.first.analysis, pair.second.analysis
     if not pair.is_two_requests:
         return f"{pair.first.name[:1].upper()}{pair.first.name[1:]} beside {pair.second.name}"
@@ -106,6 +107,11 @@ def unlike(pair: Pair, found: Most | None) -> tuple[str, str]:
     what = MEASURE.get(pair.differs, USUAL)
     lead = "Furthest from the first head:" if pair.differs == "head" else "Furthest apart:"
     return lead, f"{found.value:.2f} {what}. Strong colour: far apart. Click a head for its maps."
+
+
+def most_unlike(found: Most | None) -> str:
+    """Where the two sides differ most, in a few words; empty where no head can be named."""
+    return f"Furthest apart: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
 
 
 def partners(pair: Pair) -> str:

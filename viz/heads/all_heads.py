@@ -31,6 +31,7 @@ LEVELS = 255
 TITLES = {kind: of.name[:1].upper() + of.name[1:] for kind, of in SITE_KINDS.items()}
 TERMS = {"weights": "attention weight", "contribution": "contribution", "rollout": "rollout"}  # of the measures
 MANY = 300_000  # bytes
+TOLD = ("label", "unit", "meaning", "digits", "order")  # of a metric
 
 
 def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> list[dict[str, Any]]:
@@ -235,15 +236,13 @@ def thumbnails(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -
 def payload(trace: Trace, norms: Mapping[Site, np.ndarray], view: View, mode: theme.Mode) -> dict[str, Any]:
     """What the browser needs beside the thumbnails, as JSON values."""
     return {
+        **dict.fromkeys(("large", "sites", "by")),  # of lecture mode
         "order": view.order,
         "step": view.step,
         "find": found(trace, view),
         "chosen": chosen(trace, norms, view),
         "together": together(trace, norms, view) if view.together else None,
-        "metrics": [
-            {"name": name} | {field: getattr(each, field) for field in ("label", "unit", "meaning", "digits", "order")}
-            for name, each in METRICS.items()
-        ],
+        "metrics": [{"name": name} | {field: getattr(each, field) for field in TOLD} for name, each in METRICS.items()],
     }
 
 
@@ -264,7 +263,6 @@ def heads(
     beside: dict[str, Any] | None = None,
 ) -> None:
     """Mounts the component with its thumbnails (`shown`) and what is chosen.
-
     Before the next run `on_choose` is called with kind, layer and head (from 1; None for the mean over heads) of the
     thumbnail that was clicked, `on_set` with the name of a field of the view and its new value, `on_unfold` when the head
     that is chosen shall be taken apart, `on_find` with a kind of site and two tokens (from 1) whose heads are looked for;

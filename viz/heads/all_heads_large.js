@@ -10,17 +10,20 @@ export const MAP = 1, LINES = 2; // the pictures; all heads else
 const TITLE_HIGH = 40, BESIDE_WIDE = 300, BETWEEN = 20; // px: of the line above, and of what stands beside one head
 const MOST_FOUND = 6, MOST_NUMBERS = 3, OUTSTANDING = 3, SITE_HIGH = 30; // heads that link two tokens, and numbers of a head, that are told, and the place from which one is outstanding; px above the thumbnails of a site
 
-// The numbers of a head by which heads can be put in order, those first in which it stands out; `place` among all, from 1.
+// The numbers of a head by which heads can be put in order, those first in which it stands out; `place` among all, from 1, counted
+// from the `end` that is nearer.
 export function standings(grid, metrics, index) {
   const of = (metric) => {
-    const values = grid.numbers[metric.name], own = values[index], sign = metric.order === "least" ? -1 : 1;
-    return { metric, value: own, place: 1 + values.filter((value) => sign * value > sign * own).length };
+    const values = grid.numbers[metric.name], own = values[index];
+    const [most, least] = [values.filter((value) => value > own), values.filter((value) => value < own)].map((before) => 1 + before.length);
+    const end = most < least || (most === least && metric.order === "most") ? "most" : "least";
+    return { metric, value: own, end, place: Math.min(most, least) };
   };
-  return metrics.filter(({ name, order }) => order && grid.numbers[name]).map(of).sort((a, b) => a.place - b.place);
+  return metrics.filter(({ name, order }) => order && grid.numbers[name]).map(of).sort((one, other) => one.place - other.place);
 }
 
 const numbered = ({ metric: { label, unit, digits }, value }) => `${label} ${value.toFixed(digits)}${unit ? ` ${unit}` : ""}`;
-const placed = ({ metric: { order }, place }, count) => (count === 1 ? "" : `${ordinal(place)} of ${count} heads, ${order} first`);
+const placed = ({ end, place }, count) => (count === 1 ? "" : `${place === 1 ? "the" : ordinal(place)} ${end} of ${count} heads`);
 
 export function largeView(root, given) {
   const { data, state } = given, all = { ...given, colour: (name) => given.colour(/^ink/.test(name) ? "ink" : name) }; // no grey is read from the last row
@@ -73,13 +76,14 @@ function mainNumber({ order, metrics }, grid, index, find, largest = "") {
   if (find) return `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}: ${find.weights[index].toFixed(2)}`;
   const all = standings(grid, metrics, index), ordered = all.find(({ metric }) => metric.name === order);
   if (ordered) return numbered(ordered);
-  return all[0]?.place <= OUTSTANDING ? numbered(all[0]) : largest || (all[0] ? numbered(all[0]) : "");
+  const outstanding = all[0]?.place <= OUTSTANDING && grid.places.length > 1;
+  return outstanding ? `${numbered(all[0])}, ${placed(all[0], grid.places.length)}` : largest || (all[0] ? numbered(all[0]) : "");
 }
 
 function largestOf({ values, queries, keys, measure }) {
   let best = [0, 0];
   values.forEach((row, i) => row.forEach((value, j) => { if (value > values[best[0]][best[1]]) best = [i, j]; }));
-  return `largest ${measure === "weights" ? "weight" : measure}: ${nth(queries, best[0])} on ${nth(keys, best[1])} ${values[best[0]][best[1]].toFixed(2)}`;
+  return `Largest ${measure === "weights" ? "weight" : measure} ${values[best[0]][best[1]].toFixed(2)}: ${nth(queries, best[0])} on ${nth(keys, best[1])}`;
 }
 
 // What a head was measured to be, and the numbers in which it stands out.
@@ -135,8 +139,9 @@ function allHeads(name, body, place, all) {
   };
   body.style.gridTemplateColumns = `repeat(${grids.length}, minmax(0, 1fr))`;
   for (const grid of grids) {
-    const fill = { width, height: place.height - TITLE_HIGH - SITE_HIGH };
-    body.append(thumbnailGrid(grid, arranged(grid, data), { ...all, data: { ...data, together: false }, show, place: fill }));
+    const fill = { width, height: place.height - TITLE_HIGH - SITE_HIGH }, order = arranged(grid, data), by = order.named && !order.told ? data.by : order.told;
+    const told = grids.length === 1 ? by : data.order !== "position" && !order.named ? "in their own order" : "";
+    body.append(thumbnailGrid(grid, { ...order, told }, { ...all, data: { ...data, together: false }, show, place: fill }));
   }
   show(null);
 }
@@ -144,6 +149,6 @@ function allHeads(name, body, place, all) {
 const own = (grid, { data: { chosen }, indexOf }) => (chosen.layer === null || chosen.head === null ? null : indexOf(grid, chosen.layer, chosen.head));
 
 function told(grid, index, data) { // in all that is seen at once, a head's role, else its number
-  const [role] = (index !== null && grid.roles[index][0]) || [];
+  const [role] = (index !== null && data.order === "position" && !data.find && grid.roles[index][0]) || [];
   return role ? role[0].toUpperCase() + role.slice(1) : mainNumber(data, grid, index, data.find?.kind === grid.kind && !data.find.fault ? data.find : null);
 }

@@ -1,7 +1,7 @@
 // One head as lines from token to token and as a map. Nothing here makes markup from text: textContent only.
 // Both tell exact weights, to the pointer and to the arrow keys.
 
-import { cut, density, drawing, element, nth, onKeys, pointAt } from "../shared/mount.js";
+import { cut, density, drawing, element, nth, onKeys, pointAt, spotIn } from "../shared/mount.js";
 import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints, shownLabels } from "../shared/map_labels.js";
 import { clearer } from "../shared/readable.js";
 import { pen } from "../shared/save/pen.js";
@@ -9,7 +9,7 @@ import { rgb } from "./all_heads_parts.js";
 
 const FONT = 11; // px, of a map's labels
 const LARGE_FONT = 14; // px, of those in lecture mode, and of the weights in its cells
-const TOLD_FROM = 22, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
+const TOLD_FROM = 20, TOLD_WEIGHT = 0.05; // px of a cell, and the weight, from which it is written there
 
 export const inside = (n, count) => Math.max(0, Math.min(count - 1, n));
 
@@ -199,7 +199,7 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
     paint();
   };
   const hit = (event) => {
-    const j = Math.floor((event.offsetX / zoom - left) / size), i = Math.floor((event.offsetY / zoom - top) / size);
+    const [x, y] = spotIn(event, canvas), j = Math.floor((x / zoom - left) / size), i = Math.floor((y / zoom - top) / size);
     return i >= 0 && i < m && j >= 0 && j < n ? [i, j] : null;
   };
   const take = (cell) => { if (cell && map.pick && map.allowed[cell[0]][cell[1]]) map.pick(...cell); };

@@ -1,6 +1,6 @@
 // The thumbnails of one kind of site on one canvas, in the order asked for. Nothing here makes markup from text: textContent only.
 
-import { density, element, nth, onKeys } from "../shared/mount.js";
+import { density, element, nth, onKeys, spotIn } from "../shared/mount.js";
 import { pen, pictured } from "../shared/save/pen.js";
 import { rgb, unpacked } from "./all_heads_parts.js";
 
@@ -83,7 +83,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   let over = null, at = measure(320);
   const places = ordered.slice(0, at.kept);
   canvas.dataset.places = places.map((n) => grid.places[n].join(" ")).join(","); // what stands where
-  if (places.length < ordered.length) top.lastChild.textContent += `, the first ${places.length} of ${ordered.length}`;
+  if (places.length < ordered.length) top.lastChild.textContent = `${told ? `${told}, ` : ""}the first ${places.length} of ${ordered.length}`;
 
   const corner = (place) => [at.left + (place % at.columns) * at.tile + (at.tile - TILE_GAP - at.size) / 2, at.top + Math.floor(place / at.columns) * at.pitch];
   const name = (index) => `L${grid.places[index][0]} H${grid.places[index][1]}`;
@@ -153,7 +153,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   }
 
   const hit = (event) => {
-    const column = Math.floor((event.offsetX - at.left) / at.tile), place = Math.floor((event.offsetY - at.top) / at.pitch) * at.columns + column;
+    const [x, y] = spotIn(event, canvas), column = Math.floor((x - at.left) / at.tile), place = Math.floor((y - at.top) / at.pitch) * at.columns + column;
     return column >= 0 && column < at.columns && place >= 0 && place < places.length ? places[place] : null;
   };
   const look = (index) => {
@@ -165,7 +165,7 @@ export function thumbnailGrid(grid, { places: ordered, named, notes, told }, { d
   };
   canvas.labPoints = {
     at: (x, y) => {
-      const box = canvas.getBoundingClientRect(), scale = box.width / (canvas.clientWidth || box.width), index = hit({ offsetX: (x - box.left) / scale, offsetY: (y - box.top) / scale });
+      const index = hit({ clientX: x, clientY: y });
       return index === null ? null : `head ${grid.kind} ${grid.places[index].join(" ")}`;
     },
     rect: (text) => {

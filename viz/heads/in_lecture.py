@@ -9,7 +9,7 @@ import streamlit as st
 from model.readings.head_metrics import order_label, orders
 from viz import state, theme
 from viz.heads import all_heads, picture
-from viz.shared import controls
+from viz.shared import controls, texts
 from viz.shared.lecture import lecture
 from viz.shared.shown import Shown
 from viz.view import View
@@ -26,7 +26,9 @@ def draw(shown: Shown) -> None:
     with shown.places.bar:
         _bar(view, large, kinds)
     with shown.places.notes:
-        shown.notes()
+        texts.sentence_notes(shown.analysis.notes, shown.faults, shown.analysis.cautions)
+        if edits := [text for _, text in view.intervention.parts(shown.analysis.labels)]:
+            texts.note(f"Edited: {'; '.join(edits)}.")
     shown_heads = picture.thumbnails(request, view.device, shown.mode)
     data = picture.payload(request, view.device, drawn, shown.mode)
     with shown.places.body:
@@ -40,7 +42,7 @@ def draw(shown: Shown) -> None:
             on_unfold=lambda: None,
             on_find=lambda kind, query, key: picture.find(request, kind, query, key),
             key="heads large",
-            beside={"large": large, "sites": view.together and len(kinds) > 1},
+            beside={"large": large, "sites": view.together and len(kinds) > 1, "by": order_label(view.order)},
         )
     _keys(view, large, kinds, _ordered(shown_heads, data, view))
 
@@ -68,18 +70,27 @@ def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
-    turn = {"large": large % len(LARGE) + 1}
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", lambda: state.change(**turn))
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
-        lecture.key("k", f"{each}; all at once with all heads", lambda: state.change(**_next_kind(view, large, kinds)))
-    lecture.key("n", "the next head in this order", lambda: _walk(view, ordered, 1))
-    lecture.key("N", "the head before it", lambda: _walk(view, ordered, -1))
+        lecture.key(
+            "k",
+            f"{each}; all at once with all heads",
+            lambda: state.change(**_next_kind(state.current(), large, kinds)),
+            quiet=True,
+        )
+    lecture.key("n", "the next head in this order", lambda: _walk(state.current(), ordered, 1), quiet=True)
+    lecture.key("N", "the head before it", lambda: _walk(state.current(), ordered, -1), quiet=True)
     by = orders()[(orders().index(view.order) + 1) % len(orders())]
     lecture.key("o", f"the order of the heads: {order_label(by).lower()} next", lambda: state.change(order=by))
-    lecture.key("w", "pieces of words, or whole words", lambda: state.change(merge=not view.merge))
+    lecture.key("w", "pieces of words, or whole words", lambda: state.change(merge=not view.merge), quiet=True)
     if view.find is not None:
-        lecture.key("x", "look for no two tokens any more", lambda: state.change(find=None))
+        lecture.key("x", "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
+
+
+def _turn() -> None:
+    """To the next picture."""
+    state.change(large=_large(state.current()) % len(LARGE) + 1)
 
 
 def _next_kind(view: View, large: int, kinds: tuple[str, ...]) -> dict[str, object]:

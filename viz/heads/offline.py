@@ -92,5 +92,6 @@ TAKEN = Taken(
     picks=_picks,
     also={"choose": {"average": False}},
     led=lambda page_data: {"step": ()},
+    large=(("all_heads", ".map"), ("all_heads", ".lines"), ("all_heads", ".grids")),
     rounded=frozenset({"values", "readings"}),
 )

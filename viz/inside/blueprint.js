@@ -2,20 +2,31 @@
 // Pointing and arrow keys show a block and send nothing; a click or Enter keeps it.
 
 import { cut, drawing, element, focusOf, mounted, onKeys, onResize, percent, refocus, unmounted } from "../shared/mount.js";
-import { cell, column, fitting, short, wrapped } from "./blueprint_parts.js";
+import { onPageKeys } from "../shared/page_keys.js";
+import { cell, column, fitting, LARGE, short, wrapped } from "./blueprint_parts.js";
 import { blockPanel, platePanel, shares } from "./blueprint_panel.js";
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state } = mounted({ data, parentElement }, ".blueprint", { role: null, kind: data.kind, width: 0 });
+  const { root, state, first } = mounted({ data, parentElement }, ".blueprint", { role: null, kind: data.kind, width: 0 });
   if (state.kind !== data.kind) Object.assign(state, { role: null, kind: data.kind });
   const box = element("div", "picture"), panel = element("section", "panel");
   panel.setAttribute("aria-live", "polite");
-  root.replaceChildren(element("p", "how", "The model as it is, from the bottom up: point at or tap a block for what it does, its shapes on this sentence and its parameters; click to keep it."), box, panel);
+  root.classList.toggle("large", Boolean(data.large));
+  root.replaceChildren(...(data.large ? [] : [element("p", "how", "The model as it is, from the bottom up: point at or tap a block for what it does, its shapes on this sentence and its parameters; click to keep it.")]), box, panel);
   const nodes = new Map(); // key -> [g, item]
   let current = null;
   draw();
   onResize(state, root, () => { if (Math.abs(root.clientWidth - state.width) > 1) draw(); });
-  return () => unmounted(root);
+  state.turn = turn;
+  if (first) state.deaf = onPageKeys(".panel", (key) => state.turn(key));
+  return () => { state.deaf(); unmounted(root); };
+
+  function turn(key) { // in a lecture: from block to block, as the stream goes
+    const by = { n: 1, p: -1 }[key], there = data.blocks.filter((block) => nodes.has(block.key)), at = there.indexOf(kept()) + by;
+    if (!data.large || !by) return false;
+    if (there[at]) choose(nodes.get(there[at].key)[1]);
+    return true;
+  }
 
   function role(block) { return `${block.column} ${block.kind} ${block.sublayer}`; }
   function kept() { // the block that is chosen: by its role, so that it stays the same one in another layer
@@ -28,23 +39,28 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!root.clientWidth) return; // on the way out
     const focused = focusOf(parentElement);
     state.width = root.clientWidth;
-    const narrow = state.width < 760, W = narrow ? state.width : state.width - 312, u = narrow ? 1.3 : 1;
+    const { large } = data, narrow = !large && state.width < 760, W = large ? LARGE.W : narrow ? state.width : state.width - 312, u = narrow ? 1.3 : 1;
     root.classList.toggle("narrow", narrow);
-    const w = narrow ? Math.min(168, W / 2 - 64) : 172, left = narrow ? W / 4 : Math.min(150, W * 0.22), right = narrow ? (3 * W) / 4 : W * 0.695;
-    const strip = { h: 60 };
-    const columns = ["encoder", "decoder"].filter((name) => data.layers[name].length).map((name, n, all) => column(data, name, { cx: all.length === 1 ? (narrow ? W / 2 : right) : n ? right : left, w, u, floor: 0, side: narrow ? W / 4 - 30 : 152 }));
+    const w = large ? LARGE.w : narrow ? Math.min(168, W / 2 - 64) : 172, left = large ? LARGE.left : narrow ? W / 4 : Math.min(150, W * 0.22), right = large ? LARGE.right : narrow ? (3 * W) / 4 : W * 0.695;
+    const strip = { h: large ? 34 : 60 };
+    const columns = ["encoder", "decoder"].filter((name) => data.layers[name].length).map((name, n, all) => column(data, name, { cx: all.length === 1 ? (narrow ? W / 2 : right) : n ? right : left, w, u, floor: 0, side: narrow ? W / 4 - 30 : large ? 164 : 152, large }));
     const memory = data.blocks.find((block) => block.kind === "memory"), out = 34;
     const top = Math.min(columns[0].top - (memory ? 44 : 0), columns.at(-1).top - out), H = strip.h - top;
     const svg = drawing("svg", { width: W, height: H, viewBox: `0 ${top} ${W} ${H}`, role: "group", "aria-label": "The architecture. Arrow keys go from block to block, Enter keeps one, Tab goes on to its links." });
     const under = drawing("g", { class: "wires" }), over = drawing("g", {});
     svg.append(arrowHead(), under, over);
     nodes.clear();
+    if (large) { // smaller where it is too high all the same
+      const share = Math.min(1, root.clientHeight / H);
+      Object.assign(svg.style, { width: `${W * share}px`, height: `${H * share}px` });
+    }
     columns.forEach((col, n) => stack(col, columns.length === 1 || n, under, over, narrow));
     if (memory) remember(memory, columns, under, over, narrow);
-    strips(columns, strip, over, under, W, narrow);
+    if (large) foot(columns, over, under);
+    else strips(columns, strip, over, under, W, narrow);
     said(columns.at(-1), over, under, narrow);
     const free = columns.length === 1 ? -top : columns[0].top - (memory ? 46 : 16) - top;
-    if (!narrow && free > data.shares.length * 17 + 10) over.append(shares(data, top + 14, columns.at(-1).frame.x - 70));
+    if (!narrow && !large && free > data.shares.length * 17 + 10) over.append(shares(data, top + 14, columns.at(-1).frame.x - 70));
     box.replaceChildren(svg);
     panel.style.maxHeight = narrow ? "none" : `${Math.max(560, H)}px`;
     mark();
@@ -149,7 +165,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const stops = decoder.placed.filter((p) => p.plate || p === into).map((p) => [p.x, p.y + p.h / 2, p === into]), low = Math.max(...stops.map((s) => s[1])), high = Math.min(y + 11, ...stops.map((s) => s[1]));
     under.append(drawing("path", { d: `M${x + w} ${y + 11}H${rail}M${rail} ${high}V${low}`, class: "memory" }));
     for (const [to, at, main] of stops) wire(under, `M${rail} ${at}H${to}`, { class: main ? "memory" : "memory faint", "marker-end": "url(#tip-memory)" });
-    if (!narrow) over.append(drawing("text", { x: rail + 8, y: into.y + into.h / 2 - 5, class: "hint" }, "K, V"));
+    if (!narrow) over.append(drawing("text", { x: rail + (data.large ? 2 : 8), y: into.y + into.h / 2 - 5, class: "hint" }, "K, V"));
   }
 
   // -- the tokens --------------------------------------------------------------------------------------------------
@@ -160,6 +176,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (source) reads(source, y, edge, h, over);
     if (target) says(target, y, alone ? 1 : narrow ? W / 2 + 2 : edge + 12, h, over, W, narrow);
     for (const { cx } of columns) under.append(drawing("path", { d: `M${cx} ${y}V0`, class: "" }));
+  }
+
+  function foot(columns, over, under) { // in a lecture: what each stack reads, in a word
+    columns.forEach(({ cx }, n) => {
+      const encodes = columns.length > 1 ? !n : data.blocks.some((b) => b.key === "source_tokens"), it = data.blocks.find((b) => b.key === (encodes ? "source_tokens" : "target_tokens"));
+      const name = encodes ? `${data.source.length} tokens` : cut(data.inputs[data.step], 14), w = 130, item = { block: it, x: cx - w / 2, y: 10, w, h: 22 };
+      const g = block(item, it.name, "strip");
+      g.append(drawing("rect", { ...pick(item), rx: 6 }), drawing("text", { x: cx, y: 26, "text-anchor": "middle", class: encodes ? "" : "mono" }, name));
+      over.append(g);
+      wire(under, `M${cx} 10V0`);
+    });
   }
 
   function reads(source, y, edge, h, over) { // the sentence

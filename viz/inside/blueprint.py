@@ -100,6 +100,7 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
         "layers": stacks,
         "open": open_layers,
         "kind": view.kind,
+        "large": False,  # in a lecture
         "shares": [list(share) for share in shares(blocks)],
         "total": sum(b.parameters for b in blocks),
         "source": list(trace.source.labels) if trace.source else [],

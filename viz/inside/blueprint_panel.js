@@ -24,6 +24,7 @@ export function blockPanel(it, data, open) {
   title.append(it.name);
   if (where) title.append(element("small", "", where));
   const made = [title, element("p", "", it.sentence)];
+  if (data.large) return [...made, ...inFew(it, data)];
   if (it.key === "target_tokens") made.push(pairs(data));
   if (it.kind !== "tokens" || it.column === "encoder") {
     const list = element("dl", "shapes");
@@ -53,6 +54,16 @@ export function blockPanel(it, data, open) {
     }
     made.push(list);
   }
+  return made;
+}
+
+function inFew(it, data) { // in a lecture: how many numbers go in and out, and how many are learned
+  const list = element("dl", "shapes"), made = [list];
+  for (const shape of it.shapes) list.append(element("dt", "", shape[0]), element("dd", "mono", `[${shape[2]}]`));
+  if (!it.path) return made;
+  made.push(element("h3", "", it.parameters === 1 ? "1 parameter" : `${whole(it.parameters)} parameters`));
+  if (it.parameters) made.push(element("p", "", `of ${whole(data.total)}`));
+  if (it.shared) made.push(element("p", "", `Shares the table of the ${it.shared.toLowerCase()}.`));
   return made;
 }
 

@@ -186,7 +186,7 @@ def _list(
 
     token, side = of
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
-    name = _language(loaded, language)
+    name = language_name(loaded, language)
     texts.site_title(HUES[language], html.escape(name))
     if not near:
         texts.note(f"No other token was seen {RARE} times here.")
@@ -216,14 +216,14 @@ def _list(
 def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, mode: theme.Mode) -> go.Figure:
     """The neighbours in one language, with room for the labels of all: charts beside one another have one scale."""
     loaded, found = cache.checkpoint(checkpoint, device), cache.neighbours(checkpoint, device, token, side)
-    tokenizer, near, name = tokenizer_of(loaded, side), found[language], _language(loaded, language)
+    tokenizer, near, name = tokenizer_of(loaded, side), found[language], language_name(loaded, language)
     letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
     labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
     hollow = [n.stands_out is False for n in near]
     return neighbours_chart(labels, cosines, [told(n, name) for n in near], HUES[language], mode, letters, hollow)
 
 
-def _language(loaded: Checkpoint, language: str) -> str:
+def language_name(loaded: Checkpoint, language: str) -> str:
     """The name of a side's language, as it stands above its list."""
     return "All tokens" if language == "unknown" else loaded.languages[language == "target"]
 

@@ -27,10 +27,15 @@ def lens_map(
     steps: Sequence[str],
     chosen: int,
     mode: theme.Mode,
+    width: int = WIDTH,
+    row: int = ROW,
+    window: tuple[int, int] | None = None,
 ) -> go.Figure:
     """A heatmap [L,T]: the probability that each layer gives to the token that the step emits. In each cell stands what the
     layer `says`, its likeliest token, bold where it is that very token; `rank` [L,T] is read on hover. The `chosen` step is
-    outlined. The last trace holds one invisible point a cell, for clicks: its x is the step, its y the layer, from 0.
+    outlined. The cells' text is fitted to `width`, a layer's row is as high as `row`; where there is a `window`, only its
+    steps are in sight, from its first to before its last. The last trace holds one invisible point a cell, for clicks: its
+    x is the step, its y the layer, from 0.
 
     Raises ValueError where the labels do not fit the values.
     """
@@ -41,7 +46,8 @@ def lens_map(
     drawing = Drawing(
         heatmap(z=probability.astype(np.float32), zmin=0, zmax=1, xgap=1, ygap=1, colorscale=shaded(mode), hoverinfo="skip")
     )
-    cell = (WIDTH - FRONT - 8) / columns
+    first, end = window or (0, columns)
+    cell = (width - FRONT - 8) / (end - first)
     _written(drawing, cell, says, rank, colours)
     drawing.add_shape(
         type="rect", x0=chosen - 0.5, x1=chosen + 0.5, y0=-0.5, y1=rows - 0.5, line={"color": colours.ink, "width": 2}
@@ -57,11 +63,15 @@ def lens_map(
     drawing.add_scatter(
         x=x, y=y, mode="markers", marker=marker, selected=unseen, unselected=unseen, hoverinfo="text", hovertext=hover
     )
-    flat = cell >= SIGN * max(map(len, steps))
+    flat = cell >= SIGN * max(map(len, steps[first:end]))
     _axes(drawing, layers, steps, chosen, 0 if flat else -60, cell >= 8, colours)
+    if window:
+        seen = slice(first, end)
+        kept = {name: drawing.layout["xaxis"][name][seen] for name in ("tickvals", "ticktext")}
+        drawing.update_xaxes(range=[first - 0.5, end - 0.5], **kept)
     below = 24 if flat else LABELS
     drawing.update_layout(
-        theme.chart_layout(mode, ROW * rows + below + 4, l=FRONT, t=4, r=8, b=below),
+        theme.chart_layout(mode, row * rows + below + 4, l=FRONT, t=4, r=8, b=below),
         hovermode="closest",
         hoverdistance=40,
     )

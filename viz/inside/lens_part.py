@@ -11,9 +11,11 @@ from model import format
 from model.config import MAX_TOKENS
 from model.inference.request import Request
 from viz import cache, state, theme
-from viz.inside.lens_figure import lens_map
+from viz.inside.lens_figure import LABELS, lens_map
 from viz.keep import cached_figure
 from viz.shared import controls, mount, terms, texts
+from viz.shared.lecture import chart
+from viz.shared.shown import Shown
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 SHOWN = 5
 SMALL = 0.005  # a change of probability below this is not worth a line
 CLICKED = "lens map"
+SEEN, HALL = 10, 1.7  # in a lecture: steps in sight, and how many times as large they are drawn
 STANDS = "the sentence has it there all the same"
 EMITTED = "it was given, drawn, or chosen by the beam"
 HOW = {  # how the map is read, by the stack that speaks
@@ -73,12 +76,42 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     texts.note(care(page_data.loaded.config.final_norm))
 
 
+def large(shown: Shown) -> None:
+    """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
+    view, page_data, mode = shown.view, shown.page_data, shown.mode
+    try:
+        lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
+    labels, step = trace.predicted.labels, view.step - 1
+    first, end = window(len(labels), step)
+    why = EMITTED if trace.outputs else STANDS
+    some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
+    texts.note(f"Written: what each layer would say. Colour: how probable it finds the token below.{some}")
+    texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why))}</p>')
+    with chart.place(HALL):
+        figure = drawn(page_data.request, view.device, step, mode, (first, end))
+        alt = _alt(lens, trace, _says(lens, page_data.loaded.target_tokenizer))
+        chart.draw("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
+
+
+def window(steps: int, step: int) -> tuple[int, int]:
+    """The steps that are in sight together with one, from 0 to before the last: all pages have as many."""
+    first = min(step // SEEN * SEEN, max(0, steps - SEEN))
+    return first, min(steps, first + SEEN)
+
+
 @cached_figure
-def drawn(request: Request, device: str, step: int, mode: theme.Mode) -> go.Figure:
-    """All layers at all steps, one of which is chosen; steps count from 0."""
+def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
+    """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
     lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.predicted.labels
     says = _says(lens, cache.checkpoint(request.checkpoint, device).target_tokenizer)
-    return lens_map(lens.probability, says, lens.rank, layer_names(len(says)), steps, step, mode)
+    names = layer_names(len(says))
+    if in_sight is None:
+        return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
+    row = (chart.height(560, HALL) - LABELS) // len(names)
+    return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, chart.width(HALL), row, in_sight)
 
 
 def care(final_norm: bool) -> str:

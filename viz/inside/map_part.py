@@ -9,13 +9,25 @@ from model.readings.blueprint import blueprint as plan
 from viz import cache, state, theme
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
 from viz.view import PARTS, View
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
+    _mounted(page_data, view, mode)
+
+
+def large(shown: Shown) -> None:
+    """The same as large as the window."""
+    lecture.tells("n, p", "the next block of the stream, the one before")
+    _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
+
+
+def _mounted(page_data: cache.PageData, view: View, mode: theme.Mode, more: dict[str, Any] | None = None) -> None:
     data = picture(page_data.request, view.device, view, mode)
-    blueprint(data, on_choose=lambda kind, layer: state.change(kind=kind, layer=layer), on_open=_open)
+    blueprint(data | (more or {}), on_choose=lambda kind, layer: state.change(kind=kind, layer=layer), on_open=_open)
 
 
 @cached_figure

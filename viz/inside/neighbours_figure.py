@@ -48,6 +48,7 @@ def neighbours_chart(
         },
         text=[format.decimal(value) for value in cosines],
         textposition="outside",
+        constraintext="none",
         textfont={"size": 12, "color": colours.ink, "family": theme.SANS},
         cliponaxis=False,
         hoverinfo="text",

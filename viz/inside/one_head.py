@@ -17,9 +17,16 @@ def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     """The controls, and the site, head and query of the view, from 0. What is not there is told, and the nearest shown; of a
     mean over heads the first head."""
     config = page_data.loaded.config
-    layers, by_token = config.layers[view.kind], site_kind(view.kind).queries == "source"
     site, head, query = place(page_data, view)
-    _picks(dataclasses.replace(view, layer=site.layer + 1), layers, config)
+    _picks(dataclasses.replace(view, layer=site.layer + 1), config.layers[view.kind], config)
+    told(page_data, view)
+    return site, head, query
+
+
+def told(page_data: cache.PageData, view: View) -> None:
+    """What the view asks for that is not there, a sentence each."""
+    layers, by_token = page_data.loaded.config.layers[view.kind], site_kind(view.kind).queries == "source"
+    query = place(page_data, view)[2]
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     if view.head is None:
@@ -27,7 +34,6 @@ def chosen(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     asked = view.token if by_token else view.step
     if by_token and asked > query + 1:
         texts.note(f"There is no token {asked}: this sentence has {query + 1}.", warn=True)
-    return site, head, query
 
 
 def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:

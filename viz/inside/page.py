@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz.inside import parts, tables
+from viz.inside import in_lecture, parts, tables
 from viz.shared import frame
 
-frame.show("inside", parts.draw, tables=tables.tables, python=tables.python)
+frame.show("inside", parts.draw, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)

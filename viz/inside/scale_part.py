@@ -14,9 +14,11 @@ from model.config import ModelConfig
 from model.inference.request import Request
 from model.trace import Site
 from viz import cache, state, theme
-from viz.inside.scaling_figure import scaling_chart
+from viz.inside.scaling_figure import HEIGHT, scaling_chart
 from viz.keep import cached_figure
 from viz.shared import controls, texts
+from viz.shared.lecture import chart, lecture
+from viz.shared.shown import Shown
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ CHARTS = {
 }
 NUMBERS = {"variance": "variance of scores", "largest": "largest weight", "entropy": "entropy, nats", "gradient": "gradient"}
 CODE = "scaling-off"
+VIEWS = (*CHARTS, "numbers")  # in a lecture, one at a time
+HALL = 1.7  # how many times as large a chart is drawn there
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
@@ -71,12 +75,40 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
         _whole_model(page_data, view)
 
 
+def large(shown: Shown) -> None:
+    """One of the charts, or the numbers, over the whole page."""
+    view, page_data = shown.view, shown.page_data
+    layers = page_data.loaded.config.layers[view.kind]
+    site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
+    own, chosen = cache.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
+    random = _random(own, page_data.loaded.config.head_dim)
+    lecture.key("n", "the next picture", lambda: state.change(large=view.large % len(VIEWS) + 1), quiet=True)
+    lecture.key("p", "the picture before", lambda: state.change(large=(view.large - 2) % len(VIEWS) + 1), quiet=True)
+    if view.large > len(CHARTS):
+        texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
+        texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
+        texts.write(table(random, own, site, chosen, page_data.loaded.config.head_dim))
+        if own.queries:
+            texts.note(trained(own))
+        return
+    name = list(CHARTS)[view.large - 1]
+    title, how = CHARTS[name]
+    texts.write(f'<h2 class="lab-large-title">{title}</h2>')
+    texts.note(how)
+    _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
+    with chart.place(HALL):
+        figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.height(480, HALL))
+        chart.draw(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
+
+
 @cached_figure
-def drawn(request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode) -> go.Figure:
+def drawn(
+    request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode, height: int = HEIGHT
+) -> go.Figure:
     """One chart, by its name, with a head framed; it counts from 0."""
     own = cache.scaling(request, device, site)
     random = _random(own, cache.checkpoint(request.checkpoint, device).config.head_dim)
-    return _chart(random, own, name, chosen, site.kind, mode)
+    return _chart(random, own, name, chosen, site.kind, mode, height)
 
 
 def _random(own: Scaling, width: int) -> Scaling:
@@ -105,7 +137,9 @@ def _legend(view: View, own: Scaling, mode: theme.Mode) -> None:
     )
 
 
-def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode) -> go.Figure:
+def _chart(
+    random: Scaling, own: Scaling, name: str, chosen: int | None, kind: str, mode: theme.Mode, height: int
+) -> go.Figure:
     ones = np.ones(len(random.widths))
     theory = {
         "variance": [(np.array(random.widths, dtype=float), "theory: d_k"), (ones, "theory: 1")],
@@ -123,6 +157,7 @@ def _chart(random: Scaling, own: Scaling, name: str, chosen: int | None, kind: s
         mode,
         theory[name],
         logarithmic=name == "variance",
+        height=height,
     )
 
 

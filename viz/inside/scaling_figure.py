@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from viz import theme
 from viz.shared.drawing import Drawing
 
+HEIGHT = 236  # px
 APART = 0.16  # in powers of two: how far a head's two values stand beside its width
 
 
@@ -24,7 +25,7 @@ def scaling_chart(
     mode: theme.Mode,
     theory: Sequence[tuple[np.ndarray, str]] = (),
     logarithmic: bool = False,
-    height: int = 236,
+    height: int = HEIGHT,
 ) -> go.Figure:
     """Random vectors as lines over W widths (solid: divided, dashed: not), the H heads of a checkpoint as dots beside their
     own `width` (filled: divided, hollow: not), those of the `chosen` head joined and framed.

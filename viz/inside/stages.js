@@ -2,11 +2,14 @@
 
 import { button, element, focusOf, mounted, onResize, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
 import { onPageKeys } from "../shared/page_keys.js";
-import { bars, cells, formula, rowLetters } from "./stages_parts.js";
+import { bars, cells, formula, linesOf, rowLetters } from "./stages_parts.js";
+
+const STAGES = { n: 1, p: -1 }; // in a lecture, where the arrows go from token to token
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".stages"), focused = focusOf(parentElement);
   root.style.setProperty("--hue", `var(--lab-${data.kind})`);
+  root.classList.toggle("large", Boolean(data.large));
   const last = data.stages.length, repaint = [];
   // What the server says counts where it is news: not what it has said before, nor the echo of a stage it was told of.
   const echo = (state.sent ||= []).lastIndexOf(data.stage), news = state.told == null || (data.stage !== state.told && echo < 0);
@@ -14,6 +17,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   state.sent = news ? [] : state.sent.slice(echo + 1);
   let stage = news ? data.stage : Math.min(state.stage, last);
   state.told = data.stage;
+  state.asked = data.query;
 
   const rail = element("nav", "rail"), list = element("ol", ""), main = element("section", "stage"), range = element("input", "range");
   rail.setAttribute("aria-label", "Stages");
@@ -31,17 +35,17 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   range.oninput = () => go(Number(range.value));
   rail.append(range, list);
   const body = element("div", "body");
-  body.append(rail, main);
-  root.replaceChildren(asking(), body);
+  body.append(...(data.large ? [main] : [rail, main]));
+  root.replaceChildren(...(data.large ? [body] : [asking(), body]));
   go(stage, false);
   refocus(root, focused);
 
   onResize(state, root, () => repaint.forEach((paint) => paint()));
-  state.go = go;
-  state.last = last;
+  Object.assign(state, { go, last, ask, large: data.large });
   if (first) {
     state.deaf = onPageKeys(".code", (key) => {
-      const to = walked(key, state.stage, state.last);
+      if (state.large && !(key in STAGES)) return state.ask(key);
+      const to = state.large ? state.stage + STAGES[key] : walked(key, state.stage, state.last);
       if (to !== null) state.go(to);
       return to !== null;
     });
@@ -50,6 +54,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   return () => {
     state.deaf();
     clearTimeout(state.rest);
+    clearTimeout(state.pause);
     unmounted(root);
   };
 
@@ -77,13 +82,29 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     line.append(element("h2", "small", "Who asks"), chips);
     data.queries.forEach((label, n) => {
       const chip = button("chip", label, () => setTriggerValue("query", n + 1));
-      chip.dataset.focus = `query ${n}`;
+      chip.dataset.focus = `query ${n}`; // and by this it is pointed at
       chip.disabled = Boolean(offline);
       chip.setAttribute("aria-pressed", n + 1 === data.query);
       chips.append(chip);
     });
     requestAnimationFrame(() => { const on = chips.children[data.query - 1]; if (on) chips.scrollLeft = on.offsetLeft - chips.offsetLeft - chips.clientWidth / 2 + on.offsetWidth / 2; });
     return line;
+  }
+
+  function asker() { // the one that asks, in a lecture
+    const chip = element("span", "chip", data.queries[state.asked - 1]);
+    chip.dataset.point = `query ${state.asked - 1}`;
+    return chip;
+  }
+
+  function ask(key) { // by key: the server hears of it after the last one
+    const to = key === " " ? state.asked + 1 : walked(key, state.asked, data.queries.length);
+    if (to === null) return false;
+    state.asked = Math.max(1, Math.min(data.queries.length, to));
+    root.querySelector(".asks").replaceChildren(asker());
+    clearTimeout(state.pause);
+    state.pause = setTimeout(() => { if (state.asked !== data.query) setTriggerValue("query", state.asked); }, REST_MS);
+    return true;
   }
 
   function show(each) {
@@ -96,25 +117,48 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       walk.setAttribute("aria-label", name === "on" ? "Next stage" : "Stage before");
       steps.append(walk);
     }
-    top.append(title, element("span", "count", `${stage} of ${last}`), steps);
+    title.dataset.point = `title ${each.name}`;
+    top.append(title, element("span", "count", `${stage} of ${last}`));
+    if (data.large) {
+      const asks = element("span", "asks");
+      asks.append(asker());
+      top.append(...(each.edited ? [element("small", "edited", "edited")] : []), element("span", "count asked", "asks"), asks);
+    }
+    top.append(steps);
     const sentence = element("p", "sentence", each.sentence);
     sentence.setAttribute("aria-live", "polite");
     const shapes = element("p", "shapes");
     each.shapes.forEach((s) => shapes.append(element("span", "", `${s.name} ${s.letters} = [${s.numbers.join(", ")}]`)));
-    const drawn = element("div", "tables"), letters = rowLetters(each.tables.filter((table) => !table.bars));
-    each.tables.forEach((table) => {
+    const drawn = element("div", "tables"), letters = rowLetters(each.tables.filter((table) => !table.bars)), made = formula(each.formula);
+    for (const [node, name] of [[made, "formula"], [sentence, "sentence"], [shapes, "shapes"]]) node.dataset.point = `${name} ${each.name}`;
+    const beside = data.large && each.tables.every((table) => table.columns <= 128);
+    const counts = each.tables.map(linesOf), lines = beside ? Math.max(...counts) : counts.reduce((sum, n) => sum + n, 0), tables = beside ? 1 : counts.length;
+    drawn.classList.toggle("beside", Boolean(beside));
+    each.tables.forEach((table, n) => {
       const pair = !table.bars && table.columns <= 128 && each.tables.filter((t) => t.rows.length === table.rows.length && t.rows.length > 1).length > 1;
-      const node = table.bars ? bars(table) : cells(table, data, repaint, letters);
+      const name = `${each.name} ${n}`;
+      const node = table.bars ? bars(table, name, data.large) : cells(table, data, repaint, letters, { name, large: data.large && drawn, lines, tables });
       if (pair) node.classList.add("half");
       drawn.append(node);
     });
-    main.replaceChildren(top, formula(each.formula), sentence, code(each.code), shapes, drawn);
+    if (data.large) {
+      main.replaceChildren(top, made, sentence, shapes, drawn);
+      repaint.push(() => fitted(made));
+      repaint.forEach((paint) => paint());
+      return;
+    }
+    main.replaceChildren(top, made, sentence, code(each.code), shapes, drawn);
     if (stage === last && data.next && !offline) {
       const on = button("next", `Go on: ${data.next.name}, layer ${data.next.layer}`, () => { state.told = null; clearTimeout(state.rest); setTriggerValue("next", true); });
       main.append(on);
     }
     if (["products", "scale"].includes(each.name) && !offline) main.append(apart());
     repaint.forEach((paint) => paint());
+  }
+
+  function fitted(line) { // in one line, on a narrow screen in smaller type
+    line.style.fontSize = "";
+    if (line.scrollWidth > line.clientWidth) line.style.fontSize = `${Math.floor((parseFloat(getComputedStyle(line).fontSize) * line.clientWidth) / line.scrollWidth)}px`;
   }
 
   function apart() {

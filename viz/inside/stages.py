@@ -42,6 +42,7 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
         "signed": list(theme.diverging(mode)),
+        "large": False,  # in a lecture: one stage alone
     }
 
 

@@ -11,6 +11,8 @@ from viz.inside import one_head
 from viz.inside.stages import payload, stages
 from viz.keep import cached_figure
 from viz.shared import texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
 from viz.view import View
 
 MOST_STAGES = 20  # a link may ask for the last one of another kind of site, which has more
@@ -18,12 +20,28 @@ MOST_STAGES = 20  # a link may ask for the last one of another kind of site, whi
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Which head and whose query, and its stages."""
-    site, head, query = one_head.chosen(page_data, view)
+    _unfolded(page_data, view, mode, one_head.chosen(page_data, view))
+
+
+def large(shown: Shown) -> None:
+    """One stage over the whole page. Its keys are taken in the browser."""
+    lecture.tells("n, p", "the next stage, the stage before")
+    lecture.tells("→ ← here", "the token that asks")
+    view = shown.view
+    with shown.places.notes:
+        one_head.told(shown.page_data, view)
+    _unfolded(shown.page_data, view, shown.mode, one_head.place(shown.page_data, view), large=True)
+
+
+def _unfolded(
+    page_data: cache.PageData, view: View, mode: theme.Mode, place: tuple[Site, int, int], large: bool = False
+) -> None:
+    site, head, query = place
     data = unfolded(page_data.request, view.device, site, head, query, mode)
     if view.stage > MOST_STAGES:
         texts.note(f"There is no stage {view.stage}: this head has {len(data['stages'])}, the last is shown.", warn=True)
     stages(
-        data | {"stage": min(view.stage, len(data["stages"]))},
+        data | {"stage": min(view.stage, len(data["stages"]))} | ({"large": True} if large else {}),
         on_stage=lambda stage: state.change(stage=stage),
         on_query=lambda number: state.change(**one_head.asking(site, number)),
         on_next=lambda kind, layer: state.change(kind=kind, layer=layer, stage=1),

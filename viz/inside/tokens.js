@@ -5,6 +5,8 @@ import { onPageKeys } from "../shared/page_keys.js";
 import { cells } from "./stages_parts.js";
 import { LENT, pieces, results, row, told } from "./tokens_parts.js";
 
+const WORDS = { n: 1, p: -1 };
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".tokens", { memory: { told: [] } }), focused = focusOf(parentElement);
   const news = isNews(state.memory, data.at.join(" "));
@@ -32,14 +34,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   top.append(title, count, steps);
   main.append(top, drawn, sentence, lent, end);
-  body.append(rail, main);
+  root.classList.toggle("large", Boolean(data.large)); // in a lecture one word fills the page
+  body.append(...(data.large ? [main] : [rail, main]));
   root.replaceChildren(lines, body);
   choose(of, number, done, false);
   refocus(root, focused);
 
   onResize(state, root, () => repaint.forEach((paint) => paint()));
   state.go = (key) => {
-    const to = walked(key, done, merges().length);
+    if (data.large && key in WORDS) return word(WORDS[key]);
+    const to = walked(data.large && key === " " ? "ArrowRight" : key, done, merges().length);
     if (to === null) return false;
     go(key === "Home" ? 0 : to);
     return true;
@@ -56,6 +60,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const found = {};
     for (const line of data.lines) (found[line.key] ||= []).push(...line.words.map((word) => ({ word, line, table: data.tables[line.side] })));
     return found;
+  }
+
+  function word(by) { // the next one, of whichever line
+    const every = Object.keys(all).flatMap((key) => all[key].map((_, n) => [key, n + 1])), at = every.findIndex(([key, n]) => key === of && n === number) + by;
+    if (every[at]) choose(...every[at], 0);
+    return true;
   }
 
   function merges() {
@@ -97,6 +107,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const on = chip.dataset.focus === `${of} ${number}`, [its, place] = chip.dataset.focus.split(" ");
       chip.setAttribute("aria-pressed", on);
       chip.tabIndex = on || (its !== of && place === "1") ? 0 : -1; // one stop for each line of the sentence
+      if (on) chip.parentElement.scrollLeft = chip.offsetLeft - chip.parentElement.offsetLeft - (chip.parentElement.clientWidth - chip.offsetWidth) / 2;
       if (on) chip.parentElement.scrollTop = chip.offsetTop - chip.parentElement.offsetTop - chip.parentElement.clientHeight / 2 + chip.offsetHeight / 2;
     }
     list.replaceChildren(...[null, ...word.merges].map((merge, n) => {
@@ -155,6 +166,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Its tokens");
     scroll.append(made);
+    if (data.large) { end.replaceChildren(scroll); return; }
     const values = { name: `Row${ids.length > 1 ? "s" : ""} of the embedding table`, rows: ids.map(label), columns: table.width, values: word.values, unit: "dimension", marked: null };
     const where = `The id is the token’s row in the embedding table (${table.rows.toLocaleString("en")} rows of ${table.width} numbers): at first, that row is all the model knows about it.`;
     end.replaceChildren(element("h2", "small", ids.length > 1 ? `Its ${ids.length} tokens` : "Its token"), scroll, element("p", "how", where), cells(values, data, repaint));

@@ -55,6 +55,7 @@ def payload(lines: list[Line], loaded: Checkpoint, seen: dict[str, Seen], mode: 
         "lines": made,
         "tables": {side: table.told() for side, table in tables.items()},
         "signed": list(theme.diverging(mode)),
+        "large": False,  # in a lecture: one word alone
     }
 
 

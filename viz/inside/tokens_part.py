@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,8 @@ from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of
 from viz.inside.tokens import Line, longest, payload, tokens
 from viz.keep import cached_figure
 from viz.shared import texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
 from viz.values import MAX_TRIED
 from viz.view import View
 
@@ -31,9 +34,31 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     _box(view)
     for sentence in other_way(page_data):
         texts.note(sentence, warn=True)
+    _mounted(page_data, view, data)
+
+
+def large(shown: Shown) -> None:
+    """One word and its merges. Its keys are taken in the browser."""
+    lecture.tells("→ ← here", "the next merge, the one before")
+    lecture.tells("n, p", "the next word, the one before")
+    view, page_data = shown.view, shown.page_data
+    try:
+        data = picture(page_data.request, view.device, view.cut_text, shown.mode)
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
+    with shown.places.notes:
+        for sentence in other_way(page_data):
+            texts.note(sentence, warn=True)
+    _mounted(page_data, view, data | {"large": True}, shown.places.notes)
+
+
+def _mounted(page_data: cache.PageData, view: View, data: dict[str, Any], notes: Any = None) -> None:
+    """The words and the merges of one; what is not there is told in the place for notes, or here."""
     at, faults = where(view, data)
-    for sentence in faults:
-        texts.note(sentence, warn=True)
+    with notes or nullcontext():
+        for sentence in faults:
+            texts.note(sentence, warn=True)
     if at is None:
         texts.note("There is no word here: the text is empty.")
         return

@@ -1,20 +1,41 @@
 // The writers of a query by those of a key. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, minus, mounted, refocus, unmounted } from "../shared/mount.js";
+import { button, element, focusOf, minus, mounted, refocus, REST_MS, unmounted, walked } from "../shared/mount.js";
+import { onPageKeys } from "../shared/page_keys.js";
 
 const part = (value, places = 2) => (Math.abs(value) < 0.5 * 10 ** -places ? "0" : minus(value.toFixed(places)));
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root } = mounted({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
+  const { root, state, first } = mounted({ data, parentElement }, ".writers"), focused = focusOf(parentElement);
+  root.classList.toggle("large", Boolean(data.large)); // in a lecture the sentence above says who asks
   root.replaceChildren(
-    chips("Who asks", "query", data.queries.map((label) => ({ label })), data.query),
+    ...(data.large ? [] : [chips("Who asks", "query", data.queries.map((label) => ({ label })), data.query)]),
     chips("What answers", "key", data.keys, data.key),
     matrix(),
   );
   refocus(root, focused);
-  return () => unmounted(root);
+  Object.assign(state, { at: { query: data.query, key: data.key }, turn });
+  if (first) state.deaf = onPageKeys(".scroll", (key) => state.turn(key));
+  return () => { state.deaf(); clearTimeout(state.rest); unmounted(root); };
 
-  function chips(title, event, each, chosen) {
+  function turn(key) { // in a lecture: arrows go to who asks, two letters to what answers; the server hears of the last one
+    const { at } = state, answers = { n: 1, p: -1 }[key], event = answers ? "key" : "query";
+    const wanted = answers ? at.key + answers : walked(key === " " ? "ArrowRight" : key, at.query, data.queries.length);
+    if (!data.large || wanted === null) return false;
+    at[event] = Math.max(1, Math.min(answers ? data.keys.length : data.queries.length, wanted));
+    if (answers) chosen(root.querySelector(".chips"), at.key);
+    clearTimeout(state.rest);
+    state.rest = setTimeout(() => { if (at[event] !== data[event]) setTriggerValue(event, at[event]); }, REST_MS);
+    return true;
+  }
+
+  function chosen(list, number) { // in view
+    [...list.children].forEach((chip, n) => chip.setAttribute("aria-pressed", n + 1 === number));
+    const on = list.children[number - 1];
+    if (on) list.scrollLeft = on.offsetLeft - list.offsetLeft - list.clientWidth / 2 + on.offsetWidth / 2;
+  }
+
+  function chips(title, event, each, number) {
     const line = element("div", "asking"), list = element("div", "chips");
     list.setAttribute("role", "group");
     list.setAttribute("aria-label", title);
@@ -24,10 +45,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (weight != null) chip.append(element("small", "", seen ? weight.toFixed(2) : "hidden"));
       chip.classList.toggle("hidden", seen === false);
       chip.dataset.focus = `${event} ${n}`;
-      chip.setAttribute("aria-pressed", n + 1 === chosen);
       list.append(chip);
     });
-    requestAnimationFrame(() => { const on = list.children[chosen - 1]; if (on) list.scrollLeft = on.offsetLeft - list.offsetLeft - list.clientWidth / 2 + on.offsetWidth / 2; });
+    chosen(list, number);
+    requestAnimationFrame(() => chosen(list, number));
     return line;
   }
 
@@ -50,16 +71,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { rows, columns, values } = data, box = element("div", "scroll"), table = element("table");
     const top = Math.max(...values.flat().map(Math.abs), 1e-9), [row, column] = data.largest;
     const caption = element("caption");
-    caption.append(element("b", "", `Rows ${data.titles[0]}. Columns ${data.titles[1]}.`), " Blue raises the score, pink lowers it. Click a head to go to it.");
+    caption.append(element("b", "", `Rows ${data.titles[0]}. Columns ${data.titles[1]}.`), data.large ? " Blue raises the score, pink lowers it." : " Blue raises the score, pink lowers it. Click a head to go to it.");
     const head = element("tr");
     head.append(element("td"), ...columns.map((each, n) => header("col", named(each, "answers", n, false))), header("col", "sum"));
     const body = element("tbody");
     rows.forEach((each, i) => {
       const line = element("tr");
-      line.append(header("row", named(each, "asks", i, true)));
+      line.append(header("row", named(each, "asks", i, !data.large)));
       values[i].forEach((value, j) => {
         const cell = element("td", i === row && j === column ? "best" : "", part(value));
         cell.style.background = shade(value, top);
+        cell.dataset.point = `part ${i} ${j}`;
         cell.title = `${each.name} × ${columns[j].name}: ${minus(value.toFixed(4))}`;
         line.append(cell);
       });
@@ -76,7 +98,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     box.tabIndex = 0;
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", "Who wrote the score");
-    box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}.${data.whole ? " Nothing is left out." : ""}`));
+    if (data.large) box.append(table);
+    else box.append(table, element("p", "note", `The model’s own score, ${part(data.score, 4)}, less the sum of all parts: ${data.remainder}.${data.whole ? " Nothing is left out." : ""}`));
     return box;
   }
 

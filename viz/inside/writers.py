@@ -28,6 +28,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
     allowed = trace.mask(site, found.head)[found.query]
     return {
         "kind": site.kind,
+        "large": False,  # in a lecture
         "query": found.query + 1,
         "key": found.key + 1,
         "queries": list(trace.queries(site)),

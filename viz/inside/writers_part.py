@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,27 +14,59 @@ from viz.inside.writers import payload, writers
 from viz.inside.writers_texts import answer, beside, missed
 from viz.keep import cached_figure
 from viz.shared import texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
 from viz.view import View
+
+if TYPE_CHECKING:
+    from model.readings.score_writers import ScoreWriters
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Which head, whose query and which key; the score in a sentence, and the writers of both."""
-    trace = page_data.analysis.whole
     site, head, query = one_head.chosen(page_data, view)
+    found = _found(page_data, view, (site, head, query))
+    trace = page_data.analysis.whole
+    texts.write(answer(found, trace))
+    texts.note(beside(found, trace, page_data.request.intervention.scaling), "score", "mask", "writer", "residual stream")
+    if told := missed(found):
+        texts.note(told, warn=True)
+    _mounted(page_data, view, mode, found)
+
+
+def large(shown: Shown) -> None:
+    """The same over the whole page. Its keys are taken in the browser."""
+    lecture.tells("→ ← here", "the token that asks")
+    lecture.tells("n, p", "the next token that answers, the one before")
+    view, page_data = shown.view, shown.page_data
+    with shown.places.notes:
+        one_head.told(page_data, view)
+        found = _found(page_data, view, one_head.place(page_data, view))
+        if told := missed(found):
+            texts.note(told, warn=True)
+    texts.write(answer(found, page_data.analysis.whole))
+    _mounted(page_data, view, shown.mode, found, {"large": True})
+
+
+def _found(page_data: cache.PageData, view: View, place: tuple[Site, int, int]) -> ScoreWriters:
+    """The score of the key that the view asks for, or of the one looked at most, split over its writers."""
+    trace, (site, head, query) = page_data.analysis.whole, place
     keys = trace.keys(site)
     if view.key > len(keys):
         texts.note(
             f"There is no token {view.key} to look at: there are {len(keys)}; the one looked at most is shown.", warn=True
         )
     key = view.key - 1 if 0 < view.key <= len(keys) else looked_at(trace, site, head, query)
-    found = cache.score_writers(page_data.request, view.device, site, head, query, key)
-    texts.write(answer(found, trace))
-    texts.note(beside(found, trace, page_data.request.intervention.scaling), "score", "mask", "writer", "residual stream")
-    if told := missed(found):
-        texts.note(told, warn=True)
+    return cache.score_writers(page_data.request, view.device, site, head, query, key)
 
+
+def _mounted(
+    page_data: cache.PageData, view: View, mode: theme.Mode, found: ScoreWriters, more: dict[str, Any] | None = None
+) -> None:
+    site, head, query, key = found.site, found.head, found.query, found.key
+    data = drawn(page_data.request, view.device, site, head, query, key, mode)
     writers(
-        drawn(page_data.request, view.device, site, head, query, key, mode),
+        data | (more or {}),
         on_query=lambda number: state.change(**one_head.asking(site, number)),
         on_key=lambda number: state.change(key=number),
         on_writer=lambda kind, layer, number, side: state.change(**leads_to(query, key, side, kind, layer, number)),

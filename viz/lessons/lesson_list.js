@@ -7,12 +7,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const { root } = mounted({ data, parentElement }, ".lesson-list"), solved = solvedLessons();
   const count = data.lessons.filter((lesson) => solved.has(lesson.name)).length;
   const list = element("ol");
+  root.classList.toggle("large", Boolean(data.large));
   list.replaceChildren(...data.lessons.map(entry));
   root.replaceChildren(element("p", "count", `${count} of ${data.lessons.length} solved in this browser`), list);
 
   function entry(lesson) {
     const item = element("li"), link = element("a", "", lesson.question), done = solved.has(lesson.name);
     link.href = lesson.href;
+    link.dataset.focus = lesson.name;
     const tick = element("span", done ? "tick done" : "tick", done ? "✓" : "");
     tick.setAttribute("role", "img");
     tick.setAttribute("aria-label", done ? "Solved" : "Not solved yet");

@@ -11,6 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const said = root.querySelector(".said"), word = data.solved ? "✓ Solved. " : "";
   if (said.textContent !== word + data.said) said.replaceChildren(element("b", "", word), data.said); // else nothing is news
   root.classList.toggle("solved", data.solved);
+  root.classList.toggle("large", Boolean(data.large));
   root.querySelector(".ways").replaceChildren(...ways());
   refocus(root, focused);
 

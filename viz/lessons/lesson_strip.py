@@ -70,6 +70,7 @@ def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:
         "previous": previous,
         "next": following,
         "again": True,
+        "large": state.current().lecture,
         "other": f"Switch to {lesson.checkpoint}" if other else "",
     }
 

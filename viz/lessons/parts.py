@@ -37,5 +37,14 @@ def without_sentence(view: View, places: Places) -> None:
         _list()
 
 
+def in_lecture(shown: Shown) -> None:
+    """The list, large."""
+    with shown.places.notes:
+        texts.sentence_notes((), shown.faults)
+    with shown.places.body:
+        _list()
+
+
 def _list() -> None:
-    lesson_list(state.current().lesson, on_begin=begin)
+    view = state.current()
+    lesson_list(view.lesson, on_begin=begin, large=view.lecture)

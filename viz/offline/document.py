@@ -54,6 +54,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "plain": {name: fields(View)[name].parameter for name in taken.plain},
         "asked": asked,
         "led": _led(taken.led(page_data)),
+        "large": taken.large,
         "steps": len(page_data.analysis.trace.predicted),
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}

@@ -2,7 +2,7 @@
 // Nobody but the page around it is heard, and nothing is asked of a document that stands alone.
 
 import { asked } from "./led_parts.js";
-import { ring } from "./led_ring.js";
+import { bringer, ring } from "./led_ring.js";
 import { followStep } from "../shared/mount.js";
 
 // What is `on` once the document is led. `begin` starts it with what can be done, when the document has been drawn; what was
@@ -15,26 +15,30 @@ export function led() {
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
   leader.begin = ({ view, chosen, take }) => {
-    const point = ring();
+    const point = ring(), bring = bringer(view.large);
     let base = view.asked, stepped = null, busy = false;
     leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests
       if (!busy && "step" in chosen && step !== chosen.step) { stepped = step; leader.looks(); }
     });
+    const follow = (fields, query, pointer) => {
+      leader.on = busy = true;
+      document.documentElement.classList.add("led");
+      if (stepped !== null) take({ step: stepped }); // else what is asked for would be no news to who stepped on
+      stepped = null;
+      take(fields);
+      bring(query);
+      point(typeof pointer === "string" ? pointer : "");
+    };
     show = ({ n, page: place, query, pointer, own }) => { // `own`: it was made for this query, however that says it
       let fields = place === view.page ? asked(query, view.asked, view) : null;
       if (fields) base = view.asked;
       else if (place === view.page) fields = asked(query, own ? (base = query) : base, view);
-      if (fields) {
-        leader.on = busy = true;
-        document.documentElement.classList.add("led");
-        if (stepped !== null) take({ step: stepped }); // else what is asked for would be no news to who stepped on
-        stepped = null;
-        take(fields);
+      let ok = false;
+      try { if (fields) { follow(fields, query, pointer); ok = true; } } finally {
         busy = false;
-        point(typeof pointer === "string" ? pointer : "");
+        tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent });
       }
-      tell({ lab: "shown", n, ok: fields !== null, title: document.querySelector("h1").textContent });
     };
     if (waits) show(waits);
   };

@@ -1,7 +1,7 @@
 // What of a view that is led can be shown in a document that is there already.
 
 // Parameters of a link that change nothing of what such a document draws.
-export const UNSEEN = ["lecture", "talk", "stop", "room", "lesson", "guess"];
+export const UNSEEN = ["lecture", "large", "talk", "stop", "room", "lesson", "guess"];
 
 const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
 

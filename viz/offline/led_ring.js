@@ -8,6 +8,31 @@ const RESTS = 400; // ms on one thing, after which it is brought into sight
 const OWN = 4000; // ms after its reader has moved the page, in which it stays where it is
 const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
 
+// A component that stands in the lecture alone has another one in its place here, which calls the same things the same.
+function boxOf(name) {
+  const roots = globalThis.attentionLabRoots ?? new Map(), what = name.slice(name.indexOf("|"));
+  if (roots.has(name.slice(0, -what.length))) return rectOf(name);
+  return [...roots.keys()].map((other) => rectOf(other + what)).find(Boolean) ?? null;
+}
+
+// Brings a box into sight, with so many pixels above it; at once for those who asked for stillness.
+function scrollDown(box, above) {
+  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+  window.scrollBy({ top: box.top - Math.max(24, above), behavior });
+}
+
+// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/offline/parts.py` has them.
+export function bringer(places) {
+  let shown = "";
+  return ({ lecture, large = "1" }) => {
+    const [part, selector] = (lecture === "on" && places[Number(large) - 1]) || ["", ""];
+    if (selector === shown) return;
+    shown = selector;
+    const box = selector && document.querySelector(`.part-${part}`)?.shadowRoot.querySelector(selector)?.getBoundingClientRect();
+    if (box && (box.top < 0 || box.bottom > innerHeight)) scrollDown(box, 0);
+  };
+}
+
 // Gives what points at a thing by its name; at nothing by none.
 export function ring() {
   const node = document.body.appendChild(element("div", "ring"));
@@ -17,17 +42,16 @@ export function ring() {
   window.addEventListener("scroll", () => { if (name) place(); }, { passive: true, capture: true });
 
   function place() {
-    const box = name && rectOf(name);
+    const box = name && boxOf(name);
     node.hidden = !box;
     if (box) Object.assign(node.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
     return box;
   }
 
   function bring() {
-    const box = name && rectOf(name), foot = document.querySelector(".part-timeline") && innerWidth < 761 ? 80 : 0;
+    const box = name && boxOf(name), foot = document.querySelector(".part-timeline") && innerWidth < 761 ? 80 : 0;
     if (!box || performance.now() - moved < OWN || (box.top >= 0 && box.bottom <= innerHeight)) return;
-    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    window.scrollBy({ top: box.top - Math.max(24, (innerHeight - foot - box.height) / 2), behavior });
+    scrollDown(box, (innerHeight - foot - box.height) / 2);
   }
 
   return (pointed) => {

@@ -73,14 +73,15 @@ export async function start(components) {
     return all;
   }
 
-  const moved = (part) => Object.fromEntries(Object.keys(view.led).filter((field) => field in part && chosen[field] !== view.state[field]).map((field) => [field, chosen[field]]));
+  const takes = (part, field) => field in view.led && typeof part[field] === typeof chosen[field]; // what else has its name is no value of it
+  const moved = (part) => Object.fromEntries(Object.keys(chosen).filter((field) => takes(part, field) && chosen[field] !== view.state[field]).map((field) => [field, chosen[field]]));
 
   function draw(fields = null) { // all parts, or those that take one of some fields
     document.documentElement.dataset.theme = mode;
     document.documentElement.classList.toggle("guessing", leader.on && Boolean(chosen.guess));
     const all = data(), style = view.styles[mode];
     for (const name in all) {
-      if (fields && !fields.some((field) => field in all[name])) continue;
+      if (fields && !fields.some((field) => takes(all[name], field))) continue;
       const given = { ...restored(all[name]), ...moved(all[name]), style, component: name };
       components[name]({ data: given, parentElement: roots[name], setStateValue: told, setTriggerValue: told, offline: true });
     }

@@ -60,7 +60,8 @@ class Taken:
     parts of `base`, a view like the one that is shown. `also`: fields that an event of a component sets beside its own.
     `plain`: fields that the components change themselves, and that are in the link. `led`: fields that who shows the page to
     others can set while it is seen, by their names in the data of its components, and the values that each may have; none:
-    whole numbers. `holds`: whether the file shows what the page shows of a view.
+    whole numbers. `holds`: whether the file shows what the page shows of a view. `large`: of each picture that a lecture
+    shows alone, in the order of the view's `large`, where it stands in the file: the part, and a selector within it.
     `rounded`: names of packed numbers in the parts, or of what holds them, that are printed with five decimals at most.
     """
 
@@ -75,4 +76,5 @@ class Taken:
     plain: tuple[str, ...] = ("step", "stage", "rows")
     led: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
     holds: Callable[[View], bool] = lambda view: True
+    large: tuple[tuple[str, str], ...] = ()
     rounded: frozenset[str] = frozenset()

@@ -43,7 +43,7 @@ def file_of(name: str, page_data: PageData, view: View | None = None) -> bytes:
 
 
 def same_for(name: str, page_data: PageData) -> View:
-    """The view without what can be chosen in its file: two views that are equal by it share one.
+    """The view without what can be chosen or led in its file: two views that are equal by it share one.
 
     Raises ValueError as `file_of`, and where the file shows another part of the page.
     """

@@ -60,19 +60,24 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             st.space("stretch")
             _side_pick("table side", view, "table of the")
     if trained:
-        scheme = _learned(view)
+        scheme = learned(view)
         if scheme is None:
             return
+        _sliders(view, scheme.numbers().values.shape[1], learned=True)
         name = scheme.checkpoint
     else:
-        width = view.pe_width or own_width(view)
-        _sliders(view, width)
-        known = {"longest": seen.longest} if (seen := _seen(view)) else {}
-        scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, width, view.pe_base, **known)
+        scheme = of_formula(view)
+        _sliders(view, scheme.width)
         name = view.scheme
     for sentence, warn in position_texts.limits(view, scheme.numbers(), name, _seen(view, scheme.checkpoint)):
         texts.note(sentence, warn=warn)
     _six(view, scheme, mode)
+
+
+def of_formula(view: View) -> Scheme:
+    """The positions of a formula, as the view asks for them."""
+    known = {"longest": seen.longest} if (seen := _seen(view)) else {}
+    return Scheme(view.scheme, view.pe_count, view.pe_shift, view.pe_width or own_width(view), view.pe_base, **known)
 
 
 def own_scheme(view: View) -> str:
@@ -107,7 +112,7 @@ def _seen(view: View, learned: str = "") -> Lengths | None:
     return seen.lengths[side_of(view)] if learned else max(seen.lengths.values(), key=lambda known: known.longest)
 
 
-def _learned(view: View) -> Scheme | None:
+def learned(view: View) -> Scheme | None:
     """The learned table that is shown, once it is measured; None, and a sentence, where there is none."""
     from model.readings.sentence_positions import learned_checkpoint
 
@@ -118,13 +123,11 @@ def _learned(view: View) -> Scheme | None:
     try:
         if name != view.checkpoint:
             cache.refresh(name)
-        width = cache.checkpoint(name, view.device).config.d_model
         scheme = Scheme(view.scheme, view.pe_count, view.pe_shift, checkpoint=name, device=view.device, side=side_of(view))
         scheme.numbers()
     except ValueError as fault:
         texts.fault(str(fault))
         return None
-    _sliders(view, width, learned=True)
     return scheme
 
 
@@ -158,7 +161,7 @@ def _sliders(view: View, width: int, learned: bool = False) -> None:
         *(() if learned else formula),
         ("Positions", "pe count", "pe_count", COUNTS, view.pe_count),
         ("Shift k", "pe shift", "pe_shift", range(MAX_PE_SHIFT + 1), view.pe_shift),
-        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), _pair(view, width)),
+        ("Pair of dimensions i", "pe pair", "pe_pair", range(width // 2), followed(view, width)),
     )
     with st.container(key="pe_sliders"):
         for place, (label, key, field, options, value) in zip(st.columns(5, gap="medium"), sliders, strict=False):
@@ -172,14 +175,14 @@ def _number(value: float) -> str:
     return f"{value:,g}"
 
 
-def _pair(view: View, width: int) -> int:
+def followed(view: View, width: int) -> int:
     """The pair that is followed, or the last where the width has fewer."""
     return min(view.pe_pair, width // 2 - 1)
 
 
 def _six(view: View, scheme: Scheme, mode: theme.Mode) -> None:
     found = scheme.numbers()
-    pair = _pair(view, found.values.shape[1])
+    pair = followed(view, found.values.shape[1])
     told = position_texts.readings(view, found, pair)
     with st.container(key="pe_grid"):
         for row in (("table", "curves", "distance"), ("similarity", "shift", "residual")):
@@ -225,8 +228,9 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
                 _chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
 
 
-def variants_part(page_data: cache.PageData, view: View) -> None:
-    """What the model makes of the text with positions off, shuffled and shifted; a click makes the edit on every page."""
+def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None:
+    """What the model makes of the text with positions off, shuffled and shifted, all or those of a side; a click makes the
+    edit on every page."""
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
     texts.note(position_texts.ANEW[task.family])
@@ -236,11 +240,13 @@ def variants_part(page_data: cache.PageData, view: View) -> None:
     code = texts.language_code(page_data.loaded.languages[1])
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
-        texts.ties(base, page_data.loaded.target_tokenizer)
+        if not side:
+            texts.ties(base, page_data.loaded.target_tokenizer)
         said = base.translation.split() if task.writes else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
-            _variant(edit, found, view, code)
+            if side in ("", edit.side):
+                _variant(edit, found, view, code)
 
 
 def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:

@@ -51,35 +51,37 @@ def strips(pair: int, width: int) -> tuple[int, ...]:
 
 
 @cached_figure
-def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode) -> go.Figure:
+def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode, height: int = figures.HEIGHT) -> go.Figure:
     """One of the six figures of a scheme, by its name, with a pair of dimensions that is followed."""
     found, halves = scheme.numbers(), SCHEMES[scheme.name].halves
     ends = (MAX_TOKENS, figures.LIMIT) if scheme.longest is None else (scheme.longest, figures.UNSEEN)
     if found.seen is not None:
         ends = (found.seen, "hardly moved") if found.trained is None else (found.trained, "never trained")
     if what == "table":
-        return figures.table_map(found.values, pair, mode, *ends, halves)
+        return figures.table_map(found.values, pair, mode, *ends, halves, height)
     if what == "curves":
         pairs = strips(pair, found.values.shape[1])
         names = [position_texts.strip(i, found) for i in pairs]
-        return figures.curves(found.values, pairs, pair, names, mode, halves)
+        return figures.curves(found.values, pairs, pair, names, mode, halves, height)
     if what == "distance":
-        return figures.distance_chart(found.mean, found.least, found.most, scheme.shift, mode, found.random_mean)
+        return figures.distance_chart(found.mean, found.least, found.most, scheme.shift, mode, found.random_mean, height)
     if what == "similarity":
-        return figures.similarity_map(found.similarity, mode, *ends)
+        return figures.similarity_map(found.similarity, mode, *ends, height)
     if what == "shift":
-        return figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode, halves)
+        return figures.shift_chart(found.values, found.rotated, found.reached, pair, scheme.shift, mode, halves, height)
     if what == "residual":
-        return figures.residual_chart(found.residual, mode)
+        return figures.residual_chart(found.residual, mode, height)
     raise ValueError(f"There is no figure {what!r}; expected table, curves, distance, similarity, shift or residual.")
 
 
 @cached_figure
-def token_figure(request: Request, device: str, side: str, name: str, mode: theme.Mode) -> go.Figure:
+def token_figure(
+    request: Request, device: str, side: str, name: str, mode: theme.Mode, height: int = figures.TOKENS
+) -> go.Figure:
     """One of the three maps of a sentence, by its name."""
     found = cache.sentence_positions(request, device, side)
     values, limit = next((values, limit) for key, _, values, limit in token_maps(found) if key == name)
-    return figures.token_map(values, found.labels, found.repeated, mode, limit)
+    return figures.token_map(values, found.labels, found.repeated, mode, limit, height=height)
 
 
 def token_maps(found: SentencePositions) -> list[tuple]:

@@ -13,7 +13,7 @@ from model import format
 from viz import theme
 from viz.shared.drawing import Drawing, heatmap
 
-HEIGHT = 196
+HEIGHT, TOKENS = 196, 328  # px of a scheme's figures, and of a map of tokens
 STRIP = 3.4  # from curve to curve, where a curve is 2 high
 LABEL_CELL = 9  # px: below this a token's label is left out, and read on hover
 UNSEEN = "never in training"
@@ -249,7 +249,7 @@ def token_map(
     mode: theme.Mode,
     limit: float | None = None,
     width: int = 328,
-    height: int = 328,
+    height: int = TOKENS,
 ) -> go.Figure:
     """Numbers [T,T] between the tokens of a sentence, coloured symmetrically up to `limit` (their largest where None). Cells
     of a token and its repetition are framed in ink, where cells are large enough for labels.

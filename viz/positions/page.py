@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz.positions import parts, tables
+from viz.positions import in_lecture, parts, tables
 from viz.shared import frame
 
 frame.show(
@@ -11,4 +11,5 @@ frame.show(
     without=parts.without_sentence,
     tables=tables.tables,
     python=tables.python,
+    in_lecture=in_lecture.draw,
 )

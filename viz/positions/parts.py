@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz import state
-from viz.positions import controls
+from viz.positions import controls, in_lecture
 from viz.shared.shown import Places, Shown
 from viz.view import View
 
@@ -19,5 +19,8 @@ def draw(shown: Shown) -> None:
 
 def without_sentence(view: View, places: Places) -> None:
     """A scheme by itself needs no sentence."""
+    if view.lecture:
+        in_lecture.without_sentence(view, places, state.theme_mode())
+        return
     with places.body:
         controls.scheme_part(view, state.theme_mode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import time
 from collections import deque
@@ -135,7 +136,14 @@ def _plain(typed: str) -> str:
 
 
 def address_of(request: Request) -> str:
-    return request.client.host if request.client else ""
+    """Who asks; of IPv6 the part that a household is given: each machine there has addresses without end."""
+    host = request.client.host if request.client else ""
+    if ":" not in host:
+        return host
+    try:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return host
 
 
 def is_from_elsewhere(scope: Scope) -> bool:

@@ -20,18 +20,17 @@ from urllib.parse import parse_qsl, urlsplit
 from cachetools import LRUCache
 
 from viz import cache, pages
-from viz.fields import fields
 from viz.links import parse
 from viz.offline import take
 from viz.rooms.store import Away, Gone
 from viz.turns import turn
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 MOST = 8  # documents that are kept, packed: of 70 to 200 kB
-OF_THE_LECTURER = ("lecture", "talk", "stop", "room", "lesson", "guess")  # fields that no document shows
+OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields that no document shows
 NO_FILE = f"The lecture is at {{}}, {take.NOT_SENT}"
 UNFORESEEN = "This page could not be made for you: look at the screen, or open it in the lab."
 STYLE = (
@@ -136,9 +135,7 @@ def asked(address: str) -> tuple[str, View]:
         known = {page.name: page.title for page in pages.PAGES}
         raise ValueError(NO_FILE.format(f"“{known[name]}”" if name in known else "a page"))
     view, _ = parse(dict(parse_qsl(parts.query, keep_blank_values=True)))
-    default = View()
-    aside = {each: getattr(default, each) for each in OF_THE_LECTURER if each in fields(View)}
-    return name, dataclasses.replace(view, **aside)
+    return name, dataclasses.replace(view, **{each: getattr(View(), each) for each in OF_THE_LECTURER})
 
 
 def sentence_page(sentence: str, address: str = "") -> Document:

@@ -12,6 +12,8 @@ const told = JSON.parse(document.body.dataset.told), typed = decodeURIComponent(
 const WRONG = `A room’s code has ${told.length} letters and digits, as it stands on the screen; look again.`;
 const AWAY = "The connection is away. What you see stays, and it comes back by itself.";
 const ENDED = "The lecture has ended.";
+const LOST = "The lecture has ended, or the lab was started anew."; // a server that was knows no room of before
+const ASK = " If the lecture goes on, its screen shows a new code.";
 const NOT_SENT = "Your bet did not get through: try once more.";
 
 if (code) room();
@@ -48,7 +50,7 @@ function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
   let now = null, paused = false, stream = "joins", title = "", answered = "", card = false;
   const shows = stage(find(".stage"), code, { shown: (text) => { title = text; parts.waits.hidden = true; tell(); }, touched: () => { paused = true; tell(); } });
-  const bet = bets(parts.bet, { vote, kept: { get: (number) => recalled(number), set: (number, word) => remember(`bet-${code}`, JSON.stringify([number, word])) }, longest: told.longest, closed: () => { card = false; tell(); } });
+  const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
   parts.back.onclick = () => { paused = false; draw(); find(".stage").focus(); };
@@ -103,18 +105,11 @@ function room() {
     find(".room").hidden = true;
     find(".over").hidden = false;
     const last = find(".last");
-    find(".said").textContent = now ? ENDED : sentence || ENDED;
-    find(".more").textContent = now ? "The lab is open to you as it was shown last." : "";
+    find(".said").textContent = now ? (sentence ? LOST : ENDED) : sentence || ENDED;
+    find(".more").textContent = now ? `The lab is open to you as it was shown last.${sentence ? ASK : ""}` : "";
     last.hidden = !now;
     if (now) last.href = labLink(now.address, code).replace(/[?&]room=\w+$/, "");
     find(".again").className = now ? "again" : "again main";
-  }
-
-  function recalled(number) {
-    try {
-      const [of, word] = JSON.parse(remembered(`bet-${code}`) ?? "[]");
-      return of === number ? word : "";
-    } catch { return ""; }
   }
 
   async function vote(number, word) {
@@ -124,6 +119,21 @@ function room() {
       return answer.ok ? "" : (await answer.text()).slice(0, 300);
     } catch { return NOT_SENT; }
   }
+}
+
+function own(name) { // what this browser has bet, and what of it was right: { number: [word, right] }
+  let all = {};
+  try { all = JSON.parse(remembered(name) ?? "{}"); } catch { /* somebody else wrote it */ }
+  const keep = (number, word, right) => { all[number] = [word, right]; remember(name, JSON.stringify(all)); };
+  return {
+    get: (number) => all[number]?.[0] ?? "",
+    set: (number, word) => keep(number, word, null),
+    judged(number, right) {
+      keep(number, all[number]?.[0] ?? "", right);
+      const known = Object.values(all).map(([, was]) => was).filter((was) => was !== null);
+      return { bets: known.length, right: known.filter(Boolean).length };
+    },
+  };
 }
 
 function voter() { // a random number of this browser: nobody's name

@@ -1,11 +1,12 @@
 // The class bets before the model answers: one card in the place of the page. Nothing here makes markup from text.
 
-import { button, element } from "../shared/mount.js";
-import { counted, meant, percent100, scored, shares } from "./follow_parts.js";
+import { button, element, percent } from "../shared/mount.js";
+import { counted, meant, parted, percent100, scored, shares } from "./follow_parts.js";
 
 const OPEN = "You can change it until the answer is shown.";
 
-// `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose.
+// `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose, and
+// how often it was right.
 export function bets(box, { vote, kept, longest, closed }) {
   let question = null, chosen = "", said = "", sends = 0, closedFor = 0;
   const speak = element("p", "unseen");
@@ -31,12 +32,12 @@ export function bets(box, { vote, kept, longest, closed }) {
     question = now;
     said = "";
     chosen = kept.get(now.number);
-    const group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
+    const [asks, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
     state.setAttribute("role", "status");
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", "Answers");
     now.options.forEach((word) => { const node = button("option", word, () => choose(word)); group.append(node); });
-    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", now.text), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
+    box.replaceChildren(element("p", "kind", "Your bet"), element("h1", "", asks), ...(about ? [element("p", "about", about)] : []), group, ...(now.kind === "next" ? [typing()] : []), state, voted);
     box.classList.remove("revealed");
     box.scrollTop = 0;
     speak.textContent = `A question: ${now.text}`;
@@ -76,10 +77,11 @@ export function bets(box, { vote, kept, longest, closed }) {
   }
 
   function answer(score) {
-    const right = chosen === question.answer, verdict = !chosen ? "You did not bet this time." : right ? "You were right." : `You said “${chosen}”.`;
-    const rows = element("ul", "shares"), total = scored(score), key = element("p", "key");
-    for (const name of ["class", "model"]) key.append(element("i", name), name === "class" ? "the class" : "the model");
-    rows.append(...shares(question).map(share));
+    const parts = shares(question), { people } = parts.find((part) => part.right), right = chosen === question.answer;
+    const verdict = !chosen ? "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(people)} of the class` : ""}.` : `You said “${chosen}”.`;
+    const rows = element("ul", "shares"), total = scored(score, chosen ? kept.judged(question.number, right) : null), key = element("p", "key");
+    for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
+    rows.append(...parts.map(share));
     const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; closed(); });
     box.classList.add("revealed");
     box.replaceChildren(element("p", "kind", question.text), element("h1", right ? "right" : "", `It is “${question.answer}”`), element("p", "verdict", verdict),
@@ -88,7 +90,7 @@ export function bets(box, { vote, kept, longest, closed }) {
     speak.textContent = `It is ${question.answer}. ${verdict}`;
   }
 
-  function share({ word, people, model, right }) {
+  function share({ word, votes, people, model, right }) {
     const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
     for (const [kind, part] of [["class", people], ["model", model]]) {
       const line = element("div", `line ${kind}`), bar = element("i");
@@ -96,7 +98,7 @@ export function bets(box, { vote, kept, longest, closed }) {
       bar.style.setProperty("--share", part);
       bar.setAttribute("role", "img");
       bar.setAttribute("aria-label", kind);
-      line.append(bar, element("span", "", percent100(part)));
+      line.append(bar, element("span", "", kind === "model" ? percent(part) : votes ? `${votes} (${percent100(part)})` : "0"));
       bars.append(line);
     }
     if (word === chosen) name.append(element("small", "", "your bet"));

@@ -2,7 +2,7 @@
 
 import { UNSEEN } from "../offline/led_parts.js";
 
-const LECTURE = ["lecture", "talk", "stop"]; // parameters of the lecturer alone
+const LECTURE = ["lecture", "large", "talk", "stop"]; // parameters of the lecturer alone
 const WAITS = [1, 2, 4, 8, 12]; // s, between two tries to reach the lab
 
 // What somebody typed, as a code of a room; null where it cannot be one.
@@ -38,26 +38,31 @@ export const delay = (tries, chance) => WAITS[Math.min(tries, WAITS.length - 1)]
 
 // What was typed, or the answer that it means: nobody loses for a capital letter.
 export function meant(typed, options) {
-  const word = typed.trim().replace(/[’ʼ]/g, "'"), plain = word.toLocaleLowerCase();
-  return options.find((option) => option.toLocaleLowerCase() === plain) ?? word;
+  const word = typed.trim().replace(/[’ʼ]/g, "'"), plain = (text) => text.replace(/^…/, "").toLocaleLowerCase();
+  return options.find((option) => plain(option) === plain(word)) ?? word;
 }
 
-// For each answer how much of the class and of the model lay on it; last the words that nobody offered, together.
+// A question as its question mark parts it: what is asked, and what it is asked about.
+export const parted = (text) => /^(.*?\?) (.+)$/s.exec(text)?.slice(1) ?? [text, ""];
+
+// For each answer how many of the class, which share of it and of the model, were for it; last the words that nobody offered.
 export function shares({ options, votes, model, answer }) {
-  const all = Object.values(votes).reduce((sum, count) => sum + count, 0), of = (count) => (all ? count / all : 0);
-  const rows = options.map((word, n) => ({ word, people: of(votes[word] ?? 0), model: model[n], right: word === answer }));
+  const all = Object.values(votes).reduce((sum, count) => sum + count, 0);
+  const row = (word, count, own, right) => ({ word, votes: count, people: all ? count / all : 0, model: own, right });
+  const rows = options.map((word, n) => row(word, votes[word] ?? 0, model[n], word === answer));
   const others = Object.entries(votes).filter(([word]) => !options.includes(word));
   const left = others.reduce((sum, [, count]) => sum + count, 0);
-  if (left) rows.push({ word: others.length === 1 ? others[0][0] : "other words", people: of(left), model: null, right: false });
-  return rows;
+  return left ? [...rows, row(others.length === 1 ? others[0][0] : "other words", left, null, false)] : rows;
 }
 
 export const percent100 = (share) => (share > 0 && share < 0.005 ? "< 1%" : share < 1 && share >= 0.995 ? "> 99%" : `${Math.round(100 * share)}%`);
 
 export const counted = (count) => (count === 0 ? "Nobody has voted yet" : count === 1 ? "1 has voted" : `${count} have voted`);
 
-// The running score as a sentence; empty before the second question.
-export function scored({ asked, people, model }) {
+// The running score as a sentence; empty before the second question. `own`: of how many bets how many were right.
+export function scored({ asked, people, model }, own = null) {
   if (asked < 2) return "";
-  return `After ${asked} questions: of the class’s votes ${percent100(people / asked)} were right; the model gave the answers ${percent100(model / asked)}.`;
+  const mine = own && own.bets > 1 ? ` You were right in ${own.right} of ${own.bets}.` : "";
+  const [ours, its] = [people, model].map((sum) => percent100(sum / asked));
+  return `Score after ${asked} questions: class ${ours}, model ${its} (of the votes, and of its probability or weight, on the answers).${mine}`;
 }

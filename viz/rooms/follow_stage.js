@@ -32,6 +32,8 @@ export function stage(box, code, { shown, touched }) {
   // Asks a document; `own` where it was made for what is wanted. Its origin is its own alone, so there is none to name.
   function ask(frame, own = false) {
     frame.asked = round;
+    clearTimeout(frame.timer);
+    if (frame.speaks) frame.timer = setTimeout(() => { frame.speaks = false; frame.view = ""; if (frame.asked === round) next(); }, MUTE); // it is stuck
     frame.node.contentWindow.postMessage({ lab: "show", n: round, own, ...placeOf(wanted.address), pointer: wanted.pointer }, "*");
   }
 
@@ -56,7 +58,7 @@ export function stage(box, code, { shown, touched }) {
     node.className = "behind";
     node.onload = () => {
       ask(frame);
-      frame.timer ??= setTimeout(() => arrive(frame), MUTE);
+      frame.timer = setTimeout(() => arrive(frame), MUTE);
     };
     node.src = `/rooms/${code}/page`;
     frames.push(frame);
@@ -65,8 +67,8 @@ export function stage(box, code, { shown, touched }) {
 
   function heard(frame, { n, ok, title }) {
     const first = !frame.arrived;
-    frame.speaks = frame.arrived = true;
     clearTimeout(frame.timer);
+    frame.speaks = frame.arrived = true;
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
     else if (frame.sure === round) bring(frame, ""); // as it is

@@ -170,11 +170,11 @@ class RedisStore:
 
     async def changes(self, code: str, every: float) -> AsyncIterator[Room | None]:
         told = asyncio.Event()
+        told.set()
         self._watchers[code].add(told)
         if self._listening is None or self._listening.done():
             self._listening = asyncio.create_task(self._listen())
         try:
-            yield await self.get(code)
             while True:
                 is_told = await within(every, told)
                 fetched = self._fetched.get(code) if is_told else None

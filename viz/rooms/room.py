@@ -19,6 +19,8 @@ ADDRESS = re.compile(r"/(?!/)[!-\[\]-~]*")  # in ASCII, without spaces and backs
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
+MAX_VOTES = 1000  # on one question: twice as many as may follow
+MAX_TOLD = 30  # different words among the votes that are told, the most frequent ones
 
 
 def new_code() -> str:
@@ -63,7 +65,7 @@ class Question:
         shown |= {"voted": len(self.votes)}
         if self.answer is None:
             return shown
-        return shown | {"answer": self.answer, "votes": dict(counts.most_common()), "model": list(self.model)}
+        return shown | {"answer": self.answer, "votes": dict(counts.most_common(MAX_TOLD)), "model": list(self.model)}
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ class Room:
             raise ValueError("The vote comes from no browser; load the page again.")
         if not _are_words([word]):
             raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
+        if voter not in question.votes and len(question.votes) >= MAX_VOTES:
+            raise ValueError(f"{MAX_VOTES:,} have voted already, which is as many as a question takes.")
         kept = replace(question, votes=question.votes | {voter: word.strip()})
         return replace(self, question=kept, version=self.version + 1)
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from viz.rooms import follow
 from viz.rooms.routes import Rooms
 from viz.rooms.store import MemoryStore, Store
-
-if TYPE_CHECKING:
-    from starlette.routing import Route
 
 is_mounted = False  # whether this process answers the routes, as `viz.server` has it
 
 
 def rooms(redis_url: str) -> Rooms:
     """The routes over a store: this process alone, or the Redis of an address (REDIS_URL). ValueError for what is none."""
-    return Rooms(_store(redis_url), more=_follow())
+    return Rooms(_store(redis_url), more=follow.routes())
 
 
 def _store(redis_url: str) -> Store:
@@ -24,11 +20,3 @@ def _store(redis_url: str) -> Store:
     from viz.rooms.redis_store import connected
 
     return connected(redis_url)
-
-
-def _follow() -> list[Route]:
-    try:
-        from viz.rooms import follow
-    except ImportError:  # its page is not there yet
-        return []
-    return follow.routes()

@@ -1,27 +1,31 @@
-"""The probability of each token before and after the edits: on a page of the lab it is a chart, in a file it is a list."""
+"""The probability of each token before and after the edits: a chart on a page of the lab, a list in a file and in lecture
+mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from viz.offline.parts import Drawn, Part
-from viz.scripts import in_a_file, joined
+from viz.offline.parts import Part
+from viz.shared import mount
 
-HERE = Path(__file__)
-
-
-@cache
-def _drawn() -> Drawn:
-    style = HERE.with_suffix(".css").read_text(encoding="utf-8")
-    return Drawn("file_change", '<div class="change"></div>', style, in_a_file(joined(HERE.with_suffix(".js"))))
+COMPONENT = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token")
 
 
-def part(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> Part:
+def data(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> dict[str, Any]:
     """`labels` and `before` cover all T steps of the baseline, `after` as many of them as may be compared; both are
     probabilities. `step` (from 1) is the one that is looked at. Without edits there is no after."""
     shown = np.round(before.astype(float), 5).tolist(), np.round(after.astype(float), 5).tolist()
-    return Part(_drawn(), {"labels": list(labels), "before": shown[0], "after": shown[1], "step": step, "edited": edited})
+    return {"labels": list(labels), "before": shown[0], "after": shown[1], "step": step, "edited": edited, "large": False}
+
+
+def part(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> Part:
+    """The same for a file."""
+    return COMPONENT.part(data(labels, before, after, step, edited))
+
+
+def large(shown: dict[str, Any], key: str) -> None:
+    """The list over the place that lecture mode has for it."""
+    COMPONENT.mount(key, shown, beside={"large": True})

@@ -1,26 +1,32 @@
 // Maps of one head beside each other, as the lab has them as charts. Nothing here makes markup from text: textContent only.
 
-import { element, followStep, mounted, nth, onResize, pointAt, signed, toldStep, unmounted } from "./mount.js";
+import { density, element, followStep, mounted, nth, onResize, pointAt, signed, toldStep, unmounted } from "./mount.js";
+import { onStage, placeOf } from "./lecture/stage.js";
 import { floats, rowsOf } from "./packed.js";
 import { cellPoints } from "./cell_points.js";
 import { cellSize, largest, pairMap } from "../compare/side_by_side_maps.js";
 
 const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
+const BESIDES = 64, WIDEST = 1.4; // in lecture mode: px of a map's title and what is told below it, how wide it may be for its height
 
 export default function ({ data, parentElement }) {
-  const { root, state, first } = mounted({ data: { ...data, component: "file_maps" }, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
+  const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
   state.step = toldStep()?.step ?? data.step;
   const build = () => {
-    const narrow = root.clientWidth < NARROW, columns = narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
+    const narrow = !data.large && root.clientWidth < NARROW, columns = data.large ? maps.length : narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
     state.width = root.clientWidth;
     root.classList.toggle("narrow", narrow);
-    const size = data.alike ? cellSize(maps, width, sans) : null;
+    const { height } = placeOf(root), size = data.large ? { width: Math.min(width, WIDEST * height), height: height - BESIDES } : data.alike ? cellSize(maps, width, sans) : null;
+    state.height = height;
+    root.classList.toggle("large", Boolean(data.large));
+    if (data.large) root.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     state.drawn = [];
     root.replaceChildren(...maps.map((map, n) => box(map, n, width, size ?? cellSize([map], width, sans), sans)));
   };
   build();
-  onResize(state, root, () => { if (root.clientWidth !== state.width) build(); });
+  const resized = () => { if (root.clientWidth !== state.width || (data.large && placeOf(root).height !== state.height)) build(); };
+  (data.large ? onStage : onResize)(state, root, resized);
   if (first) state.unfollow = followStep(({ step }) => { state.step = step; for (const draw of state.drawn) draw(); });
   return () => { state.unfollow(); unmounted(root); };
 
@@ -34,14 +40,15 @@ export default function ({ data, parentElement }) {
     const rest = `${pointAt()} a cell for its exact value.${most === null ? "" : ` Colour from ${signed(-most)} to ${signed(most, "+")}.`}`;
     const tell = (cell) => { mark = cell; said.textContent = cell ? told(cell) : rest; made.draw(); };
     const made = pairMap(map, {
-      width, size, sans, colour, label: `${map.title}: ${largest(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
+      width, size, sans, ratio: density(root), colour, label: `${map.title}: ${largest(map)}. Arrow keys go from cell to cell.`, focus: `map ${n}`,
       tint: (i, j) => (map.allowed[i][j] ? scale[Math.round(share(map.values[i][j]) * last)] : null),
       ring: () => mark,
       row: () => (map.follows && state.step <= map.queries.length ? state.step - 1 : -1),
       on: { point: tell, take: tell },
     });
     said.textContent = rest;
-    made.canvas.labPoints = cellPoints(made.canvas, map.kind, made.cellAt, made.boxOfCell);
+    const before = maps.slice(0, n).filter((other) => other.kind === map.kind).length; // one that came before has the plain name
+    made.canvas.labPoints = cellPoints(made.canvas, before ? `${map.kind}.${before + 1}` : map.kind, made.cellAt, made.boxOfCell);
     state.drawn.push(made.draw);
     part.append(title, made.canvas, said);
     return part;

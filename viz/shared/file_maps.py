@@ -1,10 +1,8 @@
-"""Maps of one head beside each other: on a page of the lab they are charts, in a file they are drawn on a canvas."""
+"""Maps of one head beside each other: charts on a page of the lab, on a canvas in a file and in lecture mode."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,26 +10,30 @@ import numpy as np
 from model.trace import KINDS, SITE_KINDS
 from model.trace import View as Map
 from viz import theme
-from viz.offline.parts import Drawn, Part
-from viz.scripts import in_a_file, joined
-from viz.shared import packed
+from viz.offline.parts import Part
+from viz.shared import mount, packed
 
 ROUNDED = frozenset({"values"})
-HERE = Path(__file__)
 MASK, CHANGE = "mask", "change"  # scales beside those of the kinds
 
-
-@cache
-def _drawn() -> Drawn:
-    style = HERE.with_suffix(".css").read_text(encoding="utf-8")
-    return Drawn("file_maps", '<div class="maps"></div>', style, in_a_file(joined(HERE.with_suffix(".js"))))
+COMPONENT = mount.Component(__file__, '<div class="maps"></div>', picture="Maps of one head")
 
 
-def part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
+def data(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> dict[str, Any]:
     """Maps as `one` and `change` make them, three in a row, with the row of the step (from 1) outlined; `alike`: their cells
     are of one size. The theme decides over the scales alone, which stand beside the maps: there may be more or fewer of
     these at another layer."""
-    return Part(_drawn(), {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike})
+    return {"maps": list(maps), "scales": _scales(mode), "step": step, "alike": alike, "large": False}
+
+
+def part(maps: Sequence[dict[str, Any]], step: int, mode: theme.Mode, alike: bool = False) -> Part:
+    """The same for a file."""
+    return COMPONENT.part(data(maps, step, mode, alike))
+
+
+def large(shown: dict[str, Any], key: str) -> None:
+    """The maps over the place that lecture mode has for them."""
+    COMPONENT.mount(key, shown, beside={"large": True})
 
 
 def _scales(mode: theme.Mode) -> dict[str, list[str]]:

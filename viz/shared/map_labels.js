@@ -76,19 +76,19 @@ export function shownLabels(count, every, first = []) {
   return shown.sort((a, b) => a - b);
 }
 
-// Draws the labels of a layout's map; `strong` says which rows and columns stand out, the most important first.
+// Draws the labels of a layout's map, whose cells may be `high` where they are not as high as wide; `strong` says which rows and columns stand out, the most important first.
 // With a pen that remembers, all of them are remembered, whole: `whole` has the `queries` and `keys` that may be cut here.
 export function drawLabels(x, layout, given) {
   x.instead("labels", [layout, given], () => drawFitting(x, layout, given));
 }
 
 function drawFitting(x, layout, { queries, keys, font, family, strong, colour }) {
-  const { left, top, size, angle } = layout, style = (on) => { x.font = `${on ? "650 " : ""}${font}px ${family}`; x.fillStyle = colour(on ? "ink" : "ink2"); };
+  const { left, top, size, angle, high = size } = layout, style = (on) => { x.font = `${on ? "650 " : ""}${font}px ${family}`; x.fillStyle = colour(on ? "ink" : "ink2"); };
   x.textBaseline = "middle";
   x.textAlign = "right";
   for (const i of shownLabels(queries.length, layout.down, strong.rows)) {
     style(strong.rows.includes(i));
-    x.fillText(queries[i], left - 5, top + (i + 0.5) * size, left - 6);
+    x.fillText(queries[i], left - 5, top + (i + 0.5) * high, left - 6);
   }
   for (const j of shownLabels(keys.length, layout.across, strong.columns)) {
     style(strong.columns.includes(j));

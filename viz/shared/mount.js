@@ -46,6 +46,12 @@ export function boxOf(node) {
   return { left: left / zoom, top: top / zoom, right: right / zoom, bottom: bottom / zoom, width: width / zoom, height: height / zoom };
 }
 
+// Where a pointer is in a node, in the node's own pixels; `offsetX` is in those of the window.
+export function spotIn({ clientX, clientY }, node) {
+  const { left, top, width } = node.getBoundingClientRect(), zoom = width / node.offsetWidth || 1;
+  return [(clientX - left) / zoom, (clientY - top) / zoom];
+}
+
 // What has the focus is known by its `data-focus`, so that what is drawn in its place can have it again.
 export const focusOf = (parentElement) => parentElement.activeElement?.dataset?.focus;
 

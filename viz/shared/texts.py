@@ -111,13 +111,13 @@ def language_code(name: str) -> str:
     return LANGUAGE_CODES.get(name, "")
 
 
-def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False) -> None:
+def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False, where: str = "below") -> None:
     """The baseline's and the edited translation; tokens that changed are underlined above and boxed below."""
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _said(base), _said(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
     was, now = (marked(checkpoint.target_tokenizer.segments(i), changed, name) for i, changed, name in both)
-    same = '<p class="lab-note">the same tokens, given: their probabilities are below</p>'
+    same = f'<p class="lab-note">the same tokens, given: their probabilities are {where}</p>'
     write(
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
         + (same if given else f'<p lang="{code}">{now or EMPTY}</p>')

@@ -38,7 +38,7 @@ def draw(shown: Shown) -> None:
         first = steps if analysis.task.writes else fill_in
         first.draw(view, shown.page_data, shown.mode, hall)
         if shows_maps(view):
-            large_maps.draw(analysis, view, shown.mode, ABOVE + LINE * (("edits" in hall) + ("was" in hall)))
+            large_maps.draw(analysis, view, shown.mode, ABOVE + LINE * ("edits" in hall))
 
 
 def shows_maps(view: View) -> bool:
@@ -92,7 +92,7 @@ def _keys(view: View, analysis: Analysis) -> None:
     if task.writes:
         key(
             "g",
-            "the candidates are shown" if view.guess else "predict first: the candidates are hidden",
+            "show the candidates" if view.guess else "predict first",
             lambda: state.change(guess=not view.guess),
         )
         key(

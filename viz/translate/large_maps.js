@@ -1,6 +1,6 @@
 // The maps of a layer and head, large, for a hall. The step is told by the timeline. Nothing here makes markup from text.
 
-import { cut, density, element, followStep, mounted, nth, onResize, toldStep, unmounted } from "../shared/mount.js";
+import { cut, density, element, followStep, mounted, nth, onResize, spotIn, toldStep, unmounted } from "../shared/mount.js";
 import { cellPoints } from "../shared/cell_points.js";
 import { lengthsOf, shownLabels } from "../shared/map_labels.js";
 import { floats, rowsOf } from "../shared/packed.js";
@@ -14,7 +14,8 @@ export default function ({ data, parentElement }) {
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
   const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`);
   state.step = toldStep()?.step ?? data.step;
-  state.at = null; // [map, row, column] that is pointed at
+  const [map, row, column] = state.at || []; // what is pointed at
+  if (!maps[map] || row >= maps[map].queries.length || column >= maps[map].keys.length) state.at = null;
   root.style.setProperty("--above", `${data.above}px`);
   said.setAttribute("aria-live", "polite");
   root.replaceChildren(canvas, said);
@@ -33,7 +34,7 @@ export default function ({ data, parentElement }) {
     Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
     canvas.setAttribute("role", "img");
-    canvas.onmousemove = (event) => point(event.offsetX, event.offsetY);
+    canvas.onmousemove = (event) => point(...spotIn(event, canvas));
     canvas.onmouseleave = () => point(-1, -1);
     const points = maps.map((map, n) => cellPoints(canvas, map.kind, (x, y) => cellAt(state.places[n], x, y), (cell) => boxOfCell(state.places[n], cell)));
     canvas.labPoints = { at: (x, y) => points.map((each) => each.at(x, y)).find(Boolean) ?? null, rect: (name) => points.map((each) => each.rect(name)).find(Boolean) ?? null };
@@ -80,8 +81,13 @@ export default function ({ data, parentElement }) {
     labels(x, map, place, [marked?.[0], at].filter((i) => i >= 0), marked?.[1]);
     x.strokeStyle = colour("ink");
     x.lineWidth = 2.5;
-    if (at >= 0) x.strokeRect(left - 1, top + at * high, columns * wide + 2, high);
-    if (marked) x.strokeRect(left + marked[1] * wide, top + marked[0] * high, wide, high);
+    if (at >= 0) around(x, left, top + at * high, columns * wide, high);
+    if (marked) around(x, left + marked[1] * wide, top + marked[0] * high, wide, high);
+  }
+
+  function around(x, left, top, width, height) { // outside of what it stands around, which may be small
+    const half = x.lineWidth / 2;
+    x.strokeRect(left - half, top - half, width + 2 * half, height + 2 * half);
   }
 
   function labels(x, map, { left, top, wide, high, flat, every, labels, labelled }, strongRows, strongColumn) {
@@ -118,9 +124,9 @@ export default function ({ data, parentElement }) {
   function ofStep() { // where the row of the step looks most
     const found = maps.filter((map) => map.follows && map.scale === map.kind && state.step <= map.queries.length).map((map) => {
       const row = map.values[state.step - 1], j = row.indexOf(Math.max(...row));
-      return `${map.title} most on “${nth(map.keys, j)}”, ${row[j].toFixed(2)}`;
+      return `“${nth(map.keys, j)}” ${row[j].toFixed(2)} (${map.title.toLowerCase()})`;
     });
     const row = maps.find((map) => map.follows)?.queries[state.step - 1];
-    return found.length ? `“${row}”: ${found.join("; ")}.` : "A row asks, a column answers; what the mask forbids is blank.";
+    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "A row asks, a column answers; what the mask forbids is blank.";
   }
 }

@@ -86,5 +86,6 @@ TAKEN = Taken(
     choices=_choices,
     picks=_picks,
     led=_led,
+    large=(("timeline", ".timeline"), ("file_maps", ".maps")),
     rounded=file_maps.ROUNDED,
 )

@@ -163,7 +163,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.append(above, middle, scroll, foot);
     scrolling(frame, scroll);
     main.append(bar, element("p", "unseen"), frame);
-    hall(root, main, data.hall);
+    hall(root, main, data.hall, target.length);
 
     pair.setAttribute("aria-live", "polite");
     const scrolled = root.querySelector(".scroll")?.scrollLeft || 0;

@@ -21,13 +21,9 @@ function marked(segment, flag, name = "") {
 // What was edited, and what that changed: the translation without it, or in words where the translation was given.
 export function changed({ edits, was, told }, guess) {
   if (!edits) return [];
-  const line = element("div", "changed"), text = element("p", "was"), what = element("p", "edits");
-  what.append(element("b", "", edits), told ? `: ${told}` : "");
-  line.append(what);
-  if (was) {
-    text.append(element("span", "before", "before "), ...(guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
-    line.append(text);
-  }
+  const line = element("div", "changed"), text = element("p");
+  text.append(element("b", "", edits), told ? `: ${told}` : " now, before: ", ...(!was ? [] : guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
+  line.append(text);
   return [line];
 }
 
@@ -37,11 +33,12 @@ export function legend({ above, own, arrangements }, rows) {
 }
 
 // In lecture mode the step and what it looks at stand below the lines, beside the candidates.
-export function hall(root, main, given) {
+export function hall(root, main, given, steps) {
   root.classList.toggle("hall", Boolean(given));
   root.classList.toggle("over-maps", Boolean(given && !given.steps));
   if (!given) return;
   const below = element("div", "bottom");
+  main.querySelector(".count b").style.minWidth = `${String(steps).length}ch`; // what follows it stays where it is
   below.append(main.querySelector(".where"), main.querySelector(".why"));
   main.append(below);
 }

@@ -92,6 +92,15 @@ export function listen(state) {
 
 const SIZES = ["long", "longer"]; // of the type, the larger first
 
+const NEEDED = { one: 166, shifted: 196 }; // px that the rows need with all that stands beside them
+
+// In lecture mode: rows that get little height leave out what is not needed.
+function pressed(root) {
+  root.classList.remove("dense");
+  const rows = root.querySelector(".scroll");
+  root.classList.toggle("dense", rows.clientHeight > 0 && rows.clientHeight < (root.querySelector(".shifted:not(.alone)") ? NEEDED.shifted : NEEDED.one));
+}
+
 // Smaller type for a translation, and smaller gaps for rows, that would not fit otherwise; both may scroll all the same.
 
 export function fitted(root) {
@@ -99,7 +108,7 @@ export function fitted(root) {
   rows.classList.remove("tight");
   rows.classList.toggle("tight", rows.scrollWidth > rows.clientWidth);
   text.classList.remove(...SIZES);
-  if (root.classList.contains("hall")) return; // there nothing is set smaller
+  if (root.classList.contains("hall")) return pressed(root); // there nothing is set smaller
   for (const size of SIZES) if (text.scrollHeight > text.clientHeight) text.classList.add(size);
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.what_if import parts, tables
+from viz.what_if import in_lecture, parts, tables
 
 frame.show(
     "what-if",
@@ -11,4 +11,5 @@ frame.show(
     steps_of=lambda analysis: (analysis.baseline or analysis).trace,
     tables=tables.tables,
     python=tables.python,
+    in_lecture=in_lecture.draw,
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CHART_HEIGHT = 220
 
 
-def _costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
+def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
     """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
     asked, device = unedited(page_data.request), page_data.view.device
     found = cache.head_effects.known(asked, device, None)
@@ -64,11 +64,11 @@ def draw(shown: Shown) -> None:
             what_if_controls.largest_changes_head()
             progress = st.empty()
         with board_place:  # what was asked for stands: what every head costs takes a while
-            costs = _costs(page_data, progress)
-            _board(shown, costs)
-        if costs is not None:
+            known = costs(page_data, progress)
+            _board(shown, known)
+        if known is not None:
             with costs_place:
-                what_if_controls.largest_changes(costs)
+                what_if_controls.largest_changes(known)
     _leaks(view, page_data.request, shown.analysis.task)
 
 

@@ -36,7 +36,7 @@ def questions(view: View, language: str, kinds: Sequence[str]) -> None:
                 key=f"try {known.name}",
                 type="primary" if known.name == view.experiment else "tertiary",
                 help=f"Asked of “{sentence}”" if sentence else None,
-                on_click=_run,
+                on_click=run,
                 args=(known, view, sentence),
             )
 
@@ -47,14 +47,14 @@ def answer(view: View) -> None:
 
     known, own = next((known for known in EXPERIMENTS if known.name == view.experiment), None), _own(view)
     if view.experiment is not None:
-        found = cache.experiment(view.experiment, _asked(view), view.device)
+        found = cache.experiment(view.experiment, asked(view), view.device)
         what_if_texts.measured(known.question, found.text, swapped(view, own))
     with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
         if known is not None and found.also is not None:
             there = found.also if found.also.source != view.source else found.request
             label = controls.plain_label(f"The same for “{there.source}”")
-            st.button(label, key="also", type="tertiary", on_click=_show, args=(there, known.name))
-        if known is not None and not _is_shown(view, found):
+            st.button(label, key="also", type="tertiary", on_click=show, args=(there, known.name))
+        if known is not None and not is_shown(view, found):
             there = found.request
             label = (
                 f"See it below: {uploads.shown(there.checkpoint)}, given that translation"
@@ -62,23 +62,23 @@ def answer(view: View) -> None:
                 else "Make these edits"
             )
             st.button(
-                controls.plain_label(label), key="see it", type="tertiary", on_click=_show, args=(there, known.name, view)
+                controls.plain_label(label), key="see it", type="tertiary", on_click=show, args=(there, known.name, view)
             )
         if own is None:
             return
         if known is not None and own.source != view.source:
             label = controls.plain_label(f"Ask it of your sentence, “{_short(own)}”")
-            st.button(label, key="ask own", type="tertiary", on_click=_run, args=(known, own, None))
+            st.button(label, key="ask own", type="tertiary", on_click=run, args=(known, own, None))
         yours = "sentence" if own.source != view.source else "checkpoint"
         st.button(f"Back to your {yours}", key="back to own", on_click=_back, args=(own,))
 
 
-def _is_shown(view: View, found: Answer) -> bool:
+def is_shown(view: View, found: Answer) -> bool:
     """Whether the page shows what the answer speaks of; not where a link has asked the question of a view as it is."""
     now = view.request()
-    asked = ("source", "checkpoint", "target", "pad", "mode", "intervention")
+    names = ("source", "checkpoint", "target", "pad", "mode", "intervention")
     return any(
-        all(getattr(now, name) == getattr(each, name) for name in asked) for each in (found.request, found.also) if each
+        all(getattr(now, name) == getattr(each, name) for name in names) for each in (found.request, found.also) if each
     )
 
 
@@ -91,18 +91,18 @@ def swapped(view: View, own: View | None) -> str:
     return f"This question uses {' and '.join(uses)}; {'yours come' if len(uses) > 1 else 'yours comes'} back afterwards."
 
 
-def _run(known: Experiment, view: View, sentence: str | None) -> None:
+def run(known: Experiment, view: View, sentence: str | None) -> None:
     """Asks an experiment's question of a sentence, or of the view's own, and shows its request; what cannot be asked is
     told."""
     try:
-        found = cache.experiment(known.name, _asked(view, sentence), view.device)
+        found = cache.experiment(known.name, asked(view, sentence), view.device)
     except ValueError as fault:
         state.tell(str(fault))
         return
-    _show(found.request, known.name, view if sentence is None else None)
+    show(found.request, known.name, view if sentence is None else None)
 
 
-def _show(request: Request, name: str, whose: View | None = None) -> None:
+def show(request: Request, name: str, whose: View | None = None) -> None:
     """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
     now = state.current()
     if _own(now) is None and not _is_own(now):
@@ -131,7 +131,7 @@ def _back(own: View) -> None:
     state.change(**state.restored(own))
 
 
-def _asked(view: View, sentence: str | None = None) -> Request:
+def asked(view: View, sentence: str | None = None) -> Request:
     """What an experiment is asked of: a sentence alone, or the view's, with the model's own translation."""
     request = dataclasses.replace(unedited(view.request()), target=None)
     if sentence is None:

@@ -1,32 +1,48 @@
 // The mask as a clickable matrix, and all heads as clickable grids. Nothing here makes markup from text: textContent only.
 // A click reports the code of an edit; the server makes the edit or takes it back. Hovering and moving send nothing.
 
-import { cut, element, focusOf, mounted, nth, onKeys, refocus, signed } from "../shared/mount.js";
-import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
+import { cut, density, element, focusOf, mounted, nth, onKeys, refocus, signed, spotIn, unmounted } from "../shared/mount.js";
+import { drawLabels, fittedLayout, lengthsOf, mapLayout, mapPoints } from "../shared/map_labels.js";
+import { onStage, placeOf } from "../shared/lecture/stage.js";
 import { leftOut, pen, pictured } from "../shared/save/pen.js";
 import { readable } from "../shared/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
+const LARGE = { cell: 44, least: 3, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
-  root.replaceChildren(matrix(), grids());
-  refocus(root, focused);
+  const { large } = data;
+  const build = () => {
+    const place = placeOf(root), size = `${place.width} ${place.height}`;
+    if (state.built === data && state.size === size) return;
+    Object.assign(state, { built: data, size });
+    root.classList.toggle("large", Boolean(large));
+    root.replaceChildren(matrix(place), grids(place));
+    refocus(root, focused);
+  };
+  build();
+  if (large) onStage(state, root, build);
+  return () => unmounted(root);
 
   function toggle(code) { setTriggerValue("toggle", code); }
 
   // -- the mask matrix ---------------------------------------------------------------------------------------------
 
-  function matrix() {
+  function matrix(place) {
     const { queries, keys, values, allowed, blocked, scale, block } = data;
     const box = pictured(element("section", "matrix"), "Who may see whom", { colours: scale, low: 0, high: 1 }), n = keys.length, m = queries.length;
     box.setAttribute("aria-label", "Who may see whom");
+    if (large) box.append(element("h3", "", data.title));
     const names = { queries: queries.map((text) => cut(text, 16)), keys: keys.map((text) => cut(text, 12)) }, sans = getComputedStyle(root).fontFamily;
-    const measured = (texts) => lengthsOf(texts, `650 ${FONT}px ${sans}`);
-    const layout = mapLayout({ width: data.width, least: LEAST, most: CELL, font: FONT, rows: measured(names.queries), columns: measured(names.keys) });
+    const font = large ? LARGE.font : FONT, measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`);
+    const labels = { font, rows: measured(names.queries), columns: measured(names.keys) };
+    const layout = large
+      ? fittedLayout({ ...labels, width: place.width - LARGE.beside, height: place.height - LARGE.told, least: LARGE.least, most: LARGE.cell })
+      : mapLayout({ ...labels, width: data.width, least: LEAST, most: CELL });
     const { left: LEFT, top: TOP, size } = layout, scroll = element("div", "scroll"), canvas = element("canvas");
-    const width = LEFT + n * size + layout.right, height = TOP + m * size + 2, ratio = Math.max(2, devicePixelRatio || 1);
-    Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0 });
+    const width = LEFT + n * size + layout.right, height = TOP + m * size + 2, ratio = density(root);
+    Object.assign(canvas, { width: width * ratio, height: height * ratio, tabIndex: 0, labPoints: mapPoints(canvas, layout, m, n, width) });
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
     Object.assign(canvas.dataset, { left: LEFT, top: TOP, size });
@@ -51,7 +67,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       const [row, column] = hover || [];
       if (row != null) strong.rows = [row, ...strong.rows.filter((i) => i !== row)];
       if (column != null) strong.columns = [column, ...strong.columns.filter((j) => j !== column)];
-      drawLabels(x, layout, { ...names, whole: data, font: FONT, family: sans, strong, colour });
+      drawLabels(x, layout, { ...names, whole: data, font, family: sans, strong, colour });
       const at = hover || (canvas.matches(":focus") ? reached() : null);
       if (at) {
         x.strokeStyle = colour("ink");
@@ -98,11 +114,11 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     }
 
     function at(event) {
-      const j = Math.floor((event.offsetX - LEFT) / size), i = Math.floor((event.offsetY - TOP) / size);
+      const [across, deep] = spotIn(event, canvas), j = Math.floor((across - LEFT) / size), i = Math.floor((deep - TOP) / size);
       const row = i >= 0 && i < m, column = j >= 0 && j < n;
       if (row && column) return [i, j];
-      if (row && event.offsetX < LEFT) return [i, null];
-      if (column && event.offsetY < TOP) return [null, j];
+      if (row && across < LEFT) return [i, null];
+      if (column && deep < TOP) return [null, j];
       return null;
     }
 
@@ -132,7 +148,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   // -- the heads ---------------------------------------------------------------------------------------------------
 
-  function grids() {
+  function grids(place) {
     const box = pictured(element("section", "heads"), "Which head matters here");
     box.setAttribute("aria-label", "Heads");
     box.append(element("h3", "", "Which head matters here?"), element("p", "sub", "By how many nats the log-probability changes when it alone is off."));
@@ -140,7 +156,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     for (const grid of data.grids) {
       box.append(element("h4", "", grid.name));
       const rows = element("div", "grid");
-      rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, 19px))`;
+      rows.style.gridTemplateColumns = `20px repeat(${grid.changes[0].length}, minmax(0, ${large ? 44 : 19}px))`;
+      const high = large ? Math.max(19, Math.min(LARGE.row, (place.height - LARGE.head) / grid.changes.length)) : null;
+      if (large) rows.append(element("span"), ...grid.changes[0].map((_, head) => element("span", "head", `H${head + 1}`)));
       grid.changes.forEach((row, layer) => {
         rows.append(element("span", "layer", `L${layer + 1}`));
         row.forEach((change, head) => {
@@ -148,6 +166,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
           const name = `${grid.name}, layer ${layer + 1} head ${head + 1}`;
           button.type = "button";
           button.dataset.focus = grid.codes[layer][head];
+          if (high) button.style.height = `${high}px`;
           const told = (when) => (known ? `log-probability changes by ${signed(change, "+")} nats when ${when}` : "not measured yet");
           if (known) button.dataset.change = change;
           button.setAttribute("aria-pressed", off);

@@ -41,6 +41,8 @@ def payload(
         "width": WIDTH,
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
+        "large": False,  # in lecture mode, with a title
+        "title": "",
     }
 
 
@@ -93,6 +95,12 @@ def _rounded(change: float) -> float | None:
 COMPONENT = mount.Component(__file__, '<div class="switchboard"></div>', picture="Mask and heads")
 
 
-def switchboard(data: dict[str, Any], on_toggle: Callable[[str], None], key: str = "switchboard") -> None:
-    """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked."""
-    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)})
+def switchboard(
+    data: dict[str, Any],
+    on_toggle: Callable[[str], None],
+    key: str = "switchboard",
+    beside: dict[str, Any] | None = None,
+) -> None:
+    """Mounts the component; `on_toggle` is called, before the next run, with the code of the edit that was clicked.
+    `beside`: values in place of those of the same names, and more for the script, as lecture mode has them."""
+    COMPONENT.mount(key, data, {"toggle": (mount.text, on_toggle)}, beside=beside)

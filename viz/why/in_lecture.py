@@ -17,6 +17,7 @@ from viz.why import sum as sums
 
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits, Writer
+    from model.trace import Trace
     from viz.why.choice import Choice
     from viz.why.ways import Way
 
@@ -33,6 +34,7 @@ def draw(shown: Shown) -> None:
     assert isinstance(places, LecturePlaces)
     with places.notes:
         shown.notes()
+    with places.notes if shown.analysis.trace.outputs else places.body:
         asked = choice.choice(shown)
     if asked is None:
         return
@@ -78,14 +80,19 @@ def _show(number: int) -> None:
     state.change(why="readings" if readings else "sum", large=1 if readings else number)
 
 
+def _turn() -> None:
+    """To the next picture of the sum; called from callbacks."""
+    _show(min(state.current().large, len(PICTURES)) % len(PICTURES) + 1)
+
+
 def _sum(shown: Shown, asked: Choice) -> None:
     view, trace, found = shown.view, shown.analysis.trace, asked.found
     writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
     picture = _picture(view.large, view.why)
-    order, at = _order(found, trace, picture), sums.key(writer) if writer else None
+    order = _order(found, trace, picture)
     for key, by, does in (("n", 1, "the next part"), ("p", -1, "the part before")):
-        lecture.key(key, does, partial(_walk, order, at, way, by), quiet=True)
-    lecture.key("v", "parts, heads, words", partial(_show, picture % len(PICTURES) + 1), quiet=True)
+        lecture.key(key, does, partial(_walk, order, found, trace, by), quiet=True)
+    lecture.key("v", "parts, heads, words", _turn, quiet=True)
     tokenizer, outputs = shown.page_data.loaded.target_tokenizer, trace.outputs
     large = {
         "picture": picture,
@@ -127,7 +134,7 @@ def _tested(how: str, found: DirectLogits, after: float | None, pair: tuple[str,
     return NOT_NOW if after is None else texts.without_it(how, found.difference, after, pair)
 
 
-def _order(found: DirectLogits, trace: Any, picture: int) -> list[list[Any]]:
+def _order(found: DirectLogits, trace: Trace, picture: int) -> list[list[Any]]:
     """What of a picture can be chosen, as the browser knows it: the parts that have bars, all heads, or the words."""
     if picture == 3:
         known = [(piece, ways.parts(found, trace, piece)) for piece in ways.KINDS]
@@ -138,9 +145,10 @@ def _order(found: DirectLogits, trace: Any, picture: int) -> list[list[Any]]:
     return [key for writer in writers if writer.kind == "head" and (key := sums.key(writer))]
 
 
-def _walk(order: list[list[Any]], chosen: list[Any] | None, way: Way | None, by: int) -> None:
-    """To the part beside the chosen one, or the first; called from callbacks."""
-    at = [way.piece, way.place + 1] if way else chosen
+def _walk(order: list[list[Any]], found: DirectLogits, trace: Trace, by: int) -> None:
+    """To the part beside the one that is chosen now, or the first; called from callbacks."""
+    writer, way = pieces.chosen(state.current(), found), ways.chosen(state.current(), found, trace)
+    at = [way.piece, way.place + 1] if way else sums.key(writer) if writer else None
     if not order:
         return
     piece, *place = order[(order.index(at) + by) % len(order)] if at in order else order[0]

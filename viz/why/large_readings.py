@@ -24,21 +24,24 @@ def draw(shown: Shown, asked: Choice) -> None:
         return
     names = list(test.found.shares if test.found.is_told else READINGS)
     for key, by, does in (("n", 1, "the next reading"), ("p", -1, "the reading before")):
-        to = names[(names.index(test.chosen) + by) % len(names)]
-        lecture.key(key, does, partial(readings_part.choose_reading, to), quiet=True)
-    lecture.key("v", "one reading, all readings", partial(_turn, 3 - min(view.large, 2)), quiet=True)
+        lecture.key(key, does, partial(_walk, names, test.chosen, by), quiet=True)
+    lecture.key("v", "one reading, all readings", _turn, quiet=True)
     if view.large == 1:
         curves.curves(_payload(shown, test))
         return
     steps = view.step, len(shown.analysis.trace.predicted)
     trust = shown.page_data.loaded.trust
-    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, large=True)
-    data["said"] = trust_texts.said(test.found)
+    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, trust_texts.said(test.found))
     ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
-def _turn(large: int) -> None:
-    state.change(large=large)
+def _walk(names: list[str], usual: str, by: int) -> None:
+    """To the reading beside the one that is chosen now; called from callbacks."""
+    readings_part.choose_reading(names[(names.index(state.current().reading or usual) + by) % len(names)])
+
+
+def _turn() -> None:
+    state.change(large=2 if state.current().large == 1 else 1)
 
 
 def _payload(shown: Shown, test: Test) -> dict[str, object]:

@@ -44,4 +44,5 @@ TAKEN = Taken(
     look=lambda page_data: dataclasses.replace(page_data.view, why="sum"),
     plain=(),  # of one step
     holds=lambda view: view.why == "sum",
+    large=(("sum", ".bars"), ("sum", ".side .grids"), ("sum", ".side")),
 )

@@ -4,20 +4,22 @@ import { button, element, focusOf, minus, mounted, refocus, unmounted } from "..
 import { stepKeys } from "./step_keys.js";
 
 const two = (value) => minus((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
+const CROWDED = 16; // words that share a line in large type
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state } = mounted({ data, parentElement }, ".ranking"), focused = focusOf(parentElement), last = data.scale.length - 1;
-  root.classList.toggle("many", Boolean(data.many && !data.large));
-  root.classList.toggle("large", Boolean(data.large));
+  root.classList.toggle("many", Boolean(data.many && !data.said));
+  root.classList.toggle("large", Boolean(data.said));
+  root.classList.toggle("crowded", data.rows[0].words.length > CROWDED);
   root.replaceChildren(...(data.said ? [element("h2", "", data.said)] : []), head(), ...data.rows.map(row), floor());
   refocus(root, focused);
-  stepKeys(state, data, setTriggerValue, data.large);
+  stepKeys(state, data, setTriggerValue, data.said);
   return () => { state.deaf(); unmounted(root); };
 
   function head() {
     const line = element("div", "head");
-    line.append(element("span", "", "Reading"), element("span", "", data.large ? "blue speaks for it, pink against" : "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
-    if (data.many && !data.large) line.append(element("span", "number", data.many));
+    line.append(element("span", "", "Reading"), element("span", "", data.said ? "blue speaks for it, pink against" : "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
+    if (data.many && !data.said) line.append(element("span", "number", data.many));
     return line;
   }
 
@@ -46,7 +48,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const here = element("span", "number here"), bar = element("i");
     bar.style.width = `calc((100% - 46px) * ${Math.max(0, Math.min(1, share ?? 0))})`;
     here.append(bar, element("b", "", text));
-    if (!data.many || data.large) return [here];
+    if (!data.many || data.said) return [here];
     const over = element("span", "number");
     if (many) over.append(element("b", "", two(many[0])), element("small", "", ` ${two(many[1])} to ${two(many[2])}`));
     else over.append("–");

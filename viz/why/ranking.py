@@ -22,12 +22,13 @@ def payload(
     chosen: str,
     mode: theme.Mode,
     steps: tuple[int, int] = (1, 1),
-    large: bool = False,
+    said: str = "",
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
     can be told from another), the words with what the reading says of each as a share of its largest number, and share and
     interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
-    here. `steps`: the step, from 1, and how many there are. `large`: over the whole screen, in large type."""
+    here. `steps`: the step, from 1, and how many there are. `said`: what
+    stands above it where it fills the screen."""
     shares = trust.shares[scope] if trust else {}
     rows = []
     for name in found.shares if found.is_told else READINGS:
@@ -55,7 +56,7 @@ def payload(
         "scale": list(theme.diverging(mode)),
         "step": steps[0],
         "steps": steps[1],
-        "large": large,
+        "said": said,
     }
 
 

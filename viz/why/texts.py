@@ -70,8 +70,8 @@ def asked(pair: tuple[str, str]) -> str:
 
 def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """What the difference means, in a few words."""
-    tie = f" It is {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
-    return f"{_times(difference, pair)}{tie}"
+    said = _times(difference, pair)
+    return f"{said[:-1]}: a near-tie." if is_near(*map(math.exp, log_probs)) else said
 
 
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:

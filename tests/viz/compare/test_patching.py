@@ -87,5 +87,5 @@ def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
         mounted.report("piece", code)
     assert chosen == ["patch_enc.2_9"]
     monkeypatch.setattr(patching.state, "change", lambda **fields: chosen.append(fields["patched"]))
-    patching._choose("patch_enc.2_9")
+    patching.choose("patch_enc.2_9")
     assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])

@@ -36,6 +36,7 @@ def test_the_link_names_the_head_the_query_and_the_stage(kind, link):
         "stage": 5,
         "style": {},
         "picture": page.stages["picture"],
+        "component": "stages",
     }
     assert page.stages | {"style": {}} == expected
     assert not page.warnings and not page.faults

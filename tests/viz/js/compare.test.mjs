@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { leftAway } from "../../../viz/compare/patch_grids.js";
 import { abreast, gathered, moved, partnerCell, stepRows, toldCell } from "../../../viz/compare/side_by_side_parts.js";
 
 const maps = [
@@ -43,4 +44,11 @@ test("what has no partner stands in columns of two, so that a line can be broken
   assert.deepEqual(abreast(group), [["a", "c"], ["b", null], ["d", null]]);
   assert.deepEqual(abreast([{ chips: ["a", "b"] }]), [["a", "b"]]);
   assert.deepEqual(abreast([{ chips: [null, "b"] }]), [[null, "b"]]);
+});
+
+test("of texts too long for a line most of what they have in common is left away, at a word", () => {
+  const common = "word ".repeat(20), texts = [`${common}one.`, `${common}another.`], away = leftAway(texts);
+  assert.ok(away > 0 && away < common.length && texts[0][away - 1] === " " && texts[0].slice(0, away) === texts[1].slice(0, away));
+  assert.equal(leftAway(["short one.", "short other."]), 0);
+  assert.equal(leftAway([`a${"b ".repeat(60)}`, `c${"b ".repeat(60)}`]), 0);
 });

@@ -75,25 +75,34 @@ def test_who_waited_has_what_is_shown_then_and_what_was_passed_over_is_never_mad
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router, SENTENCE.format("heads", ""))
         pages = [asyncio.create_task(sent(made.router, f"{path}/page")) for _ in range(5)]
-        for name in ("inside", "why", "what-if"):
+        for name in ("inside", "what-if", "why"):
             await ask(made.router, f"{path}/show", {"address": SENTENCE.format(name, "")}, secret)
         return [await page for page in pages]
 
     bodies = [body for _, _, body in run(story())]
-    assert set(makes_documents) <= {"heads", "what-if"} and makes_documents.count("what-if") == 1
-    assert b'class="page-what-if"' in bodies[-1]
+    assert set(makes_documents) <= {"heads", "why"} and makes_documents.count("why") == 1
+    assert b'class="page-why"' in bodies[-1]
 
 
-def test_why_is_of_one_step_and_its_documents_are_kept_apart(makes_documents):
+@pytest.mark.parametrize(
+    ("name", "query", "shared"),
+    [
+        ("why", "", False),
+        ("inside", "&kind=decoder", False),  # the step is what asks there
+        ("inside", "&kind=encoder", True),
+        ("translate", "", True),
+    ],
+)
+def test_two_steps_share_a_document_where_it_can_show_both(makes_documents, name, query, shared):
     async def story():
         app = Rooms(MemoryStore()).router
-        path, secret = await opened(app, SENTENCE.format("why", ""))
+        path, secret = await opened(app, SENTENCE.format(name, query))
         first = await sent(app, f"{path}/page")
-        await ask(app, f"{path}/show", {"address": SENTENCE.format("why", "&step=2")}, secret)
+        await ask(app, f"{path}/show", {"address": SENTENCE.format(name, f"{query}&step=2")}, secret)
         return first[2], (await sent(app, f"{path}/page"))[2]
 
     first, second = run(story())
-    assert first != second
+    assert (first == second) is shared and len(makes_documents) == 2 - shared
 
 
 @pytest.mark.parametrize(

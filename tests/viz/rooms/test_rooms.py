@@ -9,6 +9,7 @@ import pytest
 from room_helpers import ask, opened, run, until
 
 from viz.rooms import room as rooms
+from viz.rooms import stream
 from viz.rooms.asking import GONE, NOT_YOURS, ROOM_FULL, TOO_OFTEN, WRONG_A_MINUTE
 from viz.rooms.room import Room, code_of, new_code
 from viz.rooms.routes import Rooms
@@ -79,12 +80,13 @@ def test_only_the_secret_moves_a_room_and_nothing_of_it_is_kept():
     assert status == 200 and told["version"] == 1 and not told["blank"] and told["question"] is None
 
 
-def test_codes_are_not_found_by_trying():
+@pytest.mark.parametrize("who", ["10.9.9.9", "2001:db8:0:1::{:x}"])  # who has one IPv6 address has as many as may be
+def test_codes_are_not_found_by_trying(who):
     async def story():
         made = Rooms(MemoryStore())
         path, _ = await opened(made.router)
-        tried = [await ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(WRONG_A_MINUTE)]
-        last = await ask(made.router, path, who="10.9.9.9")
+        tried = [await ask(made.router, f"/rooms/{new_code()}", who=who.format(n)) for n in range(WRONG_A_MINUTE)]
+        last = await ask(made.router, path, who=who.format(WRONG_A_MINUTE))
         return tried, last, await ask(made.router, path)
 
     tried, last, other = run(story())
@@ -111,6 +113,17 @@ def test_the_class_bets_beside_the_model_and_both_are_scored():
     assert late == (400, "The answer is known by now; wait for the next question.")
     assert after["question"]["votes"] == {"il": 3, "chat": 1} and after["question"]["model"] == [0.45, 0.44]
     assert after["score"] == {"asked": 1, "people": 0.75, "model": 0.45}
+
+
+def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_another():
+    room = Room("ABCDEF", "", "/", 0.0).asks(*ASKED.values(), 1.0).votes("a" * 8, 1, "il")
+    for closed in (room.closes(2.0), room.reveals("il", 2.0).closes(3.0)):
+        assert closed.told()["question"] is None and closed.score.asked == closed.version - 3
+        with pytest.raises(ValueError, match="This question is over"):
+            closed.votes("b" * 8, 1, "il")
+        with pytest.raises(ValueError, match="No question is open"):
+            closed.reveals("il", 4.0)
+        assert closed.asks(*ASKED.values(), 5.0).told()["question"]["number"] == 2
 
 
 @pytest.mark.parametrize(
@@ -206,3 +219,114 @@ def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothin
 
     assert run(story())[0] == status
     assert passed == ["/", "/roomsy", "/heads"]
+
+
+def test_a_class_that_votes_at_once_is_told_of_it_a_few_times_and_not_at_every_vote():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        await ask(made.router, f"{path}/ask", ASKED, secret)
+        events = [[] for _ in range(150)]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        before = sum(map(len, events))
+        said = ({"voter": f"voter{n:03}", "number": 1, "word": "il"} for n in range(150))
+        await asyncio.gather(*(ask(made.router, f"{path}/vote", each) for each in said))
+        await until(lambda: all(each[-1]["question"]["voted"] == 150 for each in events))
+        for task in tasks:
+            task.cancel()
+        return sum(map(len, events)) - before
+
+    assert run(story()) <= 4 * 150  # not 150 times 150
+
+
+def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
+    monkeypatch.setattr(stream, "STUCK", 0.01)
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        taken = asyncio.Event()
+
+        async def leaves():
+            await taken.wait()
+            return {"type": "http.disconnect"}
+
+        async def takes_nothing(message):
+            taken.set()
+            await asyncio.Event().wait()
+
+        async def stays():
+            await asyncio.Event().wait()
+
+        async def takes(message):
+            if message["type"] == "http.response.body":
+                taken.set()
+
+        async def stuck(message):
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": f"{path}/events",
+            "headers": [],
+            "query_string": b"",
+            "root_path": "",
+        }
+        for receive, send in ((leaves, takes), (stays, stuck), (leaves, takes_nothing)):
+            taken.clear()
+            await made.router(scope | {"client": ("10.0.0.2", 1)}, receive, send)
+            assert await made.store.followers(path[-6:]) == 0
+        return True
+
+    assert run(story())
+
+
+def test_two_pages_with_the_secret_both_show_and_are_no_followers():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        seen = [[], []]
+        tasks = [asyncio.create_task(following(made, path, each, secret)) for each in seen]
+        await until(lambda: all(seen))
+        for n in range(2):
+            assert (await ask(made.router, f"{path}/show", {"pointer": f"map|cell {n}"}, secret, who=f"10.0.0.{n}"))[
+                0
+            ] == 204
+            await until(lambda n=n: all(each[-1]["pointer"] == f"map|cell {n}" for each in seen))
+        for task in tasks:
+            task.cancel()
+        return {event["followers"] for each in seen for event in each}
+
+    assert run(story()) == {0}
+
+
+def test_who_shares_an_address_with_a_guesser_keeps_the_room_and_the_lecturer_theirs():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        other, _ = await opened(made.router)
+        await ask(made.router, path, who="10.9.9.9")
+        for _ in range(WRONG_A_MINUTE):
+            await ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9")
+        asked = (path, f"/rooms/{path[-6:].lower()}", other)
+        known = [(await ask(made.router, each, who="10.9.9.9"))[0] for each in asked]
+        shown = await ask(made.router, f"{path}/show", {"blank": True}, secret, who="10.9.9.9")
+        made.door._met.clear()
+        return known, shown[0], (await ask(made.router, f"{path}/show", {"blank": False}, secret, who="10.9.9.9"))[0]
+
+    assert run(story()) == ([200, 200, 429], 204, 204)
+
+
+def test_a_question_takes_no_more_votes_than_a_class_has_and_tells_the_most_frequent_words(monkeypatch):
+    monkeypatch.setattr(rooms, "MAX_VOTES", 40)
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    for n in range(40):
+        made = made.votes(f"voter{n:03}", 1, f"word {n}")
+    with pytest.raises(ValueError, match="40 have voted already"):
+        made.votes("one more voter", 1, "il")
+    made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
+    told = made.told()["question"]
+    assert told["voted"] == 40 and len(told["votes"]) == rooms.MAX_TOLD and next(iter(told["votes"].items())) == ("il", 2)

@@ -5,7 +5,7 @@ export function nameAt(event) {
   let what = "";
   for (const node of event.composedPath()) {
     if (!what && node.labPoints) what = node.labPoints.at(event.clientX, event.clientY) || "";
-    if (!what) what = node.dataset?.point || node.dataset?.focus || "";
+    if (!what) what = node.dataset?.point || (node.getAttribute?.("role") !== "application" && node.dataset?.focus) || ""; // of a place for keys, what is in it
     if (node.dataset?.component) return what && `${node.dataset.component}|${what}`;
   }
   return "";

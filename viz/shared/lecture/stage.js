@@ -7,8 +7,7 @@ const MARGIN = 6; // px below it
 const stageOf = (root) => root.getRootNode().host?.closest(".st-key-lecture_stage");
 
 export function placeOf(root) {
-  const stage = stageOf(root), bar = document.querySelector(".st-key-lecture_bar"), heightOf = (node) => node?.getBoundingClientRect().height || 0;
-  const bottom = stage && bar ? heightOf(bar) + heightOf(stage) : innerHeight; // notes above the stage push it down
+  const bottom = Math.min(stageOf(root)?.getBoundingClientRect().bottom ?? innerHeight, innerHeight);
   return { width: root.clientWidth, height: Math.max(120, (bottom - root.getBoundingClientRect().top) / zoomOf(root) - MARGIN) };
 }
 

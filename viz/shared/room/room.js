@@ -177,7 +177,7 @@ function tell(state) {
   const link = held ? linkFor({ protocol, host, hostname, pathname: `/follow/${held.code}`, search: "", hash: "" }, sharedAddress()) : "";
   const alone = held && ALONE.test(new URL(link).hostname) ? data.alone : "";
   state.now = { code: held?.code ?? "", link, alone, followers: told?.followers, fault: state.away ? AWAY : state.refused, lost, asks: state.bets?.isOpen() ?? false };
-  document.documentElement.toggleAttribute("data-lab-room", Boolean(held));
+  document.documentElement.toggleAttribute("data-lab-room", Boolean(held || lost));
   tellRoom(state.now);
   state.join?.draw();
 }

@@ -9,8 +9,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 from viz import hosts, pages, state
 from viz.fields import fields
 from viz.links import link
@@ -38,15 +36,12 @@ _ASKED, _MADE = (
 
 def panel() -> None:
     """The room's part of *Present*: everything about it, and what can be done with it."""
-    view = state.current()
-    if state.page() == pages.PAGES[0].name:
-        st.toggle("Predict first: hide what comes", **state.bind("hide what comes", "guess", view.guess))
-    _PANEL.mount("room panel", {"served": serving.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
+    _PANEL.mount("room_panel", {"served": serving.is_mounted, "notServed": NOT_SERVED, "alone": hosts.why_not_shared()})
 
 
 def sign() -> None:
     """The code and how many follow, in the one line of lecture mode; nothing where no room is open."""
-    _SIGN.mount("room sign", {})
+    _SIGN.mount(key="room_sign", data={})
 
 
 def mounted() -> None:

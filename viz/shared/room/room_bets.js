@@ -1,5 +1,6 @@
 // The class bets: one card over the page, from the question to its answer beside the model's.
 
+import { REVEAL } from "../mount.js";
 import { asked } from "./room_stream.js";
 import { card } from "./room_card.js";
 import { isTaken } from "./room_join.js";
@@ -25,6 +26,7 @@ export function betting(state) {
   function ask() {
     bet = { number: 1 + Math.floor(Math.random() * 2 ** 30), phase: "wait", made: null, since: Infinity };
     draw();
+    globalThis.attentionLabRoots?.get("timeline")?.querySelector(".play[aria-label^=Pause]")?.click(); // it would play on
     if (!state.held) made({ number: bet.number, fault: state.data.served ? "No room is open yet: open one under Present, and the class can vote." : state.data.notServed });
     else state.report("ask", { number: bet.number, step: state.data.step ? state.step : 0 });
     state.tell();
@@ -80,10 +82,11 @@ export function betting(state) {
   }
 
   function close() {
-    const { made: question, since } = bet;
+    const { made: question, since, phase } = bet;
     drop();
     keptBet.set(null);
     if (state.held && since !== Infinity) asked(state.held, "/close", {});
+    if (phase === "shown") document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } }));
     if (question && "guess" in question) state.report("close", question.guess);
     state.tell();
   }
@@ -105,6 +108,7 @@ export function betting(state) {
   }
 
   function pressed(key, at) {
+    if (key === "Tab") return shown.onward();
     if ((key === "Enter" || key === " ") && at.tagName === "BUTTON") at.click();
     else if (ON.includes(key)) go();
     else if (key === "Escape") close();

@@ -1,13 +1,13 @@
 // A question as the hall sees it: its answers and how many have voted, then the class beside the model.
 
 import { button, element, percent } from "../mount.js";
-import { picture } from "./room_join.js";
+import { onward, picture, typed } from "./room_join.js";
 import { counted, elsewhere, follow, have, result, scored, spaced } from "./room_parts.js";
 
 // `on` leads from the question to its answer and back to the page, `back` to the page at once.
 export function card({ on, back }) {
   let box = null, before = null;
-  return { draw, close };
+  return { draw, close, onward: () => onward(box) };
 
   function open() {
     before = document.activeElement;
@@ -75,7 +75,7 @@ function gapped({ gap, sign, answer }, known) {
 // Who comes late joins while the others think.
 function join({ code, link, alone, followers }) {
   if (!code || alone) return [];
-  return [picture(code, link), element("p", "link", link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "")), element("p", "code", spaced(code)), element("p", "", followers ? follow(followers) : "")];
+  return [picture(code, link), element("p", "link", typed(link)), element("p", "code", spaced(code)), element("p", "", followers ? follow(followers) : "")];
 }
 
 function legend(kind) {

@@ -34,28 +34,39 @@ export function joining(state) {
   }
 
   function pressed(key) {
+    if (key === "Tab") return onward(sheet);
     if (SHUT.includes(key)) close();
     return isTaken(key);
   }
 
   function draw() {
     if (!sheet) return;
-    const { code, link, alone, followers } = state.now, qr = sheet.querySelector(".qr"), how = sheet.querySelector(".how");
+    const { code, link, alone, followers, lost } = state.now, qr = sheet.querySelector(".qr"), how = sheet.querySelector(".how");
     if (!code) {
       qr.replaceChildren();
-      how.replaceChildren(element("p", "to", state.data.served ? "No room is open yet: open one under Present." : state.data.notServed));
+      how.replaceChildren(element("p", "to", lost || (state.data.served ? "No room is open yet: open one under Present." : state.data.notServed)));
       return;
     }
     if (sheet.dataset.code !== code + link) {
       sheet.dataset.code = code + link;
       qr.replaceChildren(...(alone ? [] : [picture(code, link)]));
-      how.replaceChildren(element("p", "to", alone ? "" : "Join with a phone or a laptop:"), element("p", "link", alone || link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "")),
-        element("p", "to", "with the code"), element("p", "code", spaced(code)), element("p", "count"));
+      const sign = element("p", "code", spaced(code)), place = element("p", "link", typed(link));
+      how.replaceChildren(...(alone ? [sign, element("p", "to", alone)] : [element("p", "to", "Join with a phone or a laptop:"), place, element("p", "to", "with the code"), sign]), element("p", "count"));
       sheet.classList.toggle("alone", Boolean(alone));
     }
     how.querySelector(".count").textContent = followers ? follow(followers) : "Nobody follows yet";
   }
 }
+
+// The keyboard stays within a sheet: on to its next button.
+export function onward(sheet) {
+  const all = [...sheet.querySelectorAll("button:not([hidden])")], now = all.indexOf(document.activeElement);
+  all[(now + 1) % all.length].focus({ preventScroll: true });
+  return true;
+}
+
+// What is typed to come to where the code is asked for.
+export const typed = (link) => link.replace(/^https?:\/\//, "").replace(/\/[^/]*$/, "");
 
 // The QR code of the address at which a room is followed.
 export function picture(code, link) {

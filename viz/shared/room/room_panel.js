@@ -32,13 +32,11 @@ function opened(state, { code, link, alone, followers, fault }) {
   const top = element("div", "top"), side = element("div", "side"), row = element("div", "row"), shown = element("p", "code", spaced(code));
   shown.setAttribute("aria-label", `Code ${[...code].join(" ")}`);
   side.append(shown);
+  const address = element("a", "link", link.replace(/^https?:\/\//, ""));
+  Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
+  side.append(address);
   if (alone) side.append(element("p", "alone", alone));
-  else {
-    const address = element("a", "link", link.replace(/^https?:\/\//, ""));
-    Object.assign(address, { href: link, target: "_blank", rel: "noopener" });
-    side.append(address);
-    top.append(picture(code, link));
-  }
+  else top.append(picture(code, link));
   side.append(element("p", "count", followers ? follow(followers) : "Nobody follows yet"));
   top.append(side);
   if (!alone) row.append(copy(link));

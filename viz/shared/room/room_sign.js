@@ -12,10 +12,10 @@ export default function ({ data, parentElement }) {
 }
 
 function draw(root) {
-  const { code, followers, fault } = roomNow();
-  if (!code) { root.replaceChildren(); return; }
+  const { code, followers, fault, lost } = roomNow(), wrong = fault || lost;
+  if (!code && !lost) { root.replaceChildren(); return; }
   const node = root.querySelector("button") ?? root.appendChild(button("", "", () => askFor("join")));
-  node.textContent = [spaced(code), fault ? "not reached" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
-  node.title = fault || "How to join (j)";
-  node.classList.toggle("away", Boolean(fault));
+  node.textContent = !code ? "No room" : [spaced(code), fault ? "not reached" : followers ? follow(followers) : ""].filter(Boolean).join(" · ");
+  node.title = wrong || "How to join (j)";
+  node.classList.toggle("away", Boolean(wrong));
 }

@@ -1,0 +1,46 @@
+"""Whether a lecture can be read from the last row: the size of every text in lecture mode, in px at 720 lines."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from tests.browser.conftest import resize
+from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
+
+LONG = (
+    "When the old man who lived in the little house at the end of the street heard the noise, he took his coat and went out."
+)
+# query of a page: what is there once it stands, and what is larger than all must be: a part of its place, its least size
+PAGES: dict[str, tuple[str, dict[str, float]]] = {
+    "?step=11&lecture=on": (".timeline .said", {"p.said": 40, ".chip": 28, "candidates span.t": 28}),
+    f"?step=9&lecture=on&causal=off&mode=again&rows=shifted&text={quote(LONG)}": (
+        ".timeline .said",
+        {"p.said": 40, ".chip": 28},
+    ),
+    "?step=11&lecture=on&large=2&causal=off": (".large canvas", {"p.said": 40, "timeline b.": 28}),
+    "heads?lecture=on&layer=3&head=3": (".all-heads canvas", {"h2.": 28}),
+    f"heads?lecture=on&large=2&text={quote(LONG)}": (".all-heads svg text", {"h2.": 28}),
+    "heads?lecture=on&large=2&layer=3&head=3": (".all-heads svg text", {"text.key": 28, "text.query": 28}),
+    "heads?lecture=on&large=3&sites=all": (".all-heads canvas", {"h2.": 20}),
+    "what-if?lecture=on&try=order": (".change li", {"p.lab-translation": 28}),
+    f"what-if?lecture=on&causal=off&mode=again&text={quote(LONG)}": (".change li", {}),
+    "what-if?lecture=on&large=2&edits=off_cross.3.5&kind=cross": (".maps canvas", {}),
+    "what-if?lecture=on&large=3&edits=off_cross.3.5": (".switchboard canvas", {}),
+}
+SIZES = ((1280, 720), (1920, 1080))
+
+
+def test_every_text_of_a_lecture_is_read_from_the_last_row(visit, lab):
+    page = visit(next(iter(PAGES)), scripts=(SCRIPT,))
+    for where, (ready, larger) in PAGES.items():
+        page.goto(f"{lab}/{where}")
+        page.locator(ready).first.wait_for(state="attached")
+        for width, height in SIZES:
+            resize(page, width, height)
+            assert smaller(page) == [], (where, width)
+            found = measured(page)
+            for place, least in larger.items():
+                sizes = [text.size for text in found if text.where.endswith(place) or place in text.where]
+                assert sizes and min(sizes) >= least - SLACK, (where, width, place, sizes)
+            high = page.locator(".st-key-lecture_stage").evaluate("stage => stage.scrollHeight - stage.clientHeight")
+            assert high <= 1, (where, width)  # nothing lies below the window

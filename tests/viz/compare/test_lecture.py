@@ -1,0 +1,86 @@
+"""Compare in lecture mode: one picture of both sides, what differs by key, and patching with its best piece told."""
+
+from __future__ import annotations
+
+import pytest
+from viz_helpers import COMPARE, LESSONS, Lab
+
+from viz import state
+
+TIRED = "The dog is tired."
+
+
+def lecture(**link: str) -> Lab:
+    return Lab(COMPARE, **({"text": TIRED, "lecture": "on"} | link))
+
+
+def pressed(lab: Lab, key: str):
+    """The view after a key of the page."""
+    session = {"view": lab.at.session_state["view"], "link": {}}
+    call = next(call for name, _, call, _ in lab.at.session_state["lecture keys"] if name == key)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state.st, "session_state", session)
+        call()
+    return session["view"]
+
+
+def shown(lab: Lab) -> dict:
+    return lab._mounted(".side_by_side")
+
+
+@pytest.mark.parametrize(("large", "picture"), [("1", "maps"), ("2", "difference"), ("3", "heads"), ("9", "heads")])
+def test_one_picture_at_a_time_and_the_same_numbers(large, picture):
+    found, usual = shown(lecture(large=large)), shown(Lab(COMPARE, text=TIRED))
+    assert found["large"]["picture"] == picture and usual["large"] is None
+    assert {name: found[name] for name in ("maps", "difference", "grids", "tokens")} == {
+        name: usual[name] for name in ("maps", "difference", "grids", "tokens")
+    }
+
+
+def test_keys_turn_the_picture_and_lead_to_the_head_that_differs_most():
+    lab = lecture(large="3")
+    assert pressed(lab, "v").large == 1
+    view = pressed(lab, "m")
+    grids = {grid["kind"]: grid["values"] for grid in shown(lab)["grids"]}
+    most = max(value for grid in grids.values() for row in grid for value in row)
+    assert grids[view.kind][view.layer - 1][view.head - 1] == most
+    assert shown(lab)["large"]["most"].endswith(f"{most:.2f}")
+
+
+def test_the_key_of_what_differs_passes_by_what_has_no_second_side():
+    assert pressed(lecture(), "d").differs == "checkpoint"  # no second sentence is typed
+    assert pressed(lecture(differs="checkpoint"), "d").differs == "head"  # nothing is edited
+    assert pressed(lecture(differs="checkpoint", causal="off"), "d").differs == "edits"
+    assert pressed(lecture(differs="step"), "d").differs == "word"
+
+
+def test_where_there_is_no_second_side_one_sentence_says_so_and_the_keys_stay():
+    lab = lecture(differs="edits")
+    assert any(text.startswith("Nothing is edited") for text in lab.sentences("lab-note"))
+    assert pressed(lab, "d").differs == "head"
+
+
+@pytest.mark.parametrize(("large", "picture"), [("1", "encoder"), ("2", "heads"), ("3", "decoder")])
+def test_the_best_piece_of_a_picture_is_put_in_and_told(large, picture):
+    lab = lecture(compare="patching", large=large)
+    data = lab._mounted("patch_grids")
+    own = [grid for grid in data["grids"] if (grid["title"].startswith("Heads")) == (picture == "heads")]
+    own = [grid for grid in own if picture in ("heads", grid["hue"])]
+    cells = {
+        code: value
+        for grid in own
+        for row, codes in zip(grid["values"], grid["codes"], strict=True)
+        for value, code in zip(row, codes, strict=True)
+        if value is not None
+    }
+    assert data["large"]["picture"] == picture and data["chosen"] == [max(cells, key=cells.get)]
+    assert f"{round(100 * max(cells.values()))}% of the way" in data["large"]["told"].replace("−", "-")
+    assert [name for name, _ in data["large"]["rows"]] == ["this one", "the other", "patched"]
+    after = pressed(lab, "n").patched.edits
+    assert [edit.code for edit in after] == [sorted(cells, key=lambda code: -cells[code])[1]]
+
+
+def test_the_lessons_are_large_and_their_strip_is_one_line():
+    lab = Lab(LESSONS, lecture="on", lesson="cell")
+    assert lab._mounted("lesson_list")["large"] and lab._mounted("lesson_strip")["large"]
+    assert not Lab(LESSONS)._mounted("lesson_list")["large"]

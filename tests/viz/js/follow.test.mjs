@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { asked } from "../../../viz/offline/led_parts.js";
+import { codeOf, counted, delay, labLink, meant, parted, percent100, placeOf, scored, seen, shares } from "../../../viz/rooms/follow_parts.js";
+
+const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
+
+test("a code is understood as it is typed on a phone", () => {
+  for (const typed of ["KX234Z", "kx234z", " kx-23 4z ", "Kx 23–4z"]) assert.equal(codeOf(typed, CODES), "KX234Z");
+  for (const typed of ["", "KX234", "KX2345Z", "KX2O4Z", "<b>abc"]) assert.equal(codeOf(typed, CODES), null);
+});
+
+test("who explores takes the view along, and nothing of the lecturer's", () => {
+  const address = "/heads?layer=3&lecture=on&large=2&talk=~abc&stop=2&text=a+%26+b";
+  assert.equal(labLink(address, "KX234Z"), "/heads?layer=3&text=a+%26+b&room=KX234Z");
+  assert.deepEqual(placeOf(address), { page: "heads", query: { layer: "3", lecture: "on", large: "2", talk: "~abc", stop: "2", text: "a & b" } });
+  assert.equal(seen("/heads?stop=2&layer=3&guess=first"), seen("/heads?layer=3&lecture=on"));
+  assert.notEqual(seen("/heads?layer=3"), seen("/heads?layer=4"));
+});
+
+test("phones come back at different times, sooner at first", () => {
+  const spread = [0, 1, 99].map((tries) => [delay(tries, 0), delay(tries, 1)]);
+  assert.deepEqual(spread, [[0.75, 1.25], [1.5, 2.5], [9, 15]]);
+});
+
+test("what is asked stands before what it is asked about", () => {
+  assert.deepEqual(parted("What comes next? Is it ___"), ["What comes next?", "Is it ___"]);
+  assert.deepEqual(parted("Which head links “?” and “dog”?"), ["Which head links “?” and “dog”?", ""]);
+});
+
+test("a typed word is the answer that it means", () => {
+  assert.equal(meant(" Qu’il ", ["que", "qu'il"]), "qu'il");
+  assert.equal(meant("elle", ["…elle"]), "…elle");
+  assert.equal(meant(" Chat ", ["que"]), "Chat");
+});
+
+test("the class and the model are told as shares, and words of one's own are not lost", () => {
+  const rows = shares({ options: ["il", "elle"], model: [0.75, 0.25], answer: "il", votes: { il: 2, chat: 1, chien: 1 } });
+  assert.deepEqual(rows, [
+    { word: "il", votes: 2, people: 0.5, model: 0.75, right: true }, { word: "elle", votes: 0, people: 0, model: 0.25, right: false },
+    { word: "other words", votes: 2, people: 0.5, model: null, right: false },
+  ]);
+  assert.deepEqual(shares({ options: ["il", "elle"], model: [0.7, 0.3], answer: "il", votes: {} }).map(({ people }) => people), [0, 0]);
+  assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(percent100), ["0%", "< 1%", "50%", "> 99%", "100%"]);
+  assert.deepEqual([0, 1, 31].map(counted), ["Nobody has voted yet", "1 has voted", "31 have voted"]);
+  assert.equal(scored({ asked: 1, people: 1, model: 1 }), "");
+  assert.match(scored({ asked: 2, people: 1, model: 0.5 }), /2 questions: class 50%, model 25% .*\)\.$/);
+  assert.match(scored({ asked: 3, people: 1, model: 0.5 }, { bets: 2, right: 1 }), /You were right in 1 of 2\.$/);
+});
+
+const VIEW = {
+  steps: 9, asked: { text: "A dog." }, state: { layer: 3, head: 2, step: 5, rows: "steps" },
+  led: { step: { parameter: "step", default: 1, values: {} }, rows: { parameter: "rows", default: "steps", values: { steps: "steps", shifted: "shifted" } } },
+  choices: [{ fields: ["layer", "head"], options: { "[3,2]": [0, { layer: null, head: null }], "[4,null]": [1, { layer: "4", head: "mean" }] } }],
+};
+
+test("a document shows what it holds, wherever the lecturer is in it", () => {
+  const of = (query) => asked({ text: "A dog.", ...query }, VIEW.asked, VIEW);
+  assert.deepEqual(of({ step: "7", layer: "4", head: "mean" }), { step: 7, rows: "steps", layer: 4, head: null });
+  assert.deepEqual(of({}), { step: 1, rows: "steps", layer: 3, head: 2 });
+  assert.equal(of({ step: "12" }).step, 9);
+  assert.deepEqual(of({ lecture: "on", large: "3", talk: "x", stop: "3", room: "KX234Z", lesson: "cell", guess: "first" }), of({}));
+});
+
+test("for what it does not hold another document is needed", () => {
+  for (const query of [{ text: "A cat." }, { text: "A dog.", edits: "off_cross.3" }, {}, { text: "A dog.", layer: "4" }, { text: "A dog.", step: "x" }, { text: "A dog.", rows: "no" }]) {
+    assert.equal(asked(query, VIEW.asked, VIEW), null, JSON.stringify(query));
+  }
+});
+
+test("a first step need not be stated, nor left out, where the step is not to be chosen", () => {
+  const fixed = { ...VIEW, led: {} };
+  assert.deepEqual(asked({ text: "A dog.", step: "1" }, VIEW.asked, fixed), { layer: 3, head: 2 });
+  assert.equal(asked({ text: "A dog.", step: "2" }, VIEW.asked, fixed), null);
+});

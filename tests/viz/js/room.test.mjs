@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { addressOf, counted, elsewhere, eventsOf, have, result, scored } from "../../../viz/shared/room/room_parts.js";
+import { sending } from "../../../viz/shared/room/room_sending.js";
+
+// A clock that goes where it is told to, and a room that answers when it is told to.
+function sender() {
+  const made = { time: 0, due: [], sent: [], answers: [] };
+  const later = (call, ms) => made.due.push([made.time + ms, call]);
+  const send = (change) => { made.sent.push([made.time, change]); return new Promise((done) => { made.answers.push(done); }); };
+  made.out = sending({ send, later, now: () => made.time });
+  made.at = (time) => {
+    made.time = time;
+    for (const [when, call] of made.due.splice(0)) { if (when <= time) call(); else made.due.push([when, call]); }
+  };
+  made.answer = async (done) => { made.answers.shift()(done); await new Promise((next) => { setTimeout(next); }); };
+  return made;
+}
+
+test("the latest of each kind wins, one request at a time, and no more than ten a second", async () => {
+  const made = sender();
+  for (let step = 1; step < 9; step += 1) made.out.show({ address: `/?step=${step}` });
+  made.out.show({ pointer: "a|b" });
+  made.at(0);
+  assert.deepEqual(made.sent, [[0, { address: "/?step=8", pointer: "a|b" }]]);
+  made.out.show({ blank: true });
+  made.at(500);
+  assert.equal(made.sent.length, 1); // the first is still under way
+  await made.answer(true);
+  made.at(500);
+  assert.deepEqual(made.sent[1], [500, { blank: true }]);
+  await made.answer(true);
+  made.out.show({ blank: false });
+  made.at(599);
+  assert.equal(made.sent.length, 2);
+  made.at(600);
+  assert.equal(made.sent.length, 3);
+});
+
+test("what did not arrive is sent again later, with what has changed since", async () => {
+  const made = sender();
+  made.out.show({ address: "/a", pointer: "x" });
+  made.at(0);
+  made.out.show({ address: "/b" });
+  await made.answer(false);
+  made.at(999);
+  assert.equal(made.sent.length, 1);
+  made.at(1000);
+  assert.deepEqual(made.sent[1], [1000, { address: "/b", pointer: "x" }]);
+  await made.answer(false);
+  made.at(2999);
+  assert.equal(made.sent.length, 2);
+  made.at(3000);
+  assert.equal(made.sent.length, 3);
+});
+
+test("an address is path and query with the present step", () => {
+  assert.equal(addressOf({ page: "", query: {}, step: 0 }), "/");
+  assert.equal(addressOf({ page: "heads", query: { text: "L'été ?", layer: "3" }, step: 5 }), "/heads?text=L%27%C3%A9t%C3%A9+%3F&layer=3&step=5");
+});
+
+test("events are read however the stream is cut", () => {
+  const whole = 'id: 1\ndata: {"a":1}\n\n: alive\n\nevent: ended\r\ndata: {}\r\n\r\n';
+  for (let cut = 0; cut < whole.length; cut += 1) {
+    const [first, rest] = eventsOf(whole.slice(0, cut)), [second, left] = eventsOf(rest + whole.slice(cut));
+    assert.deepEqual([...first, ...second].map(({ event, data }) => [event, data]), [["message", '{"a":1}'], ["ended", "{}"]], String(cut));
+    assert.equal(left, "");
+  }
+});
+
+test("the result says how many were right, what the model gave, and what else was said", () => {
+  const question = { options: ["car", "il"], model: [0.2, 0.719], answer: "il", gave: "the model gave it 0.719" };
+  const told = { voted: 31, answer: "il", votes: { il: 14, car: 10, "là": 7 } };
+  assert.equal(result(question, told), "14 of 31 said “il”; the model gave it 0.719.");
+  assert.equal(result(question, { voted: 0, answer: "il", votes: {} }), "The answer is “il”: the model gave it 0.719.");
+  assert.equal(result(question, { voted: 31 }), "The answer is “il”: the model gave it 0.719."); // nobody has said yet what they chose
+  assert.deepEqual(counted(question, told).rows.map(({ share }) => share), [10 / 31, 14 / 31]);
+  assert.equal(elsewhere(counted(question, told)), "7 said “là”.");
+  assert.equal(elsewhere(counted(question, { ...told, votes: { a: 1, b: 2 } })), "3 said other words.");
+  assert.equal(have(0, 9), "Nobody has voted yet");
+  assert.equal(have(1, 9), "1 of 9 have voted");
+  assert.equal(have(1, 1), "1 has voted");
+  assert.equal(have(9, 3), "9 have voted"); // some have left since
+  assert.equal(scored({ asked: 1, people: 1, model: 0.5 }), "");
+  assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45%, model 60% /);
+});

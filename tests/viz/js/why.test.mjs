@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ticks } from "../../../viz/why/curves.js";
+import { cascade } from "../../../viz/why/sum_large.js";
+
+test("each bar of a sum begins where the one before it ended, and the last end is the sum", () => {
+  const values = [0.6, -0.9, 0.5, -0.4], { bars, ends, zero, total } = cascade(values), room = 0.6 + 0.3;
+  values.forEach((value, n) => {
+    assert.ok(Math.abs(bars[n][1] - bars[n][0] - Math.abs(value) / room) < 1e-9);
+    const begun = n ? ends[n - 1] : zero;
+    assert.ok(Math.abs((value > 0 ? bars[n][0] : bars[n][1]) - begun) < 1e-9);
+  });
+  assert.ok(Math.abs(ends.at(-1) - (zero - 0.2 / room)) < 1e-9);
+  assert.deepEqual(total, [ends.at(-1), zero]);
+  assert.ok([...bars.flat(), zero].every((share) => share >= -1e-9 && share <= 1 + 1e-9));
+  assert.deepEqual(cascade([0]).bars, [[0, 0]]);
+});
+
+test("an axis has few round numbers within its ends", () => {
+  for (const [low, high] of [[-7.5, 0.2], [-0.034, -0.011], [-90, 0], [-1, 1]]) {
+    const found = ticks(low, high, 6);
+    assert.ok(found.length >= 2 && found.length <= 7 && found.every((n) => n >= low && n <= high + 1e-9), `${low} ${high}: ${found}`);
+  }
+});

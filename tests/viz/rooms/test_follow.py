@@ -1,0 +1,116 @@
+"""The page of who follows: what it is made of, what it lets in, and what a document in it can be led to."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from room_helpers import run, sent
+from starlette.routing import Router
+from viz_helpers import HEADS, ROOT, Lab
+
+from model import Request, analyse
+from tests.viz.test_scripts import NODE
+from viz.fields import fields
+from viz.offline import take
+from viz.rooms import documents, follow
+from viz.rooms.room import LENGTH, LETTERS
+from viz.view import View
+
+APP = Router(follow.routes())
+
+
+class Read(HTMLParser):
+    """The tags of a page with their attributes, and what stands between them in scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+
+def got(path: str):
+    return run(sent(APP, path))
+
+
+def test_the_page_lets_nothing_in_but_the_labs_own_files():
+    status, headers, body = got("/follow")
+    tags = Read(body.decode()).tags
+    assert status == 200 and got("/follow/KX234Z")[2] == body  # the same for every room: it is kept once
+    assert "unsafe" not in headers["content-security-policy"] and "default-src 'none'" in headers["content-security-policy"]
+    assert not [tag for tag, _ in tags if tag == "style"]
+    assert not [name for _, given in tags for name in given if name == "style" or name.startswith("on")]
+    loaded = [given.get("src") or given["href"] for tag, given in tags if tag in ("script", "link")]
+    assert len(loaded) == 3 and all(got(path.partition("?")[0])[0] == 200 for path in loaded)
+    assert all(path.startswith("/follow/follow.") for path in loaded)
+    told = json.loads(dict(tags)["body"]["data-told"])
+    assert (told["letters"], told["length"], told["pages"][""]) == (LETTERS, LENGTH, "Translate")
+
+
+def test_its_script_is_one_and_its_files_may_be_kept_as_long_as_they_are_the_same(tmp_path):
+    script = tmp_path / "follow.js"
+    _, headers, body = got("/follow/follow.js")
+    script.write_bytes(body)
+    done = subprocess.run([NODE, "--check", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert b"import {" not in body and "immutable" in headers["cache-control"]
+    assert got("/follow")[1]["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("typed", ["kx234z", "KX-234Z", " kx 23 4z"])
+def test_a_code_has_one_address(typed):
+    status, headers, _ = got(f"/follow/{typed}")
+    assert (status, headers["location"]) == (307, "/follow/KX234Z")
+
+
+def test_what_cannot_be_a_code_is_asked_for_again():
+    assert got("/follow/KX2")[0] == 200
+    assert got("/follow/<script>")[2] == got("/follow")[2]
+
+
+def test_what_no_document_shows_is_the_same_for_the_server_and_the_page():
+    script = (ROOT / "viz" / "offline" / "led_parts.js").read_text(encoding="utf-8")
+    unseen = json.loads(re.search(r"UNSEEN = (\[.*?\])", script)[1])
+    assert sorted(unseen) == sorted(fields(View)[name].parameter for name in documents.OF_THE_LECTURER)
+
+
+@pytest.mark.parametrize(
+    ("room", "way"), [("KX234Z", "/follow/KX234Z"), ("kx-234z", "/follow/KX234Z"), ("", None), ("<b>abc", None)]
+)
+def test_who_left_a_lecture_has_the_way_back_on_every_page(room, way):
+    html = "".join(Lab(HEADS, text="I am tired.", **({"room": room} if room else {})).html)
+    assert (f'<a href="{way}"' in html) if way else ('class="lab-left"' not in html)
+
+
+@pytest.fixture
+def shown(shipped):
+    """Makes what a page draws from, of a view."""
+    request = Request("I am tired.")
+    analysis = analyse(shipped, request)
+    return lambda **changes: take.page_data_of(shipped, analysis, take.view_of(request, "en-fr", **changes))
+
+
+ELSEWHERE = [("inside", {"part": "map"}), ("why", {"why": "readings"}), ("compare", {"compared": "patching"})]
+
+
+@pytest.mark.parametrize(("name", "part"), ELSEWHERE)
+def test_a_part_that_no_document_shows_is_not_shown_as_another_one(shown, name, part):
+    with pytest.raises(ValueError, match=r"^The lecture is at a part of “.*”, which is not sent along"):
+        take.same_for(name, shown(**part))
+    take.same_for(name, shown())
+
+
+STEPPED = [("translate", "encoder"), ("heads", "cross"), ("what-if", "decoder"), ("compare", "cross"), ("inside", "encoder")]
+
+
+def test_steps_share_a_document_where_it_can_be_stepped(shown):
+    for name, kind in STEPPED:
+        assert take.same_for(name, shown(step=2, kind=kind)) == take.same_for(name, shown(step=3, kind=kind)), name
+    for name, kind in [("inside", "cross"), ("why", "encoder")]:  # all its numbers are of one step
+        assert take.same_for(name, shown(step=2, kind=kind)) != take.same_for(name, shown(step=3, kind=kind)), name

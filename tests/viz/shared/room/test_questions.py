@@ -1,0 +1,141 @@
+"""What a class is asked is asked of the view: the answer is the model's own, and every number is that of its pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tiny
+
+from model.config import END
+from model.decoding.strategy import Decoding
+from model.inference.analyse import analyse
+from model.inference.decisions import is_near
+from model.inference.request import Request
+from model.trace import Site
+from viz.rooms.room import Room
+from viz.shared.room import questions
+from viz.shared.room.questions import GAP, LEAST, MOST, NoQuestion, question
+from viz.view import View
+
+TEXT = "The red fox takes a lamp."
+SHORT = Decoding(limit=8)
+ODD = ["Né à l'été, qu'il dit.", "🦉🦉 \u2060 \t x", "lo ) lo ) lo", "L'étoile l'étoile"]
+
+
+def asked(loaded, text: str = TEXT, **more):
+    return analyse(loaded, Request(text, **({"decoding": SHORT} | more)))
+
+
+def at(step: int, analysis, loaded):
+    return question(View(step=step), analysis, loaded, of_heads=False)
+
+
+def taken(found) -> None:
+    """A room takes the question as it is sent."""
+    sent = json.loads(json.dumps(dataclasses.asdict(found)))
+    room = Room("ABCDEF", "", "/", 0.0).asks(*(sent[name] for name in ("kind", "text", "options", "model")), 1.0)
+    assert not {"answer", "model"} & set(room.told()["question"])  # nobody is told before
+    assert room.reveals(sent["answer"], 2.0).told()["question"]["answer"] == found.answer
+
+
+@pytest.mark.parametrize("target", [None, *ODD])
+def test_the_answer_is_what_stands_there_beside_the_likeliest_with_the_numbers_of_the_step(tiny_checkpoint, target):
+    analysis = asked(tiny_checkpoint, target=target)
+    tokenizer, ids = tiny_checkpoint.target_tokenizer, analysis.trace.predicted.ids
+    for step, token in enumerate(ids, 1):
+        found = at(step, analysis, tiny_checkpoint)
+        taken(found)
+        assert LEAST <= len(found.options) <= MOST and len(set(found.options)) == len(found.options)
+        # the order tells nothing
+        assert list(found.options) == sorted(found.options, key=lambda word: (word.casefold(), word))
+        given = found.model[found.options.index(found.answer)]
+        assert given == pytest.approx(np.exp(analysis.trace.log_probs[step - 1, token]), rel=1e-5)
+        shown = "(the end)" if token == END else tokenizer.piece(token).removeprefix("·")
+        assert found.answer.removeprefix("…") == (shown or "(a space)")
+        assert f"{given:.3f}" in found.gave or "0.001" in found.gave
+        said = "".join(tokenizer.segments(ids[: step - 1])).strip()
+        assert found.gap.replace(GAP, "").strip() == said and found.text == f"{found.asks} {found.gap}"
+
+
+def test_the_likeliest_are_options_and_what_stands_there_though_unlikely_is_told(tiny_checkpoint):
+    analysis = asked(tiny_checkpoint, target=ODD[0])
+    step = int(np.argmax(analysis.trace.log_probs.max(axis=1) - analysis.trace.token_log_probs)) + 1
+    found, row = at(step, analysis, tiny_checkpoint), np.exp(analysis.trace.log_probs[step - 1])
+    assert max(found.model) == pytest.approx(np.sort(row[3:])[-1], rel=1e-5) or max(found.model) == pytest.approx(row[END])
+    assert "is what the given translation has" in found.note and "Its likeliest was" in found.note
+
+
+def test_what_was_drawn_by_chance_and_a_near_tie_are_told(tiny_checkpoint):
+    drawn = asked(tiny_checkpoint, decoding=Decoding("sample", limit=4, seed=7))
+    assert "was drawn by chance" in at(1, drawn, tiny_checkpoint).note
+    analysis = asked(tiny_checkpoint)
+    for step, row in enumerate(analysis.trace.log_probs, 1):
+        found = at(step, analysis, tiny_checkpoint)
+        first, second = sorted(found.model)[:-3:-1]
+        assert ("A near-tie" in found.note) == is_near(first, second)
+        assert row.shape
+
+
+def test_a_token_that_goes_on_with_a_word_says_so_and_two_that_read_the_same_are_one(tiny_checkpoint):
+    tokenizer = tiny_checkpoint.target_tokenizer
+    words = {token: questions._word(tokenizer, token, "Lo fo") for token in range(3, tokenizer.size)}
+    assert any(word.startswith("…") for word in words.values())
+    assert all(word.startswith("…") <= (not tokenizer.piece(token).startswith("·")) for token, word in words.items())
+    same = {questions._word(tokenizer, token, "qu'") for token in words}
+    assert len(same) < len(words) and not any(word.startswith("…") for word in same)
+
+
+def linked(analysis, weights):
+    """The analysis with given weights [N] from the second token to the first, layer by layer."""
+    patterns, rest = dict(analysis.trace.patterns), np.array(weights)
+    for layer in range(2):
+        made = np.zeros_like(patterns[Site("encoder", layer)])
+        made[:, 1, 0], made[:, 1, 1] = rest[2 * layer : 2 * layer + 2], 1 - rest[2 * layer : 2 * layer + 2]
+        patterns[Site("encoder", layer)] = made
+    return dataclasses.replace(analysis, trace=dataclasses.replace(analysis.trace, patterns=patterns))
+
+
+@pytest.mark.parametrize(
+    ("weights", "answer", "options"),
+    [
+        ([0.1, 0.8, 0.3, 0.2], "L1 H2", ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]),
+        ([0.1, 0.8, 0.75, 0.2], "L1 H2", ["L1 H1", "L1 H2", "L2 H2"]),
+        ([0.1, 0.2, 0.3, 0.9], "L2 H2", ["L1 H1", "L1 H2", "L2 H1", "L2 H2"]),
+    ],
+)
+def test_the_head_is_the_best_one_the_others_are_lower_and_a_near_tie_is_none_of_them(
+    tiny_checkpoint, weights, answer, options
+):
+    analysis = linked(asked(tiny_checkpoint), weights)
+    view = View(find=("encoder", 2, 1))
+    found = question(view, analysis, tiny_checkpoint, of_heads=True)
+    taken(found)
+    assert (found.answer, list(found.options)) == (answer, options)
+    assert max(found.model) == pytest.approx(max(weights)) == found.model[found.options.index(answer)]
+    assert sum(is_near(max(found.model), each) for each in found.model) == 1
+    assert ("L2 H1 with 0.750" in found.note) == (weights[2] == 0.75)
+    by_map = question(View(kind="encoder", layer=2, head=2), analysis, tiny_checkpoint, of_heads=True)
+    assert by_map == found  # the strongest link of that map is this one
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"), [([0.8, 0.78, 0.75, 0.79], "about equally well"), ([0.05, 0.01, 0.02, 0.0], "0.050 is the most")]
+)
+def test_where_no_head_is_the_best_nothing_is_asked(tiny_checkpoint, weights, said):
+    with pytest.raises(NoQuestion, match=said):
+        question(View(find=("encoder", 2, 1)), linked(asked(tiny_checkpoint), weights), tiny_checkpoint, of_heads=True)
+
+
+def test_a_text_that_is_gone_on_with_is_not_asked_about_and_a_model_without_blanks_says_so(tokenizer):
+    writes = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
+    analysis = asked(writes, "The red fox")
+    with pytest.raises(NoQuestion, match=f"begins at step {analysis.begun + 1}"):
+        at(analysis.begun, analysis, writes)
+    found = at(analysis.begun + 1, analysis, writes)
+    assert found.gap.startswith("The red fox") and found.about == ""
+    reads = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
+    with pytest.raises(NoQuestion, match="no blank in this sentence"):
+        at(2, asked(reads), reads)

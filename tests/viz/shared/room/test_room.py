@@ -1,0 +1,62 @@
+"""The lecturer's room on the server's side: what the browser is given to show, and a question from its making to its end."""
+
+from __future__ import annotations
+
+import pytest
+from viz_helpers import HEADS, POSITIONS, Lab
+
+from viz import state
+from viz.shared.room import room
+from viz.view import View
+
+TEXT = "The dog sleeps."
+
+
+def told(lab: Lab) -> dict:
+    return lab._mounted(".room")
+
+
+def asking(lab: Lab, number: int, guess: bool = False) -> dict:
+    """What comes of asking."""
+    lab.at.session_state[room._ASKED] = {"number": number, "guess": guess}
+    return told(lab.run())["question"]
+
+
+def test_what_is_shown_is_the_view_without_what_is_the_lecturers_alone():
+    lab = Lab(HEADS, text=TEXT, lecture="on", talk="course", stop="2", room="ABCDEF", layer="2", head="3", step="2")
+    given = told(lab)
+    assert given["page"] == "heads" and given["step"] == 2 and given["exploring"] and given["whole"]
+    assert given["query"] == {"text": TEXT, "layer": "2", "head": "3"}
+    assert told(Lab(text=TEXT))["page"] == "" and told(Lab(POSITIONS, text=TEXT))["step"] == 0
+
+
+def test_a_question_is_made_of_the_view_once_it_is_asked_and_what_hides_it_is_shown_to_nobody():
+    lab = Lab(text=TEXT, step="2", guess="first")
+    assert told(lab)["question"] is None
+    made = asking(lab, 7)
+    assert made["number"] == 7 and made["kind"] == "next" and made["about"] == TEXT and made["answer"] in made["options"]
+    assert "guess" not in told(lab)["query"]  # as it was before the question
+    assert told(lab.run())["question"] == made
+    assert asking(lab, 8)["number"] == 8
+
+
+def test_heads_are_asked_about_on_their_page_and_nothing_where_there_is_no_step():
+    assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
+    assert asking(Lab(POSITIONS, text=TEXT), 3) == {"number": 3, "guess": False, "fault": room.NOTHING}
+    assert asking(Lab(text=""), 4)["fault"]
+
+
+@pytest.mark.parametrize("guess", [False, True])
+def test_what_comes_is_hidden_while_a_question_is_open_and_then_as_it_was(monkeypatch, guess):
+    session = {"view": View(guess=guess, step=2), "link": {}}
+    monkeypatch.setattr(state.st, "session_state", session)
+    room._ask(1, 4)
+    assert session["view"].guess and session["view"].step == 4
+    room._ask(2, 5)
+    assert session[room._ASKED] == {"number": 2, "guess": guess}
+    room._close(guess)
+    assert session["view"].guess == guess and session[room._ASKED] is None
+
+
+def test_a_sentence_that_no_link_holds_is_shown_to_nobody_in_part():
+    assert not told(Lab(text=TEXT).type("word " * 1300))["whole"]

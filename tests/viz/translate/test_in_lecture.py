@@ -1,0 +1,54 @@
+"""The first page in lecture mode: what is told of an edit, and what its keys say that they do."""
+
+from __future__ import annotations
+
+import pytest
+from viz_helpers import Lab
+
+from model import Request, analyse, format, load
+from model.edits.intervention import Intervention
+from viz.translate import in_lecture
+
+TEXT = "The dog didn't cross the street because it was too tired."
+
+
+@pytest.mark.parametrize("code", ["skip_dec.1.cross", "window-9"])
+def test_what_an_edit_changed_is_told_of_this_very_view(code):
+    loaded = load("en-fr")
+    edited = Intervention().with_edit(code)
+    given = analyse(loaded, Request(TEXT, intervention=edited))
+    told = in_lecture.changes(given, loaded)
+    sums = [format.decimal(each.trace.token_log_probs.sum()) for each in (given.baseline, given)]
+    assert f"{sums[0]} → {sums[1]}" in told["told"] and "was" not in told
+    again = analyse(loaded, Request(TEXT, intervention=edited, mode="again"))
+    told = in_lecture.changes(again, loaded)
+    assert told["edits"].lower() == edited.describe(again.labels).lower()
+    if again.translation == again.baseline.translation:
+        assert told["told"].endswith("does not change") and "was" not in told
+        return
+    assert "".join(piece for piece, _ in told["was"]).strip() == again.baseline.translation
+    now = loaded.target_tokenizer.segments(again.trace.outputs.ids)
+    stays = [piece.strip() for piece, new in zip(now, told["changed"], strict=True) if not new]
+    assert any(told["changed"]) and [piece.strip() for piece, gone in told["was"] if not gone] == stays
+
+
+def test_without_edits_nothing_is_told_of_any():
+    loaded = load("en-fr")
+    assert in_lecture.changes(analyse(loaded, Request("I am tired.")), loaded) == {}
+
+
+def keys(**link: str) -> dict[str, str]:
+    """The keys of the page with a link, and what each says that it does."""
+    return dict(Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".lecture")["keys"])
+
+
+def test_a_key_says_what_it_would_bring_about_now():
+    plain, other = keys(), keys(large="maps", causal="off", mode="again", rows="training", sentence="2")
+    assert (plain["v"], other["v"]) == ("view: the maps", "view: the steps")
+    assert (plain["m"], other["m"]) == ("causal mask off", "causal mask on")
+    assert (plain["s"], other["s"]) == ("sentence 2 of 2", "sentence 1 of 2")
+    assert (plain["r"], other["r"]) == ("rows: shifted", "rows: one row")
+    assert "w" in other and "w" not in plain
+    lab = Lab(text="I am tired.", lecture="on", large="maps", guess="first")
+    assert lab._mounted("large_maps") is None  # they would give the next tokens away
+    assert lab.timeline["hall"]["steps"] is True

@@ -1,0 +1,87 @@
+"""Why in lecture mode: one picture of the sum, walked through by key, and what is said of the part that is chosen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from viz_helpers import WHY, Lab
+
+from viz import state
+from viz.why import sum as sums
+
+
+def lecture(**link: str) -> Lab:
+    return Lab(WHY, **({"step": "11", "lecture": "on"} | link))
+
+
+def pressed(lab: Lab, *keys: str):
+    """The view after keys of the page, each pressed on what this run has shown."""
+    session = {"view": lab.at.session_state["view"], "link": {}}
+    own = {name: call for name, _, call, _ in lab.at.session_state["lecture keys"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state.st, "session_state", session)
+        for key in keys:
+            own[key]()
+    return session["view"]
+
+
+def test_the_few_largest_parts_and_all_others_add_up_to_the_same_difference():
+    shown, usual = lecture().sum, Lab(WHY, step="11").sum
+    assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: sums.FEW] and usual["large"] is None
+    assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
+    assert len(shown["rows"]) + shown["rest"][0] == shown["count"]
+    large = shown["large"]
+    assert large["asked"] == f"Why “{large['pair'][0]}”, and not “{large['pair'][1]}”?"
+    assert large["before"].endswith("parce qu'") and large["p"][0] > large["p"][1]
+
+
+@pytest.mark.parametrize(
+    ("picture", "first"), [("1", ("head", "decoder")), ("2", ("head", "decoder")), ("3", ("source", None))]
+)
+def test_keys_walk_through_what_the_picture_shows_and_back(picture, first):
+    lab = lecture(large=picture)
+    view = pressed(lab, "n")
+    piece, kind = first
+    assert view.piece == piece and (kind is None or view.kind == kind)
+    most = lab.sum["rows"][0]["key"]
+    assert picture == "3" or [view.piece, view.kind, view.layer, view.head] == most
+    link = {"large": picture, "piece": view.piece, "kind": view.kind, "layer": str(view.layer), "head": str(view.head)}
+    there = lecture(**link, key=str(view.key))
+    assert there.sum["chosen"] is not None
+    assert pressed(there, "n") != view and pressed(there, "p") != view
+
+
+def test_the_picture_turns_by_key():
+    assert pressed(lecture(), "v").large == 2 and pressed(lecture(large="3"), "v").large == 1
+    assert pressed(lecture(why="readings", text="She sleeps.", step="1"), "v").large == 2
+
+
+@pytest.mark.parametrize("link", [{"kind": "decoder", "layer": "4", "head": "1"}, {"piece": "ff", "layer": "4"}])
+def test_what_is_said_of_a_part_is_what_the_page_measures(link):
+    ordinary = next(text for text in Lab(WHY, step="11", **link).sentences("lab-note") if "computed anew" in text)
+    _, _, _, after = re.findall(r"[+−]\d+\.\d{3}", ordinary)[-4:]
+    wrote, tested = lecture(**link).sum["large"]["told"]
+    assert f"becomes {float(after.replace('−', '-')):+.2f}".replace("-", "−") in tested
+    assert wrote.split(" wrote ")[0] in ordinary
+
+
+def test_what_cannot_be_taken_away_is_told():
+    assert "no switch" in lecture(piece="token").sum["large"]["told"][1]
+    edited = lecture(kind="decoder", layer="4", head="1", edits="off_dec.4.1")
+    assert edited.sum["large"]["told"][1].startswith("Beside the edits")
+
+
+def test_the_readings_are_one_large_chart_or_all_in_rows():
+    link = {"text": "She bought a red car.", "step": "6", "why": "readings"}
+    one = lecture(**link)._mounted(".curves")
+    assert one["grid"][0] == 0 and {line["end"] for line in one["lines"]} == {"first", "last"}
+    assert all(len(line["values"]) == len(line["taken"]) == len(one["grid"]) for line in one["lines"])
+    low, mean, high = one["chance"]
+    assert all(a <= b <= c for a, b, c in zip(low, mean, high, strict=True))
+    table = lecture(**link, large="2")._mounted(".ranking")
+    assert table["said"] == one["said"] and Lab(WHY, **link)._mounted(".ranking")["said"] == ""
+
+
+def test_a_rival_that_is_none_is_told_here_too():
+    assert any("the likeliest other one is shown" in text for text in lecture(rival="999999").warnings)

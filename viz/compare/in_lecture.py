@@ -1,0 +1,117 @@
+"""Compare in lecture mode: what differs in the bar, and one large picture of the two sides, or of patching."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz import state
+from viz.compare import choices, large_patching, maps_part
+from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
+from viz.shared import controls, texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import LecturePlaces, Shown
+
+if TYPE_CHECKING:
+    from viz import cache
+    from viz.view import View
+
+PICTURES = {
+    "Maps": "maps",
+    "Difference": "difference",
+    "Heads": "heads",
+}  # of both sides, in the order of the view's `large`
+PATCHING = "Patching"
+
+
+def draw(shown: Shown) -> None:
+    """Both sides as one large picture, or one sentence that says why there is no second side."""
+    places, view = shown.places, shown.view
+    assert isinstance(places, LecturePlaces)
+    with places.notes:
+        shown.notes()
+        controls.given_target(view)
+    found: Pair | None = None
+    with places.body:
+        try:
+            found = pair(view, shown.page_data)
+        except NotChosenError as missing:
+            texts.note(str(missing))
+            choices.way_out(shown)
+        except ValueError as fault:
+            texts.fault(str(fault))
+    with places.bar:
+        _controls(shown, found)
+    lecture.key("d", "another thing differs", partial(_turn, shown.page_data), quiet=True)
+    if found is None:
+        return
+    with places.body:
+        _picture(shown, found)
+
+
+def _controls(shown: Shown, found: Pair | None) -> None:
+    """What differs, with all that is chosen of it behind its name; and which picture."""
+    view = shown.view
+    name = f"{found.first.name} → {found.second.name}" if found else DIFFERENCES[view.differs].title
+    differs = st.popover(controls.plain_label(name), key="compare differs", on_change="rerun")
+    if differs.open:
+        with differs, st.container(key="compare_choices"):
+            st.segmented_control(
+                "What differs",
+                list(DIFFERENCES),
+                required=True,
+                format_func=lambda name: DIFFERENCES[name].title,
+                label_visibility="collapsed",
+                **state.bind("differs", "differs", view.differs),
+            )
+            choices.CHOICES[view.differs](shown)
+    names = (*PICTURES, PATCHING)
+    st.segmented_control(
+        "Picture",
+        names,
+        required=True,
+        label_visibility="collapsed",
+        **state.bind("compare picture", "large", names[_number(view) - 1], lambda name: names.index(name) + 1, _show),
+    )
+
+
+def _number(view: View) -> int:
+    """Which of the pictures is shown, from 1; patching is the last."""
+    return len(PICTURES) + 1 if view.compared == "patching" else min(view.large, len(PICTURES))
+
+
+def _show(number: int) -> None:
+    """Another picture; called from callbacks."""
+    patching = number > len(PICTURES)
+    state.change(compared="patching" if patching else "maps", large=1 if patching else number)
+
+
+def _next_picture() -> None:
+    """Another picture of both sides; called from callbacks."""
+    _show(_number(state.current()) % len(PICTURES) + 1)
+
+
+def _turn(page_data: cache.PageData) -> None:
+    """The next thing that may differ of which there is a second side; called from callbacks."""
+    view, names = state.current(), list(DIFFERENCES)
+    at = names.index(view.differs)
+    for name in names[at + 1 :] + names[:at]:
+        try:
+            DIFFERENCES[name].other(view, page_data)
+        except PairError:
+            continue
+        state.change(differs=name)
+        return
+
+
+def _picture(shown: Shown, found: Pair) -> None:
+    view = shown.view
+    if view.compared == "patching":
+        large_patching.draw(shown, found)
+        return
+    number = _number(view)
+    lecture.key("v", "maps, difference, heads", _next_picture, quiet=True)
+    lecture.key("m", "the head where both differ most", partial(maps_part.furthest, found), quiet=True)
+    maps_part.picture(shown, found, list(PICTURES.values())[number - 1])

@@ -1,0 +1,79 @@
+"""Inside, embeddings, in lecture mode: the tokens nearest to one, a list for each language."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from model.config import CONTROL_TOKENS
+from model.readings.neighbours import RARE
+from viz import cache, state
+from viz.inside import embeddings_part
+from viz.shared import texts
+from viz.shared.lecture import chart, lecture
+from viz.shared.shown import Shown
+
+HALL = 1.7  # how many times as large a chart is drawn
+
+
+def draw(shown: Shown) -> None:
+    """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
+    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    labels = _labels(shown)
+    try:
+        found = embeddings_part.looked_up(view, loaded, trace)
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return
+    side, token = list(found.items())[-1]
+    tokenizer = embeddings_part.tokenizer_of(loaded, side)
+    name = tokenizer.piece(token)
+    lecture.key("n", "the next token of the sentence", lambda: _turn(labels, name, 1), quiet=True)
+    lecture.key("p", "the token before", lambda: _turn(labels, name, -1), quiet=True)
+    lecture.key("Backspace", "back to the token predicted at the step", lambda: state.change(near=""), quiet=True)
+    seen = embeddings_part.seen(loaded, token, side)
+    texts.write(
+        f'<h2 class="lab-large-title"><span class="lab-mono lab-chosen">{html.escape(name)}</span>'
+        f"<small>{html.escape(seen)}</small></h2>"
+    )
+    near = cache.neighbours(view.checkpoint, view.device, token, side)
+    listed = [each for one in near.values() for each in one]
+    counts = embeddings_part.total_counts(loaded, side)
+    rare = bool(counts) and token >= len(CONTROL_TOKENS) and counts[token] < RARE  # type: ignore[index]
+    few = "That is too rare for training to have placed it by its use: these neighbours tell little."
+    texts.note(few if rare else embeddings_part.chance(listed) or "Each bar is the cosine between two rows of the table.")
+    with chart.place(HALL):
+        for column, language in zip(st.columns(max(1, len(near)), gap="small"), near, strict=True):
+            with column:
+                _list(shown, token, side, language)
+
+
+def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -> None:
+    view, loaded = shown.view, shown.page_data.loaded
+    name = embeddings_part.language_name(loaded, language)
+    texts.site_title(embeddings_part.HUES[language], html.escape(name))
+    near = cache.neighbours(view.checkpoint, view.device, token, side)[language]
+    if not near:
+        texts.note(f"No other token was seen {RARE} times here.")
+        return
+    figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, shown.mode)
+    tokenizer = embeddings_part.tokenizer_of(loaded, side)
+    told = ", ".join(f"{tokenizer.piece(each.id)} {each.cosine:.2f}" for each in near)
+    chart.draw(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
+
+
+def _labels(shown: Shown) -> list[str]:
+    """The tokens of the sentence and of what was made of it, each once."""
+    loaded, found = shown.page_data.loaded, []
+    for side, ids in embeddings_part.sides_of(shown.page_data.analysis.trace).items():
+        tokenizer = embeddings_part.tokenizer_of(loaded, side)
+        found += [tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)]
+    return list(dict.fromkeys(found))
+
+
+def _turn(labels: Sequence[str], now: str, by: int) -> None:
+    if labels:
+        at = labels.index(now) + by if now in labels else 0
+        state.change(near=labels[at % len(labels)])

@@ -1,0 +1,159 @@
+"""Positions in lecture mode: one picture over the whole page; pictures, schemes and the pair that is followed by key."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from model.config import SCHEMES
+from viz import cache, state
+from viz.positions import controls, drawn
+from viz.positions import texts as position_texts
+from viz.shared import texts
+from viz.shared.lecture import chart, lecture, notes
+from viz.shared.shown import LecturePlaces, Places, Shown
+from viz.theme import Mode
+from viz.view import MAX_PE_SHIFT, View, unedited
+
+SIX = {
+    "table": "Table",
+    "curves": "Curves",
+    "similarity": "Similarity",
+    "distance": "By distance",
+    "shift": "Shift",
+    "residual": "Error",
+}
+HALL = 1.9  # how many times as large a chart is drawn
+LEFT = 478  # px at 720 lines for a chart below its title and a sentence
+
+
+def draw(shown: Shown) -> None:
+    """What is shown stands in the bar, and the picture below it."""
+    from model.readings.sentence_positions import sides_of
+
+    notes.draw(shown)
+    sides = sides_of(shown.analysis.trace)
+    views = [*SIX.values(), "This sentence", *(f"{side.capitalize()} edited" for side in sides)]
+    number = min(shown.view.large, len(views))
+    _bar(shown.places, shown.view, number, views)
+    with shown.places.body:
+        if number <= len(SIX):
+            _of_scheme(shown.view, shown.mode, list(SIX)[number - 1], shown.places)
+        elif number == len(SIX) + 1:
+            _sentence(shown)
+        else:
+            _experiments(shown, sides[number - len(SIX) - 2])
+
+
+def without_sentence(view: View, places: Places, mode: Mode) -> None:
+    """A scheme by itself needs no sentence."""
+    number = min(view.large, len(SIX))
+    _bar(places, view, number, list(SIX.values()))
+    with places.body:
+        _of_scheme(view, mode, list(SIX)[number - 1], places)
+
+
+def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
+    """The picture and the scheme, each a button to the next one, and the keys of both."""
+    count = len(views)
+    schemes, now = _schemes(view), view.scheme or controls.own_scheme(view)
+    following = schemes[(schemes.index(now) + 1) % len(schemes)]
+    lecture.key("v", "the next picture", lambda: _turn(number, count, 1), quiet=True)
+    lecture.key("ArrowRight", "the next picture", lambda: _turn(number, count, 1), quiet=True)
+    lecture.key("ArrowLeft", "the picture before", lambda: _turn(number, count, -1), quiet=True)
+    lecture.key("k", "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
+    lecture.key("i", "the next pair of dimensions", lambda: _follow(view), quiet=True)
+    lecture.key("+", "shift by one more", lambda: _shift(view, 1), quiet=True)
+    lecture.key("-", "shift by one less", lambda: _shift(view, -1), quiet=True)
+    if isinstance(places, LecturePlaces):
+        with places.bar:
+            turn = {"on_click": _turn, "args": (number, count, 1)}
+            st.button(f"{views[number - 1]} {number}/{count}", key="hall picture", help="The next picture (v)", **turn)
+            choose = {"on_click": state.change, "kwargs": {"scheme": following}}
+            st.button(now.capitalize(), key="hall scheme", help="The next kind of positions (k)", **choose)
+            if number <= len(SIX):
+                texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
+
+
+def _schemes(view: View) -> list[str]:
+    """As the page offers them."""
+    own = controls.own_scheme(view)
+    return [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)]
+
+
+def _turn(number: int, count: int, by: int) -> None:
+    state.change(large=(number - 1 + by) % count + 1)
+
+
+def _shift(view: View, by: int) -> None:
+    state.change(pe_shift=max(0, min(MAX_PE_SHIFT, view.pe_shift + by)))
+
+
+def _follow(view: View) -> None:
+    """The next pair; after the last of those that the widest picture has, the first."""
+    scheme = _scheme(view)
+    if scheme is not None:
+        pairs = scheme.numbers().values.shape[1] // 2
+        state.change(pe_pair=(min(view.pe_pair, pairs - 1) + 1) % pairs)
+
+
+def _scheme(view: View) -> drawn.Scheme | None:
+    """What is measured; None, and a sentence, where there is no learned table."""
+    view = dataclasses.replace(view, scheme=view.scheme or controls.own_scheme(view))
+    return controls.learned(view) if SCHEMES[view.scheme].trained else controls.of_formula(view)
+
+
+def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
+    view = dataclasses.replace(view, scheme=view.scheme or controls.own_scheme(view))
+    scheme = _scheme(view)
+    if scheme is None:
+        return
+    found = scheme.numbers()
+    pair = controls.followed(view, found.values.shape[1])
+    with places.notes:
+        for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
+            if warn:
+                texts.note(sentence, warn=True)
+    title, reading = position_texts.readings(view, found, pair)[what]
+    _titled(title, reading)
+    if what not in ("shift", "residual") or len(found.residual):
+        figure = drawn.scheme_figure(what, scheme, pair, mode, chart.height(LEFT, HALL))
+        with chart.place(HALL):
+            chart.draw(title, f"pe figure {what}", figure, f"{title}. {reading}")
+
+
+def _titled(title: str, reading: str) -> None:
+    texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
+    texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
+
+
+def _sentence(shown: Shown) -> None:
+    """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
+    view, side = shown.view, controls.side_of(shown.view)
+    request = unedited(shown.page_data.request)
+    found = cache.sentence_positions(request, view.device, side)
+    told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
+    texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
+    maps = drawn.token_maps(found)
+    with chart.place(HALL):
+        for column, (name, title, values, _) in zip(st.columns(2, gap="small"), (maps[-3], maps[-1]), strict=True):
+            with column:
+                texts.write(f'<h3 class="lab-label">{title}</h3>')
+                figure = drawn.token_figure(request, view.device, side, name, shown.mode, chart.height(LEFT - 60, HALL))
+                alt = position_texts.token_alt(title, found.labels, values)
+                chart.draw(title, f"pe tokens {name}", figure, alt)
+
+
+def _experiments(shown: Shown, side: str) -> None:
+    """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
+    from model.readings.sentence_positions import variants
+
+    edits = variants(shown.view.pe_shift, (side,))
+    made = [edit in shown.view.edits.edits for edit in edits]
+    following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
+    lecture.key("x", "the next of these edits, on every page", lambda: controls.apply(edits[following].code), quiet=True)
+    with st.container(key="hall_variants"):
+        controls.variants_part(shown.page_data, shown.view, side)

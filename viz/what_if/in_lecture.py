@@ -1,0 +1,240 @@
+"""What if in lecture mode: what was changed, and one picture of what came of it, over the whole page."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import streamlit as st
+
+from model.experiments.ready import EXPERIMENTS, Answer, Experiment
+from model.inference.request import Request
+from model.trace import Site
+from viz import cache, state, theme
+from viz.shared import controls, file_change, file_maps, texts
+from viz.shared.lecture import lecture
+from viz.shared.shown import Shown
+from viz.view import SCOPES, View
+from viz.what_if import parts, questions, switchboard
+from viz.what_if import texts as what_if_texts
+
+LARGE = ("Words", "Maps", "Switches")  # the pictures, from 1
+MOST = 5  # edits that are told
+HELP = "e tries the next ready experiment, m and p switch the masks, v shows the switches."
+
+
+def draw(shown: Shown) -> None:
+    """One picture, and its keys."""
+    view, analysis = shown.view, shown.analysis
+    large = _large(view)
+    with shown.places.bar:
+        _bar(view, large, analysis.task.writes)
+    with shown.places.notes:
+        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+    with shown.places.body:
+        answer = _answer(view)
+        (_words, _maps, _switches)[large - 1](shown, answer)
+    _keys(shown, large, answer)
+
+
+def _large(view: View) -> int:
+    """Which picture; the first where the link names one that there is not."""
+    return view.large if view.large <= len(LARGE) else 1
+
+
+def _turn() -> None:
+    """To the next picture."""
+    state.change(large=_large(state.current()) % len(LARGE) + 1)
+
+
+def _bar(view: View, large: int, writes: bool) -> None:
+    st.segmented_control(
+        "Picture",
+        range(1, len(LARGE) + 1),
+        required=True,
+        format_func=lambda n: LARGE[n - 1],
+        label_visibility="collapsed",
+        **state.bind("large", "large", large),
+    )
+    if writes:
+        controls.modes(view)
+
+
+def _answer(view: View) -> Answer | None:
+    """What was measured of the question that is asked; what cannot be asked is told."""
+    if view.experiment is None:
+        return None
+    try:
+        return cache.experiment(view.experiment, questions.asked(view), view.device)
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return None
+
+
+# -- the pictures -----------------------------------------------------------------------------------------------------
+
+
+def _words(shown: Shown, answer: Answer | None) -> None:
+    """Left what was changed and both translations, right the probability of every token before and after."""
+    view, analysis, loaded = shown.view, shown.analysis, shown.page_data.loaded
+    with st.container(key="hall_words"):
+        left, right = st.columns([46, 54], gap="medium")
+    with left, st.container(key="hall_told", gap="small"):
+        known = next((each for each in EXPERIMENTS if each.name == view.experiment), None)
+        if known is not None and answer is not None:
+            texts.write(f'<h2 class="lab-hall-question">{html.escape(known.question)}</h2>')
+        _changes(shown)
+        if analysis.baseline is not None:
+            given = view.mode == "given" and analysis.task.writes
+            texts.both_translations(analysis, loaded, given=given, where="on the right")
+        elif analysis.task.writes:
+            what_if_texts.translation(analysis.translation, loaded.languages[1])
+        if analysis.baseline is not None:
+            texts.verdict(analysis)
+        if answer is not None:
+            texts.write(f'<p class="lab-hall-answer" role="status">{html.escape(answer.text)}</p>')
+            _ways(view, answer)
+        elif analysis.baseline is None:
+            texts.write(f'<p class="lab-hall-answer">{HELP}</p>')
+    base = analysis.baseline or analysis
+    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
+    with right:
+        edited = analysis.baseline is not None
+        file_change.large(file_change.data(base.trace.predicted.labels, *probabilities, view.step, edited), "hall change")
+
+
+def _ways(view: View, answer: Answer) -> None:
+    """To what the answer speaks of, and to its counterpart: as the keys s and a."""
+    with st.container(key="hall_ways", horizontal=True, gap="small"):
+        if not questions.is_shown(view, answer):
+            st.button(
+                "Make these edits", key="hall edits", on_click=questions.show, args=(answer.request, view.experiment, view)
+            )
+        elif (there := _counterpart(view, answer)) is not None:
+            label = controls.plain_label(f"The same for “{what_if_texts.cut(there.source, 30)}”")
+            st.button(label, key="hall also", on_click=questions.show, args=(there, view.experiment))
+
+
+def _counterpart(view: View, answer: Answer) -> Request | None:
+    """The other request of an experiment that has two."""
+    if answer.also is None:
+        return None
+    return answer.also if answer.also.source != view.source else answer.request
+
+
+def _changes(shown: Shown) -> None:
+    """What was changed, in words."""
+    view, analysis = shown.view, shown.analysis
+    told = [text for _, text in view.intervention.parts(analysis.labels)]
+    if view.pad:
+        told.append(f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source")
+    base = analysis.baseline or analysis
+    if branched := what_if_texts.branched(base, shown.page_data.loaded.target_tokenizer):
+        told.insert(0, branched)
+    more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
+    lines = "".join(f"<li>{html.escape(each[:1].upper() + each[1:])}</li>" for each in [*told[:MOST], *more])
+    texts.write(f'<ul class="lab-hall-changes">{lines or "<li>Nothing is changed</li>"}</ul>')
+
+
+def _maps(shown: Shown, answer: Answer | None) -> None:
+    """The map of one head before the edits and after them."""
+    view, analysis = shown.view, shown.analysis
+    site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
+    _line(shown)
+    if site not in analysis.whole.patterns:
+        texts.note(f"This checkpoint has no layer {view.layer} here.")
+        return
+    name = (
+        f"{theme.SITE_NAMES[site.kind]}, layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
+    )
+    seen = {"before": analysis.baseline, "after": analysis} if analysis.baseline else {"": analysis}
+    maps = [
+        file_maps.one(f"{what_if_texts.MAP_NAMES[when]}: {name}" if when else name, each.whole.view(site, head), site.kind)
+        for when, each in seen.items()
+        if each is not None
+    ]
+    file_maps.large(file_maps.data(maps, view.step, shown.mode, alike=True), "hall maps")
+
+
+def _switches(shown: Shown, answer: Answer | None) -> None:
+    """Who may see whom, and every head of that attention as a switch."""
+    _line(shown)
+    board, progress = st.container(key="board"), st.empty()
+    view, analysis = shown.view, shown.analysis
+    with board:
+        costs = parts.costs(shown.page_data, progress)
+        if any(view.place.covers(*site) for site in analysis.whole.patterns):
+            data = parts.board(analysis.request, view.device, view.place, shown.mode, costs)
+            name = switchboard.NAMES[view.kind]
+            title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"
+            own = [grid for grid in data["grids"] if grid["name"] == name]
+            switchboard.switchboard(data, state.toggle_edit, "hall board", {"grids": own, "large": True, "title": title})
+        else:
+            texts.note(f"This checkpoint has no layer {view.layer} here.")
+
+
+def _line(shown: Shown) -> None:
+    """What was changed and what came of it, in one line."""
+    told = [text for _, text in shown.view.intervention.parts(shown.analysis.labels)]
+    said = "; ".join(each[:1].upper() + each[1:] for each in told) or "Nothing is changed"
+    with st.container(key="hall_line", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write(f'<p class="lab-hall-line">{html.escape(said)}</p>')
+        if shown.analysis.baseline is not None:
+            texts.write(texts.verdict_line(shown.analysis), inline=True)
+
+
+# -- the keys ---------------------------------------------------------------------------------------------------------
+
+
+def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
+    view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
+    language = loaded.languages[0]
+    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
+    if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
+        lecture.key("e", "the next ready experiment", lambda: _try(view, ready, language, 1), quiet=True)
+        lecture.key("E", "the one before it", lambda: _try(view, ready, language, -1), quiet=True)
+    if answer is not None and view.experiment is not None:
+        name = view.experiment
+        if not questions.is_shown(view, answer):
+            lecture.key("s", "what the answer speaks of", lambda: questions.show(answer.request, name, view), quiet=True)
+        elif (there := _counterpart(view, answer)) is not None:
+            lecture.key("a", "the counterpart of the experiment", lambda: questions.show(there, name), quiet=True)
+    if "decoder" in kinds:
+        if loaded.config.causal or not view.causal_mask:  # else there is none to switch
+            lecture.key(
+                "m", "the causal mask on and off", lambda: state.change(causal_mask=not view.causal_mask), quiet=True
+            )
+        lecture.key("g", "given target, or decode again", lambda: state.change(mode=_other(view.mode)), quiet=True)
+    lecture.key("p", "the padding mask on and off", lambda: state.change(padding_mask=not view.padding_mask), quiet=True)
+    if large == len(LARGE):
+        lecture.key(
+            "r",
+            "how far a click reaches: all layers, one, one head",
+            lambda: state.change(scope=_next_reach(view)),
+            quiet=True,
+        )
+    if len(kinds) > 1:
+        by = kinds[(kinds.index(view.kind) + 1) % len(kinds)]
+        lecture.key("k", "encoder, decoder, cross-attention", lambda: state.change(kind=by), quiet=True)
+
+
+def _reach(view: View) -> str:
+    """What a click on the mask edits; where no head is shown it can be none."""
+    return "layer" if view.scope == "head" and view.head is None else view.scope
+
+
+def _next_reach(view: View) -> str:
+    names = [name for name in SCOPES if name != "head" or view.head is not None]
+    return names[(names.index(_reach(view)) + 1) % len(names)]
+
+
+def _other(mode: str) -> str:
+    return "again" if mode == "given" else "given"
+
+
+def _try(view: View, ready: list[Experiment], language: str, by: int) -> None:
+    """Asks the next question of its own sentence, in a language that has one, and makes its edits."""
+    names = [each.name for each in ready]
+    at = names.index(view.experiment) + by if view.experiment in names else min(by, 0)
+    known = ready[at % len(ready)]
+    questions.run(known, view, known.sentence_in(language))
