@@ -11,6 +11,7 @@ from viz.shared import mount
 from viz.shared.talks import going
 from viz.talks import known
 from viz.talks.talk import Talk
+from viz.talks.written import too_long
 from viz.view import View
 
 _COMPONENT = mount.Component(__file__, '<section class="talk-strip"></section>')
@@ -33,7 +34,8 @@ def told(talk: Talk, view: View) -> dict[str, Any]:
     """What the script needs of the stop that is on."""
     number, count = min(view.stop, len(talk.stops)), len(talk.stops)
     stop = talk.at(number)
-    faults = stop.faults if stop else () if count else ("This talk has no stops yet: Present keeps what you see as one.",)
+    empty = "" if count else "This talk has no stops yet: Present keeps what you see as one."
+    faults = stop.faults if stop else filter(None, (empty, too_long(view.talk)))
     return {
         "large": view.lecture,
         "title": talk.title,
