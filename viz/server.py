@@ -19,6 +19,7 @@ LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
 import gc
 import logging
@@ -29,8 +30,9 @@ import sys
 import threading
 import time
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from model.arguments import Parser
@@ -153,6 +155,23 @@ def settled(host: str, number: int) -> tuple[str | None, Rooms]:
     return shared, serving.rooms(os.environ.get("REDIS_URL", ""))
 
 
+def say_less() -> None:
+    """Of what libraries write, only what somebody can use."""
+    logging.getLogger("streamlit").setLevel(logging.WARNING)
+    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
+    logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing response" not in record.getMessage())
+
+
+def ending(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable[..., None]:
+    """What is called when the server is told to stop: streams that would never end are ended first."""
+
+    def told(*signal: Any) -> None:
+        closing.set()
+        handle_exit(*signal)
+
+    return told
+
+
 def in_a_line(record: logging.LogRecord) -> bool:
     """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
     if record.getMessage().startswith("Error deserializing"):
@@ -195,8 +214,7 @@ def main() -> int:
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     more_files()
-    logging.getLogger("streamlit").setLevel(logging.WARNING)
-    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
+    say_less()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
     theme.has_first_page = route.is_mounted = serving.is_mounted = True
@@ -214,6 +232,7 @@ def main() -> int:
         timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
+    server.handle_exit = ending(server.handle_exit, rooms.closing)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
     print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
     if shared:

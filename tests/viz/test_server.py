@@ -278,6 +278,13 @@ def test_it_tells_its_address_and_ends_clean_while_visitors_are_there_and_it_com
     assert re.match(rf"Attention Lab: http://127\.0\.0\.1:{port}\b", started.stdout.readline())
 
     async def leave() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)  # who follows a room, for as long as it lasts
+        said = b'{"address": "/positions"}'
+        head = b"POST /rooms HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        writer.write(head % len(said) + said)
+        code = re.search(rb'"code":"(\w+)"', await reader.readuntil(b"}"))[1]
+        writer.write(b"GET /rooms/%s/events HTTP/1.1\r\nHost: localhost\r\n\r\n" % code)
+        await reader.readuntil(b"data: ")
         async with Visitor(port) as idle, Visitor(port) as busy:
             await idle.run()
             before = processor_seconds(started.pid)

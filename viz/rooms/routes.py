@@ -17,6 +17,7 @@ The lecturer's requests carry `Authorization: Bearer SECRET`. Faults are 4xx, or
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -45,6 +46,7 @@ class Rooms:
     def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
         """`more` are routes that are answered beside them, at /follow."""
         self.store, self.door, self.documents = store, Door(store), Documents()
+        self.closing = asyncio.Event()  # the server is to stop, and who follows comes back when it is there again
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
             "show": lambda room, said: room.shows(said, time.time()),
             "ask": lambda room, said: room.asks(*(said.get(k) for k in ("kind", "text", "options", "model")), time.time()),
@@ -105,11 +107,11 @@ class Rooms:
 
     async def events(self, request: Request) -> Response:
         if "authorization" in request.headers:
-            return Events(self.store, (await self.door.own(request)).code, None)
+            return Events(self.store, (await self.door.own(request)).code, None, self.closing)
         code = (await self.door.room(request)).code
         following = self.store.follow(code)
         await following.__aenter__()
-        return Events(self.store, code, following)
+        return Events(self.store, code, following, self.closing)
 
     async def page(self, request: Request) -> Response:
         """Who follows can have nothing computed but what the room shows at this moment."""

@@ -21,36 +21,48 @@ HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": 
 class Events(Response):
     """The events of a room; `following` is left when they end, however they do."""
 
-    def __init__(self, store: Store, code: str, following: contextlib.AbstractAsyncContextManager[None] | None) -> None:
-        """`following` has been entered; None for the lecturer, who is no follower and hears how many there are."""
-        self.store, self.code, self.following = store, code, following
+    has_begun = False
+
+    def __init__(
+        self,
+        store: Store,
+        code: str,
+        following: contextlib.AbstractAsyncContextManager[None] | None,
+        closing: asyncio.Event,
+    ) -> None:
+        """`following` has been entered; None for the lecturer, who is no follower and hears how many there are. `closing`
+        ends the stream: the server is to stop."""
+        self.store, self.code, self.following, self.closing = store, code, following, closing
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_left(receive))
+        tasks: list[asyncio.Task[bool]] = []
         try:
-            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if sending.done():
-                sending.result()
+            tasks += [asyncio.create_task(each) for each in (self._send(send), _left(receive), self.closing.wait())]
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            is_there = all(task.result() for task in done)
         finally:
-            for task in (sending, leaving):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             if self.following:
                 await self.following.__aexit__(None, None, None)
+        if is_there and self.has_begun:
+            await send({"type": "http.response.body", "body": b""})
 
-    async def _send(self, send: Send) -> None:
+    async def _send(self, send: Send) -> bool:
+        """Sends until the room ends; False where nobody takes it."""
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        self.has_begun = True
         async with contextlib.aclosing(self._texts()) as texts:
             async for text in texts:
                 try:
                     async with asyncio.timeout(STUCK):
                         await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
                 except TimeoutError:
-                    return
-        await send({"type": "http.response.body", "body": b""})
+                    return False
+        return True
 
     async def _texts(self) -> AsyncIterator[str]:
         sent = None
@@ -75,6 +87,8 @@ class Events(Response):
         return 0
 
 
-async def _left(receive: Receive) -> None:
+async def _left(receive: Receive) -> bool:
+    """Waits until the browser has left: False, it is not there."""
     while (await receive())["type"] != "http.disconnect":
         pass
+    return False

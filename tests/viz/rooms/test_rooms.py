@@ -330,3 +330,31 @@ def test_a_question_takes_no_more_votes_than_a_class_has_and_tells_the_most_freq
     made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
     told = made.told()["question"]
     assert told["voted"] == 40 and len(told["votes"]) == rooms.MAX_TOLD and next(iter(told["votes"].items())) == ("il", 2)
+
+
+def test_a_server_that_stops_ends_all_streams_whole():
+    async def story():
+        made, sent = Rooms(MemoryStore()), []
+        path, _ = await opened(made.router)
+
+        async def receive():
+            await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": f"{path}/events",
+            "headers": [],
+            "query_string": b"",
+            "root_path": "",
+        }
+        following = asyncio.create_task(made.router(scope | {"client": ("10.0.0.2", 1)}, receive, send))
+        await until(lambda: len(sent) > 1)
+        made.closing.set()
+        await following
+        return sent[-1], await made.store.followers(path[-6:])
+
+    assert run(story()) == ({"type": "http.response.body", "body": b""}, 0)
