@@ -59,7 +59,7 @@ def test_a_lecture_on_translate_by_keys_alone(visit):
 
 
 def test_what_is_pointed_at_is_ringed(visit):
-    page = visit("?step=11&lecture=on&large=maps")
+    page = visit("?step=11&lecture=on&large=2")
     token = page.locator(".candidates [data-point]").first.get_attribute("data-point").split(" ")[1]
     for name in POINTED:
         if name.startswith("timeline") and query(page).get("large"):

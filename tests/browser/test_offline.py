@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from playwright.sync_api import Page
 
@@ -41,6 +43,8 @@ def opened(browser, shipped, tmp_path):
         page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url))
         page.goto(file.as_uri())
         page.locator("html[data-drawn]").wait_for(state="attached")
+        for part, selector in import_module(f"viz.{name}.offline").TAKEN.large:  # that a lecture shows alone
+            assert page.locator(f".part-{part} {selector}").count() > 0, selector
         return page
 
     yield made

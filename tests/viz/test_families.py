@@ -21,7 +21,7 @@ from model.task import TASKS, task_of
 from viz import pages
 from viz.offline import take
 from viz.shared.save import save
-from viz.view import DIFFERS, LARGE, PARTS
+from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
 ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}
@@ -31,7 +31,7 @@ EACH = pytest.mark.parametrize("family", ALONE)
 OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
     *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
-    *((None, {"lecture": "on", "large": large}) for large in LARGE),
+    *((page, {"lecture": "on", "large": large}) for page in (None, HEADS, WHAT_IF) for large in "123"),
     (HEADS, {}),
     (HEADS, {"sites": "all"}),
     *((INSIDE, {"part": part}) for part in PARTS),
@@ -156,6 +156,10 @@ def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder, tmp_pa
     assert candidates["open"] == [n == 4 for n in range(9)]
     assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
+    shown.at.session_state["asked of the class"] = {"number": 1, "guess": False}
+    question = shown.run()._mounted(".room")["question"]
+    assert (question["asks"], question["gap"]) == ("Which word stands in the blank?", "The red fox ▁▁▁ a lamp.")
+    assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")
     assert opened("bert", step="2", text="The red fox ___ a lamp.").timeline["step"] == 2
     assert kept.name == "bert"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz import state
-from viz.compare import choices, large_patching, maps_part
+from viz.compare import choices, distance, large_patching, maps_part
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.shared import controls, texts
 from viz.shared.lecture import lecture
@@ -93,6 +93,12 @@ def _next_picture() -> None:
     _show(_number(state.current()) % len(PICTURES) + 1)
 
 
+def _next_kind(kinds: list[str]) -> None:
+    """Another kind of attention, of those that can be compared; called from callbacks."""
+    kind = state.current().kind
+    state.change(kind=kinds[(kinds.index(kind) + 1) % len(kinds)] if kind in kinds else kinds[0])
+
+
 def _turn(page_data: cache.PageData) -> None:
     """The next thing that may differ of which there is a second side; called from callbacks."""
     view, names = state.current(), list(DIFFERENCES)
@@ -114,4 +120,7 @@ def _picture(shown: Shown, found: Pair) -> None:
     number = _number(view)
     lecture.key("v", "maps, difference, heads", _next_picture, quiet=True)
     lecture.key("m", "the head where both differ most", partial(maps_part.furthest, found), quiet=True)
+    kinds = [grid.kind for grid in distance.grids(found)]
+    if len(kinds) > 1 and view.differs != "head":
+        lecture.key("k", "the next kind of attention", partial(_next_kind, kinds), quiet=True)
     maps_part.picture(shown, found, list(PICTURES.values())[number - 1])

@@ -149,10 +149,13 @@ export function fullMap(map, grid, { root, colour, sans, screen = null, place = 
   const title = element("h3", "", "Full map");
   title.append(element("small", "", map.byRow ? "colour up to each row’s maximum" : "a row asks, a column answers"));
   const { queries, keys, values } = map, n = keys.length, m = queries.length;
-  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, font = place ? LARGE_FONT : FONT, measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`);
+  const names = { queries: queries.map((text) => cut(text, 18)), keys: keys.map((text) => cut(text, 12)) }, measured = (texts, font) => lengthsOf(texts, `650 ${font}px ${sans}`);
   const most = screen ? Math.max(4, inside(Math.floor((screen.height - 80) / m), 21)) : 20;
-  const labels = { font, rows: measured(names.queries), columns: measured(names.keys) };
-  const layout = place ? fittedLayout({ ...place, ...labels, least: 2, most: 60 }) : mapLayout({ ...labels, width: screen ? screen.width : 328, least: Math.min(5, most), most });
+  const labels = (font) => ({ font, rows: measured(names.queries, font), columns: measured(names.keys, font) });
+  const filling = (font) => ({ font, layout: fittedLayout({ ...place, ...labels(font), least: 2, most: 60 }) }), roomy = (at) => at.layout.size >= 1.9 * at.font;
+  const { font, layout } = place
+    ? [20, 17].map(filling).find(roomy) || filling(LARGE_FONT)
+    : { font: FONT, layout: mapLayout({ ...labels(FONT), width: screen ? screen.width : 328, least: Math.min(5, most), most }) };
   const { left, top, size } = layout, width = left + n * size + layout.right, height = top + m * size + 2;
   const zoom = screen ? Math.max(1, Math.min(screen.width / width, screen.height / height)) : 1, ratio = density(root) * zoom;
   Object.assign(canvas, { width: width * ratio, height: height * ratio });

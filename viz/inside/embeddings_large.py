@@ -21,14 +21,13 @@ HALL = 1.7  # how many times as large a chart is drawn
 def draw(shown: Shown) -> None:
     """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
-    labels = _labels(shown)
+    side = list(embeddings_part.sides_of(trace))[-1]
+    labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
     try:
-        found = embeddings_part.looked_up(view, loaded, trace)
+        token = _token(shown, side)
     except ValueError as fault:
         texts.fault(str(fault))
         return
-    side, token = list(found.items())[-1]
-    tokenizer = embeddings_part.tokenizer_of(loaded, side)
     name = tokenizer.piece(token)
     lecture.key("n", "the next token of the sentence", lambda: _turn(labels, name, 1), quiet=True)
     lecture.key("p", "the token before", lambda: _turn(labels, name, -1), quiet=True)
@@ -64,13 +63,23 @@ def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -
     chart.draw(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
 
 
-def _labels(shown: Shown) -> list[str]:
-    """The tokens of the sentence and of what was made of it, each once."""
-    loaded, found = shown.page_data.loaded, []
-    for side, ids in embeddings_part.sides_of(shown.page_data.analysis.trace).items():
-        tokenizer = embeddings_part.tokenizer_of(loaded, side)
-        found += [tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)]
-    return list(dict.fromkeys(found))
+def _token(shown: Shown, side: embeddings_part.Side) -> int:
+    """The token of the word that is looked up, else the one predicted at the step; ValueError for what is no word."""
+    from model.readings.neighbours import pieces_of
+
+    view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
+    if not view.near:
+        return trace.predicted.ids[view.step - 1]
+    counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
+    return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
+
+
+def _labels(shown: Shown, side: embeddings_part.Side) -> list[str]:
+    """The tokens that stand in the sentence and are in a side's table, each once."""
+    loaded = shown.page_data.loaded
+    ids = embeddings_part.sentence_tokens(loaded, shown.page_data.analysis.trace)[side]
+    tokenizer = embeddings_part.tokenizer_of(loaded, side)
+    return list(dict.fromkeys(tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)))
 
 
 def _turn(labels: Sequence[str], now: str, by: int) -> None:

@@ -23,7 +23,7 @@ from viz.offline.packing import Packing, deflated, difference, written
 from viz.offline.parts import Choice, Drawn, Part, Taken
 from viz.scripts import joined
 from viz.theme import Mode
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 HERE = Path(__file__).parent
 LONGEST_TITLE = 80  # characters
@@ -31,7 +31,8 @@ LONGEST_TITLE = 80  # characters
 
 def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     """The file of a page's view, in UTF-8: the same view gives the same bytes."""
-    asked = link(page_data.view)
+    here = dataclasses.replace(page_data.view, **{name: getattr(View, name) for name in OF_A_LECTURE})  # a file is in none
+    page_data, asked = dataclasses.replace(page_data, view=here), link(here)
     page_data = dataclasses.replace(page_data, view=taken.look(page_data))
     view, found = page_data.view, taken.compute(page_data)
     drawn = {mode: taken.parts(page_data, found, taken.base(view), mode) for mode in get_args(Mode)}
@@ -53,6 +54,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "also": dict(taken.also or {}),
         "plain": {name: fields(View)[name].parameter for name in taken.plain},
         "asked": asked,
+        "defaults": _defaults(),
         "led": _led(taken.led(page_data)),
         "large": taken.large,
         "steps": len(page_data.analysis.trace.predicted),
@@ -88,6 +90,13 @@ def _choice(choice: Choice, patched: Any) -> dict[str, Any]:
         key = json.dumps([getattr(asked, name) for name in choice.fields], separators=(",", ":"))
         options[key] = [numbers[shown], params]
     return {"fields": list(choice.fields), "options": options, "patches": patches}
+
+
+@cache
+def _defaults() -> dict[str, str]:
+    """What a link may leave out, by its parameters."""
+    plain = {name: getattr(View, name) for name in fields(View) if isinstance(getattr(View, name), bool | int | float | str)}
+    return {fields(View)[name].parameter: fields(View)[name].value.write(value) for name, value in plain.items()}
 
 
 def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:

@@ -5,13 +5,13 @@ export const UNSEEN = ["lecture", "large", "talk", "stop", "room", "lesson", "gu
 
 const alike = (one, other, names) => names.every((name) => one[name] === other[name]);
 
-// A query without a first step that is stated: nobody has to.
-const plain = ({ step, ...rest }) => (step === undefined || step === "1" ? rest : { ...rest, step });
+// Parameters without those that say what holds without them, or nothing.
+const plain = (query, defaults) => Object.fromEntries(Object.entries(query).filter(([name, text]) => text !== null && text !== defaults[name]));
 
 // The fields of a document by what a query asks for, where it was made for the query `made`; null where another one is
 // needed. `view` is what the document holds.
 export function asked(wanted, made, view) {
-  const query = plain(wanted), base = plain(made);
+  const query = plain(wanted, view.defaults), base = plain(made, view.defaults);
   const led = Object.values(view.led).map(({ parameter }) => parameter);
   const held = view.choices.map(({ options }) => Object.keys(Object.values(options)[0][1]));
   const own = new Set([...UNSEEN, ...led, ...held.flat()]);
@@ -24,7 +24,7 @@ export function asked(wanted, made, view) {
   }
   for (const [n, { fields, options }] of view.choices.entries()) {
     const own = held[n], unchanged = alike(query, base, own);
-    const key = Object.keys(options).find((each) => alike(query, Object.fromEntries(Object.entries(options[each][1]).map(([name, text]) => [name, text ?? undefined])), own));
+    const key = Object.keys(options).find((each) => alike(query, plain(options[each][1], view.defaults), own));
     if (key === undefined && !unchanged) return null;
     const values = key === undefined ? fields.map((field) => view.state[field]) : JSON.parse(key);
     fields.forEach((field, at) => { found[field] = values[at]; });

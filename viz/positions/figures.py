@@ -232,7 +232,7 @@ def residual_chart(residual: np.ndarray, mode: theme.Mode, height: int = HEIGHT)
         hovertext=text,
     )
     ticks = [1e-8, 1e-6, 1e-4, 1e-2, 1]
-    names = ["10<sup>−8</sup>", "10<sup>−6</sup>", "10<sup>−4</sup>", "0.01", "1"]
+    names = ["10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01", "1"]
     drawing.update_xaxes(range=[-0.5, max(1, len(residual)) - 0.5], **_axis(mode))
     drawing.update_yaxes(
         **_axis(mode, showgrid=True, gridcolor=colours.line), type="log", range=[-9, 1], tickvals=ticks, ticktext=names

@@ -15,11 +15,12 @@ import weakref
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cachetools import LRUCache
 
 from viz import cache, pages
+from viz.fields import fields
 from viz.links import parse
 from viz.offline import take
 from viz.rooms.store import Away, Gone
@@ -138,10 +139,19 @@ def asked(address: str) -> tuple[str, View]:
     return name, dataclasses.replace(view, **{each: getattr(View(), each) for each in OF_THE_LECTURER})
 
 
+def in_the_lab(address: str) -> str:
+    """The address without what is the lecturer's alone."""
+    parts, private = urlsplit(address), {fields(View)[name].parameter for name in OF_A_LECTURE}
+    query = [(name, text) for name, text in parse_qsl(parts.query, keep_blank_values=True) if name not in private]
+    return parts.path + (f"?{urlencode(query)}" if query else "")
+
+
 def sentence_page(sentence: str, address: str = "") -> Document:
     """A small page that says why there is no other, with a link into the lab where an address is given."""
     link = (
-        f'<p><a href="{html.escape(address)}" target="_blank" rel="noopener">Open it in the lab</a></p>' if address else ""
+        f'<p><a href="{html.escape(in_the_lab(address))}" target="_blank" rel="noopener">Open it in the lab</a></p>'
+        if address
+        else ""
     )
     text = (
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'

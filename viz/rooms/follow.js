@@ -14,6 +14,7 @@ const AWAY = "The connection is away. What you see stays, and it comes back by i
 const ENDED = "The lecture has ended.";
 const LOST = "The lecture has ended, or the lab was started anew."; // a server that was knows no room of before
 const ASK = " If the lecture goes on, its screen shows a new code.";
+const LATE = 800; // ms after which a page that does not stand yet is said to be on its way
 const NOT_SENT = "Your bet did not get through: try once more.";
 
 if (code) room();
@@ -48,8 +49,8 @@ async function refused(asked) { // the server's sentence; none where the room is
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", answered = "", card = false;
-  const shows = stage(find(".stage"), code, { shown: (text) => { title = text; parts.waits.hidden = true; tell(); }, touched: () => { paused = true; tell(); } });
+  let now = null, paused = false, stream = "joins", title = "", answered = "", card = false, late = null;
+  const shows = stage(find(".stage"), code, { shown: (text) => { title = text; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
   const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
@@ -72,8 +73,10 @@ function room() {
     const onward = revealed && answered !== "" && answered !== view;
     card = bet.show(now.question, now.score, onward);
     answered = revealed ? answered || view : "";
-    if (!paused) shows.show(now.address, now.pointer);
     tell();
+    if (paused) return;
+    late ??= setTimeout(() => { parts.where.textContent = `${told.pages[placeOf(now.address).page] || "The next page"} is on its way …`; }, LATE);
+    shows.show(now.address, now.pointer);
   }
 
   function tell() { // all that stands around the document

@@ -9,7 +9,8 @@ const OPEN = "You can change it until the answer is shown.";
 // how often it was right.
 export function bets(box, { vote, kept, longest, closed }) {
   let question = null, chosen = "", said = "", sends = 0, closedFor = 0;
-  const speak = element("p", "unseen");
+  const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
+  box.tabIndex = -1;
   speak.setAttribute("aria-live", "polite");
   box.after(speak);
   return {
@@ -21,9 +22,11 @@ export function bets(box, { vote, kept, longest, closed }) {
       if (question.answer !== undefined && onward) closedFor = now.number;
       question = now;
       if (closedFor === now.number) { box.hidden = true; return false; }
+      const opens = box.hidden;
+      box.hidden = false;
       if (revealed) { if (news) answer(score); }
       else box.querySelector(".voted").textContent = counted(now.voted);
-      box.hidden = false;
+      if (opens || news) take(); // what is behind it cannot have the keyboard
       return true;
     },
   };

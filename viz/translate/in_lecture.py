@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-ABOVE, LINE = 44, 33  # px of the stage that a line of the translation takes, and one on what the edits changed
+ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, one on what the edits changed, its second
 
 
 def draw(shown: Shown) -> None:
@@ -32,13 +32,13 @@ def draw(shown: Shown) -> None:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.bar:
         texts.write(f'<p class="lab-hall-fact">{facts(view)}</p>', inline=True)
-    _keys(view, analysis)
+    _keys(view, analysis, shown.page_data.loaded.config.causal)
     hall = {"steps": not shows_maps(view)} | changes(analysis, shown.page_data.loaded)
     with shown.places.body:
         first = steps if analysis.task.writes else fill_in
         first.draw(view, shown.page_data, shown.mode, hall)
         if shows_maps(view):
-            large_maps.draw(analysis, view, shown.mode, ABOVE + LINE * ("edits" in hall))
+            large_maps.draw(analysis, view, shown.mode, ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall))
 
 
 def shows_maps(view: View) -> bool:
@@ -74,54 +74,44 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _keys(view: View, analysis: Analysis) -> None:
+def _keys(view: View, analysis: Analysis, causal: bool) -> None:
     """What keys do here; each is said as what it brings about now."""
-    key, task = lecture.key, analysis.task
-    lecture.tells(
-        "↑ ↓, Enter", "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
-    )
-    other = 1 if view.large == 2 else 2
-    key("v", f"view: the {LARGE[other - 1]}", lambda: state.change(large=other))
+    key, task, change = lecture.key, analysis.task, state.change
+    takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
+    lecture.tells("↑ ↓, Enter", takes)
+    other = view.large % len(LARGE) + 1
+    key("v", f"view: the {LARGE[other - 1]}", lambda: change(large=other), quiet=True)
     if view.large == 2:
-        mask = view.show == "mask"
-        key(
-            "w",
-            "weights in the maps" if mask else "masks in the maps",
-            lambda: state.change(show="attention" if mask else "mask"),
-        )
+        shows = "attention" if view.show == "mask" else "mask"
+        key("w", f"the maps show {'masks' if shows == 'mask' else 'weights'}", lambda: change(show=shows), quiet=True)
     if task.writes:
-        key(
-            "g",
-            "show the candidates" if view.guess else "predict first",
-            lambda: state.change(guess=not view.guess),
-        )
-        key(
-            "m", f"causal mask {'off' if view.causal_mask else 'on'}", lambda: state.change(causal_mask=not view.causal_mask)
-        )
-        again = view.mode == "given"
-        key(
-            "d",
-            f"{'decode again' if again else 'keep the ' + task.made + ' as given'} under the edits",
-            lambda: state.change(mode="again" if again else "given"),
-        )
-        rows = _next(tuple(timeline.ROWS), view.rows)
-        key("r", f"rows: {timeline.ROWS[rows][0].lower()}", lambda: state.change(rows=rows))
-        if view.target is None:
-            chosen = _next(tuple(STRATEGIES), view.strategy)
-            key(
-                "k",
-                f"tokens chosen by: {translate_texts.strategy_title(chosen).lower()}",
-                lambda: state.change(strategy=chosen),
-            )
+        _decoding_keys(view, analysis, causal)
     if task.reads:
-        key(
-            "p",
-            f"padding mask {'off' if view.padding_mask else 'on'}",
-            lambda: state.change(padding_mask=not view.padding_mask),
-        )
+        key("p", f"padding mask {_switched(view.padding_mask)}", lambda: change(padding_mask=not view.padding_mask))
     if view.split and len(view.sentences) > 1:
         number = view.sentence % len(view.sentences) + 1
-        key("s", f"sentence {number} of {len(view.sentences)}", lambda: state.change(sentence=number))
+        key("s", f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
+
+
+def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
+    """Those of a model that writes; `causal`: whether it has a mask to switch."""
+    key, change = lecture.key, state.change
+    key("g", "show the candidates" if view.guess else "predict first", lambda: change(guess=not view.guess), quiet=True)
+    if causal or not view.causal_mask:
+        key("m", f"causal mask {_switched(view.causal_mask)}", lambda: change(causal_mask=not view.causal_mask))
+    mode = "again" if view.mode == "given" else "given"
+    how = "decode again" if mode == "again" else f"keep the {analysis.task.made} as given"
+    key("d", f"{how} under the edits", lambda: change(mode=mode))
+    rows = _next(tuple(timeline.ROWS), view.rows)
+    key("r", f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
+    if view.target is None:
+        chosen = _next(tuple(STRATEGIES), view.strategy)
+        title = translate_texts.strategy_title(chosen).lower()
+        key("k", f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+
+
+def _switched(on: bool) -> str:
+    return "off" if on else "on"
 
 
 def _next(names: tuple[str, ...], now: str) -> str:

@@ -22,7 +22,7 @@ function marked(segment, flag, name = "") {
 export function changed({ edits, was, told }, guess) {
   if (!edits) return [];
   const line = element("div", "changed"), text = element("p");
-  text.append(element("b", "", edits), told ? `: ${told}` : " now, before: ", ...(!was ? [] : guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
+  text.append(element("b", "", edits), told ? `: ${told}` : ". Before: ", ...(!was ? [] : guess ? ["…"] : was.flatMap(([segment, flag]) => marked(segment, flag))));
   line.append(text);
   return [line];
 }

@@ -49,7 +49,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const scroll = root.querySelector(".scroll");
   if (!still && scroll.scrollWidth > scroll.clientWidth) {
     const strongest = !source.length ? frame : place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);
-    scroll.scrollLeft = scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth);
+    scroll.scrollLeft = scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth, root.classList.contains("hall"));
   }
   root.querySelector(".frame").countBeyond();
 }

@@ -5,10 +5,12 @@ import { leftOut } from "../shared/save/pen.js";
 
 const AIR = 24; // px beside what shall be in sight
 
-// How far to scroll so that both of two places are in sight, where they fit; else the first, as near to the other as may be.
-export function scrolledTo([left, right], [from, to], width) {
+// How far to scroll so that both of two places are in sight, where they fit; else the first, as near to the other as may be, or
+// in the middle.
+export function scrolledTo([left, right], [from, to], width, middle = false) {
   const both = [Math.min(left, from) - AIR, Math.max(right, to) + AIR];
   if (both[1] - both[0] <= width) return Math.max(0, (both[0] + both[1] - width) / 2);
+  if (middle) return Math.max(0, (left + right - width) / 2);
   return Math.max(0, from < left ? right + AIR - width : left - AIR);
 }
 

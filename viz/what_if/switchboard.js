@@ -8,7 +8,7 @@ import { leftOut, pen, pictured } from "../shared/save/pen.js";
 import { readable } from "../shared/readable.js";
 
 const CELL = 18, LEAST = 9, FONT = 12; // px: a cell, its labels
-const LARGE = { cell: 44, least: 3, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
+const LARGE = { cell: 44, least: 2, font: 14, beside: 320, told: 56, head: 120, row: 40 }; // px in lecture mode, with the heads beside the mask
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state } = mounted({ data, parentElement }, ".switchboard", { row: 0, column: 0 }), focused = focusOf(parentElement);
@@ -98,7 +98,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
         x.stroke();
       } else if (allowed[i][j]) {
         x.fillStyle = scale[Math.round(Math.min(1, values[i][j]) * (scale.length - 1))];
-        x.fillRect(left, top, s, s);
+        x.fillRect(left, top, size < 6 ? size : s, size < 6 ? size : s);
+        if (size < 6) return; // a line around each would hide them
         x.strokeStyle = colour("line");
         x.lineWidth = 1;
         x.strokeRect(left + 0.5, top + 0.5, s - 1, s - 1);

@@ -101,7 +101,14 @@ def test_a_metric_that_is_registered_reaches_the_page_and_the_link(read, monkeyp
     monkeypatch.setitem(METRICS, made.name, made)
     trace, norms = read()
     *_, last = payload(trace, norms, View(kind="cross", layer=1, order="alone"), "light")["metrics"]
-    assert last == {"name": "alone", "label": "Alone", "unit": "marks", "meaning": made.meaning, "digits": 3}
+    assert last == {
+        "name": "alone",
+        "label": "Alone",
+        "unit": "marks",
+        "meaning": made.meaning,
+        "digits": 3,
+        "order": made.order,
+    }
     for grid in thumbnails(trace, "light")["grids"]:
         values = grid["numbers"]["alone"]
         assert [values[n] for n in grid["orders"]["alone"]] == sorted(values, reverse=True)

@@ -50,7 +50,7 @@ test("the class and the model are told as shares, and words of one's own are not
 });
 
 const VIEW = {
-  steps: 9, asked: { text: "A dog." }, state: { layer: 3, head: 2, step: 5, rows: "steps" },
+  steps: 9, asked: { text: "A dog." }, defaults: { step: "1", layer: "3", head: "2", rows: "steps", mass: "75" }, state: { layer: 3, head: 2, step: 5, rows: "steps" },
   led: { step: { parameter: "step", default: 1, values: {} }, rows: { parameter: "rows", default: "steps", values: { steps: "steps", shifted: "shifted" } } },
   choices: [{ fields: ["layer", "head"], options: { "[3,2]": [0, { layer: null, head: null }], "[4,null]": [1, { layer: "4", head: "mean" }] } }],
 };
@@ -69,7 +69,8 @@ test("for what it does not hold another document is needed", () => {
   }
 });
 
-test("a first step need not be stated, nor left out, where the step is not to be chosen", () => {
+test("what holds anyway may be stated or left out", () => {
+  assert.deepEqual(asked({ text: "A dog.", layer: "3", head: "2", rows: "steps", mass: "75" }, VIEW.asked, VIEW), asked({ text: "A dog." }, VIEW.asked, VIEW));
   const fixed = { ...VIEW, led: {} };
   assert.deepEqual(asked({ text: "A dog.", step: "1" }, VIEW.asked, fixed), { layer: 3, head: 2 });
   assert.equal(asked({ text: "A dog.", step: "2" }, VIEW.asked, fixed), null);

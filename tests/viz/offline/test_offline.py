@@ -206,6 +206,11 @@ def test_what_every_head_costs_is_not_measured_again_for_a_file(monkeypatch):
     assert costs is cache.head_effects.known(page_data.request, page_data.view.device, None)
 
 
+def test_a_file_is_in_no_lecture(taken):
+    query = "heads?lecture=on&large=2&talk=words&stop=2&room=KX234Z&colour=row"
+    assert held(taken("heads", query=query))["link"].keys() == held(taken("heads", query="heads?colour=row"))["link"].keys()
+
+
 def test_nothing_in_a_file_needs_a_server(taken):
     """What would lead to another page or decode anew is not offered."""
     parts = held(taken("translate"))["parts"]

@@ -39,16 +39,17 @@ def test_without_edits_nothing_is_told_of_any():
 
 def keys(**link: str) -> dict[str, str]:
     """The keys of the page with a link, and what each says that it does."""
-    return dict(Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".lecture")["keys"])
+    told = Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".lecture")["keys"]
+    return {name: does for name, does, *_ in told}
 
 
 def test_a_key_says_what_it_would_bring_about_now():
-    plain, other = keys(), keys(large="maps", causal="off", mode="again", rows="training", sentence="2")
+    plain, other = keys(), keys(large="2", causal="off", mode="again", rows="training", sentence="2")
     assert (plain["v"], other["v"]) == ("view: the maps", "view: the steps")
     assert (plain["m"], other["m"]) == ("causal mask off", "causal mask on")
     assert (plain["s"], other["s"]) == ("sentence 2 of 2", "sentence 1 of 2")
     assert (plain["r"], other["r"]) == ("rows: shifted", "rows: one row")
     assert "w" in other and "w" not in plain
-    lab = Lab(text="I am tired.", lecture="on", large="maps", guess="first")
+    lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
     assert lab._mounted("large_maps") is None  # they would give the next tokens away
     assert lab.timeline["hall"]["steps"] is True

@@ -31,7 +31,7 @@ def test_what_was_changed_stands_in_words_beside_both_translations():
 def test_more_edits_than_have_room_are_counted():
     codes = [f"off_enc.{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
     words = next(text for text in what_if(edits="~".join(codes)).html if "lab-hall-changes" in text)
-    assert words.count("<li>") == in_lecture.MOST + 1 and f"and {len(codes) - in_lecture.MOST} more" in words
+    assert words.count("<li>") == in_lecture.MOST + 1 and f"And {len(codes) - in_lecture.MOST} more" in words
 
 
 @pytest.mark.parametrize(("link", "names"), [({}, 1), ({"edits": "off_cross.3.5"}, 2)])

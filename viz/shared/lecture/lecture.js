@@ -1,7 +1,7 @@
 // What stands over the page in a lecture: keys, the blank screen, the list of keys, the ring around what is pointed at. It is there
 // outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
 
-import { element, followStep, free, mounted, unmounted } from "../mount.js";
+import { element, followStep, free, isNews, mounted, unmounted } from "../mount.js";
 import { nameAt, rectOf } from "./pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
@@ -15,11 +15,11 @@ const KEYS = [
 ];
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".lecture");
+  const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
-  if (state.of !== data.of) { state.of = data.of; state.step = data.step; }
-  state.step = data.step;
+  if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
+  state.of = data.of;
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
   return () => { end(state); unmounted(root); };
 }
@@ -84,7 +84,7 @@ function stepped(state, event) {
   const wanted = { Home: 1, End: steps }[event.key] ?? (event.key in STEPS ? state.step + STEPS[event.key] : null);
   if (wanted === null) return false;
   const to = Math.max(1, Math.min(steps, wanted));
-  if (to !== state.step) { state.step = to; say(state, `step ${to} of ${steps}`); state.report("step", to); }
+  if (to !== state.step) { state.step = to; say(state, `step ${to} of ${steps}`); state.memory.told.push(to); state.report("step", to); }
   else say(state, to === 1 ? "the first step" : "the last step");
   return true;
 }

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from viz.shared.shown import Shown
 
 NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
-NOTHING = "There is nothing to ask on this page: ask on Translate, or on Heads."
-PRIVATE = ("lecture", "talk", "stop", "room")  # fields of the lecturer alone
+NOTHING = "There is nothing to ask on this page: ask on the first one, or on Heads."
+PRIVATE = ("talk", "stop", "room")  # fields of the lecturer alone; with lecture mode goes what is seen large
 TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>')
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")

@@ -16,7 +16,6 @@ export function card({ on, back }) {
     box.setAttribute("aria-modal", "true");
     const top = element("p", "about"), asks = element("h2", "asks"), gap = element("p", "gap"), rows = element("ul", "rows"), aside = element("div", "aside");
     const foot = element("div", "foot"), said = element("p", "said"), buttons = element("div", "buttons");
-    said.setAttribute("role", "status");
     buttons.append(button("on", "", on), button("back", "", back));
     foot.append(said, element("p", "more"), element("p", "fault"), buttons);
     box.append(top, asks, gap, rows, aside, foot);
@@ -44,6 +43,7 @@ export function card({ on, back }) {
     find("on").textContent = over ? "Close" : phase === "open" ? "Show the answer" : "Back to the page";
     find("back").textContent = phase === "open" ? "Take the question back" : "";
     find("back").hidden = phase !== "open" || over;
+    find("said").setAttribute("aria-live", phase === "shown" ? "polite" : "off"); // not each vote
     if (!over) answers(bet, now, news);
     if (news) find("on").focus({ preventScroll: true });
   }

@@ -51,7 +51,7 @@ export function replay(sheet, canvas, matrix) {
     stroke: () => { const paints = stroked(); paints["stroke-width"] *= Math.hypot(place().a, place().b); drawPath(paints); },
     fill: () => drawPath(paint(sheet, "fill", now.fillStyle, { data, opacity: now.globalAlpha })),
     fillText: ([text, x, y, most]) => write(sheet, String(text), x, y, most, now, place()),
-    drawImage: (args) => copied(sheet, args, place()),
+    drawImage: (args) => drawCopy(sheet, args, place()),
     labels: (args) => mapLabels(sheet, args[0], args[1], place()),
   };
   for (const { name, args, value } of calls) {
@@ -73,7 +73,7 @@ function write(sheet, text, x, y, most, now, at) {
   putText(sheet, place.x, place.y, text, { ...font, size: font.size * Math.hypot(at.a, at.b) * shrunk, turn, anchor, ...paint(sheet, "fill", now.fillStyle, { opacity: now.globalAlpha }) });
 }
 
-function copied(sheet, args, at) {
+function drawCopy(sheet, args, at) {
   const [source] = args, [sx, sy, sw, sh] = args.length > 5 ? args.slice(1, 5) : [0, 0, source.width, source.height];
   const [x, y, w = sw, h = sh] = args.length > 5 ? args.slice(5) : args.slice(1);
   const own = at.translate(x, y).scale(w / sw, h / sh);

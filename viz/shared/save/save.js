@@ -1,6 +1,7 @@
 // The panel behind *Save*: which picture, as what, in which look; and what the server makes. Nothing here makes markup from text.
 
 import { button, element, mounted } from "../mount.js";
+import { copied } from "../copy_link_parts.js";
 import { remember, remembered } from "../remember.js";
 import { download, fileName, pdfOf, pngOf, slug, svgText } from "./files.js";
 import { picture } from "./picture.js";
@@ -108,8 +109,6 @@ async function receive(root, state) {
   if (made.fault) { tell(root, made.fault, true); return; }
   const bytes = Uint8Array.from(atob(made.bytes), (char) => char.charCodeAt(0));
   if (!made.copied) { download(new Blob([bytes], { type: made.mime }), made.name); tell(root, `Saved as ${made.name}`); return; }
-  try {
-    await navigator.clipboard.writeText(new TextDecoder().decode(bytes));
-    tell(root, "Copied.");
-  } catch { download(new Blob([bytes], { type: made.mime }), made.name); tell(root, `Saved as ${made.name}`); }
+  if (await copied(new TextDecoder().decode(bytes))) tell(root, "Copied.");
+  else { download(new Blob([bytes], { type: made.mime }), made.name); tell(root, `Saved as ${made.name}`); }
 }

@@ -1,0 +1,69 @@
+"""Inside in lecture mode: each part over the whole page, for every kind of model; keys turn what it shows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import tiny
+import torch
+from viz_helpers import INSIDE, POSITIONS, Lab
+
+from model import checkpoint as checkpoints
+from viz.inside import lens_part
+from viz.view import PARTS
+
+SENTENCE = "The dog sleeps under the table."
+COMPONENTS = ("stages", "writers", "tokens")
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_drawn_large_without_its_controls(part):
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part=part, kind="cross")
+    assert not page.faults and not page.warnings
+    assert not page.at.button_group and [box.key for box in page.at.text_input] == ["source"]
+    if part in COMPONENTS:
+        assert getattr(page, part)["large"] is True
+    assert Lab(INSIDE, text=SENTENCE, part="stages").stages["large"] is False
+
+
+def test_the_button_of_the_bar_turns_the_parts_and_the_pictures_begin_anew():
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part="scale", large="3")
+    assert page.click("hall part").link["part"] == "lens" and "large" not in page.link
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", kind="cross")
+    assert "kind" not in page.click("hall kind").link  # the encoder's, which no link needs to name
+
+
+@pytest.mark.parametrize(
+    ("steps", "step", "seen"), [(3, 2, (0, 3)), (10, 9, (0, 10)), (16, 0, (0, 10)), (16, 12, (6, 16)), (31, 30, (21, 31))]
+)
+def test_the_step_is_among_those_of_the_lens_that_are_in_sight(steps, step, seen):
+    first, end = lens_part.window(steps, step)
+    assert (first, end) == seen and first <= step < end
+
+
+@pytest.mark.parametrize("large", range(1, 10))
+def test_positions_show_one_picture_at_a_time(large):
+    page = Lab(POSITIONS, text=SENTENCE, lecture="on", large=str(large))
+    assert not page.faults and len(page.charts) == {7: 2, 8: 0, 9: 0}.get(large, 1)
+
+
+def test_positions_turn_pictures_and_schemes_and_need_no_sentence():
+    page = Lab(POSITIONS, text=SENTENCE, lecture="on", large="9")
+    assert "large" not in page.click("hall picture").link
+    assert page.click("hall scheme").link["scheme"] == "learned"
+    page = Lab(POSITIONS, text="", lecture="on", large="8")
+    assert page.faults and len(page.charts) == 1  # the last that needs none
+
+
+@pytest.mark.parametrize(
+    ("family", "sizes"), [("encoder-only", {"decoder_layers": 0}), ("decoder-only", {"encoder_layers": 0})]
+)
+def test_a_model_of_one_stack_has_all_of_it(tokenizer, tmp_path, monkeypatch, family, sizes):
+    made = tiny.checkpoint(tokenizer, dtype=torch.float32, family=family, **sizes)
+    checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), tmp_path / family)
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    for part in PARTS:
+        assert not Lab(INSIDE, checkpoint=family, text="The red fox sees a lamp.", lecture="on", part=part).faults, part
+    for large in (1, 7, 8):
+        assert not Lab(POSITIONS, checkpoint=family, text="The red fox sees a lamp.", lecture="on", large=str(large)).faults
