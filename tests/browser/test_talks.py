@@ -10,7 +10,7 @@ PICTURES = {  # by the page's name: what is there once it is drawn
     "translate": ".timeline .chip",
     "heads": ".all-heads canvas",
     "inside": ".stages",
-    "what-if": ".switchboard canvas",
+    "what-if": ".change",
     "why": ".sum",
     "compare": ".side-by-side",
 }

@@ -20,7 +20,7 @@ function layoutOf(map, width, sans, most) {
 
 // A map that fills a width and a height, its labels in large type: its cells may be wider than high.
 // Above it stand `titles`, beside the labels of the columns where there is room.
-function largeLayout(map, { width, height, titles }, sans) {
+function largeLayout(map, { width, height, titles = [] }, sans) {
   const { font } = LARGE, names = named(map), measured = (texts) => lengthsOf(texts, `650 ${font}px ${sans}`), columns = measured(names.keys), longest = Math.max(0, ...columns);
   const left = Math.ceil(Math.min(LARGE.left, Math.max(0, ...measured(names.queries)) + font)), n = columns.length;
   const above = Math.max(...lengthsOf(titles, `650 ${LARGE.title}px ${sans}`)) > left - font ? LARGE.line : 0;
