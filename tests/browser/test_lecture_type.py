@@ -46,6 +46,7 @@ def test_every_text_of_a_lecture_is_read_from_the_last_row(visit, lab):
             resize(page, width, height)
             assert smaller(page) == [], (where, width)
             found = measured(page)
+            assert len(found) > 5, (where, width)
             for place, least in larger.items():
                 sizes = [text.size for text in found if text.where.endswith(place) or place in text.where]
                 assert sizes and min(sizes) >= least - SLACK, (where, width, place, sizes)

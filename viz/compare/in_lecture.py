@@ -11,7 +11,7 @@ from viz import state
 from viz.compare import choices, distance, large_patching, maps_part
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.shared import controls, texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, notes
 from viz.shared.shown import LecturePlaces, Shown
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def draw(shown: Shown) -> None:
     """Both sides as one large picture, or one sentence that says why there is no second side."""
     places, view = shown.places, shown.view
     assert isinstance(places, LecturePlaces)
+    notes.draw(shown)
     with places.notes:
-        shown.notes()
         controls.given_target(view)
     found: Pair | None = None
     with places.body:

@@ -14,16 +14,16 @@ const MOST_FOUND = 6, MOST_NUMBERS = 3, OUTSTANDING = 3, SITE_HIGH = 30; // head
 // from the `end` that is nearer.
 export function standings(grid, metrics, index) {
   const of = (metric) => {
-    const values = grid.numbers[metric.name], own = values[index];
+    const printed = (value) => Number(value.toFixed(metric.digits)), values = grid.numbers[metric.name].map(printed), own = values[index]; // what reads alike is a tie
     const [most, least] = [values.filter((value) => value > own), values.filter((value) => value < own)].map((before) => 1 + before.length);
     const end = most < least || (most === least && metric.order === "most") ? "most" : "least";
-    return { metric, value: own, end, place: Math.min(most, least) };
+    return { metric, value: own, end, place: Math.min(most, least), alike: values.filter((value) => value === own).length - 1 };
   };
   return metrics.filter(({ name, order }) => order && grid.numbers[name]).map(of).sort((one, other) => one.place - other.place);
 }
 
 const numbered = ({ metric: { label, unit, digits }, value }) => `${label} ${value.toFixed(digits)}${unit ? ` ${unit}` : ""}`;
-const placed = ({ end, place }, count) => (count === 1 ? "" : `${place === 1 ? "the" : ordinal(place)} ${end} of ${count} heads`);
+const placed = ({ end, place, alike }, count) => (count === 1 ? "" : `${place === 1 ? "the" : ordinal(place)} ${end} of ${count} heads${alike ? `, with ${alike} more` : ""}`);
 
 export function largeView(root, given) {
   const { data, state } = given, all = { ...given, colour: (name) => given.colour(/^ink/.test(name) ? "ink" : name) }; // no grey is read from the last row
@@ -48,7 +48,7 @@ export function largeView(root, given) {
 // -- one head ------------------------------------------------------------------------------------------------------
 
 function oneHead(root, name, body, place, { data, at: grid, colour, sans, pick, forget, choose, indexOf }) {
-  const { chosen, find } = data, own = chosen.head === null || chosen.layer === null ? null : indexOf(grid, chosen.layer, chosen.head);
+  const { chosen, find } = data, own = chosen.head === null || chosen.layer === null || chosen.measure === "rollout" ? null : indexOf(grid, chosen.layer, chosen.head);
   const set = find && !find.fault && find.kind === grid.kind ? find : null;
   titled(name, grid, own === null ? meanOf(chosen) : `layer ${chosen.layer}, head ${chosen.head}`, mainNumber(data, grid, own, set, largestOf(chosen)));
   const map = { ...chosen, cell: set?.cell, pick: (i, j) => pick(grid.kind, chosen.firsts.queries[i], chosen.firsts.keys[j]) };
@@ -56,11 +56,12 @@ function oneHead(root, name, body, place, { data, at: grid, colour, sans, pick, 
   body.style.gridTemplateColumns = data.large === MAP ? `auto minmax(${BESIDE_WIDE}px, 1fr)` : `minmax(0, 1fr) ${BESIDE_WIDE}px`;
   const { scroll, said } = data.large === MAP ? fullMap(map, grid, { root, colour, sans: sans(), place: room, style: data.style }) : tokenLines(map, grid, room);
   const beside = element("aside");
+  if (chosen.measure !== "weights" || chosen.byRow) beside.append(element("p", "read", `${chosen.readAs[0].toUpperCase()}${chosen.readAs.slice(1)}${chosen.byRow ? "; colour by each row’s maximum" : ""}.`));
   beside.append(said, ...(find ? [foundHeads(data, grid, set, forget, choose)] : [measuredAs(data, grid, own, chosen)]));
   body.append(scroll, beside);
 }
 
-const meanOf = ({ layer }) => (layer === null ? "mean over layers and heads" : `layer ${layer}, mean over heads`);
+const meanOf = ({ layer, head, measure }) => (layer === null ? "mean over layers and heads" : `layer ${layer}, ${measure === "rollout" && head !== null ? "heads together" : "mean over heads"}`);
 
 function titled(node, grid, where, number) {
   const title = element("h2"), hue = element("i", "hue");

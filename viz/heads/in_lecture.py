@@ -9,8 +9,8 @@ import streamlit as st
 from model.readings.head_metrics import order_label, orders
 from viz import state, theme
 from viz.heads import all_heads, picture
-from viz.shared import controls, texts
-from viz.shared.lecture import lecture
+from viz.shared import controls
+from viz.shared.lecture import lecture, notes
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -25,10 +25,7 @@ def draw(shown: Shown) -> None:
     drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
     with shown.places.bar:
         _bar(view, large, kinds)
-    with shown.places.notes:
-        texts.sentence_notes(shown.analysis.notes, shown.faults, shown.analysis.cautions)
-        if edits := [text for _, text in view.intervention.parts(shown.analysis.labels)]:
-            texts.note(f"Edited: {'; '.join(edits)}.")
+    notes.draw(shown)
     shown_heads = picture.thumbnails(request, view.device, shown.mode)
     data = picture.payload(request, view.device, drawn, shown.mode)
     with shown.places.body:

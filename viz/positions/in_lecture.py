@@ -65,7 +65,6 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     lecture.key("ArrowRight", "the next picture", lambda: _turn(number, count, 1), quiet=True)
     lecture.key("ArrowLeft", "the picture before", lambda: _turn(number, count, -1), quiet=True)
     lecture.key("k", "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
-    lecture.key("i", "the next pair of dimensions", lambda: _follow(view), quiet=True)
     lecture.key("+", "shift by one more", lambda: _shift(view, 1), quiet=True)
     lecture.key("-", "shift by one less", lambda: _shift(view, -1), quiet=True)
     if isinstance(places, LecturePlaces):
@@ -92,12 +91,9 @@ def _shift(view: View, by: int) -> None:
     state.change(pe_shift=max(0, min(MAX_PE_SHIFT, view.pe_shift + by)))
 
 
-def _follow(view: View) -> None:
-    """The next pair; after the last of those that the widest picture has, the first."""
-    scheme = _scheme(view)
-    if scheme is not None:
-        pairs = scheme.numbers().values.shape[1] // 2
-        state.change(pe_pair=(min(view.pe_pair, pairs - 1) + 1) % pairs)
+def _follow(view: View, pairs: int) -> None:
+    """The next of so many pairs; after the last the first."""
+    state.change(pe_pair=(min(view.pe_pair, pairs - 1) + 1) % pairs)
 
 
 def _scheme(view: View) -> drawn.Scheme | None:
@@ -112,7 +108,9 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     if scheme is None:
         return
     found = scheme.numbers()
-    pair = controls.followed(view, found.values.shape[1])
+    width = found.values.shape[1]
+    pair = controls.followed(view, width)
+    lecture.key("i", "the next pair of dimensions", lambda: _follow(view, width // 2), quiet=True)
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
             if warn:

@@ -12,7 +12,8 @@ const BESIDES = 64, WIDEST = 1.4; // in lecture mode: px of a map's title and wh
 export default function ({ data, parentElement }) {
   const { root, state, first } = mounted({ data, parentElement }, ".maps"), colour = (name) => data.style[`--lab-${name}`];
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
-  state.step = toldStep()?.step ?? data.step;
+  const player = globalThis.attentionLabRoots?.get("timeline"); // whose steps are news; without one the server knows the step
+  state.step = (player?.isConnected && toldStep()?.step) || data.step;
   const build = () => {
     const narrow = !data.large && root.clientWidth < NARROW, columns = data.large ? maps.length : narrow ? 1 : 3, width = (root.clientWidth - (columns - 1) * GAP) / columns, sans = getComputedStyle(root).fontFamily;
     state.width = root.clientWidth;

@@ -35,7 +35,8 @@ export function onResize(state, root, draw) { // what the last call drew is draw
 
 // -- sizes: within what the stylesheet zooms, in the node's own pixels ---------------------------------------------
 
-export const zoomOf = (node) => node.currentCSSZoom || 1;
+// A browser that does not tell it is measured: its window against the node's own pixels.
+export const zoomOf = (node) => node.currentCSSZoom || node.getBoundingClientRect?.().width / node.offsetWidth || 1;
 
 // Pixels of a canvas for each of its own, so that it is sharp: not fewer than two.
 export const density = (node) => Math.max(2, (globalThis.devicePixelRatio || 1) * zoomOf(node));
@@ -48,7 +49,7 @@ export function boxOf(node) {
 
 // Where a pointer is in a node, in the node's own pixels; `offsetX` is in those of the window.
 export function spotIn({ clientX, clientY }, node) {
-  const { left, top, width } = node.getBoundingClientRect(), zoom = width / node.offsetWidth || 1;
+  const { left, top } = node.getBoundingClientRect(), zoom = zoomOf(node);
   return [(clientX - left) / zoom, (clientY - top) / zoom];
 }
 

@@ -95,7 +95,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     form.onsubmit = (event) => { event.preventDefault(); setTriggerValue("word", { step: step + 1, text: box.value }); };
     form.append(box, go);
     const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
-    if (data.hall) return [list, ...(data.fault ? [element("p", "fault", data.fault)] : [])];
+    if (data.hall) return [list, ...(data.sampling || data.ties[step] ? [element("p", "rest tie", data.sampling ? others : "The first two are a near-tie.")] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");

@@ -28,7 +28,7 @@ export default function ({ data, parentElement }) {
   root.replaceChildren(element("h2", "", data.said), element("p", "reading", `${data.reading}:`), words, legend, chart, told);
   quiet();
   draw();
-  onResize(state, chart, () => { if (chart.clientWidth !== state.width || chart.clientHeight !== state.height) draw(); });
+  onResize(state, root, () => { if (chart.clientWidth !== state.width || chart.clientHeight !== state.height) draw(); });
   return () => unmounted(root);
 
   function quiet() { told.textContent = `${data.meaning} If it is right, the first line falls at once, the second late.`; }

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz import state
 from viz.shared import texts as shared_texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, notes
 from viz.shared.shown import LecturePlaces, Shown
 from viz.why import choice, large_readings, pieces, rivals, texts, ways
 from viz.why import sum as sums
@@ -32,8 +32,7 @@ def draw(shown: Shown) -> None:
     """The rival and the picture are chosen in the bar; below it that picture, or the readings of the source."""
     places = shown.places
     assert isinstance(places, LecturePlaces)
-    with places.notes:
-        shown.notes()
+    notes.draw(shown)
     with places.notes if shown.analysis.trace.outputs else places.body:
         asked = choice.choice(shown)
     if asked is None:

@@ -38,7 +38,7 @@ function both(text, p, n) {
 
 export function parts(data, choose) {
   const part = pictured(element("section", "cascade"), "Parts of the difference"), [own, rival] = data.large.pair, others = data.rest[0];
-  const rows = [...data.rows, ...(others ? [{ name: `${others} others together`, value: data.rest[1], point: "rest" }] : [])];
+  const rows = [...data.rows, ...(others ? [{ name: others === 1 ? "1 other" : `${others} others together`, value: data.rest[1], point: "rest" }] : [])];
   const { bars, ends, zero, total } = cascade(rows.map(({ value }) => value));
   const sides = element("div", "sides"), scale = element("span", "scale");
   scale.append(element("b", "loss", `← for “${rival}”`), element("b", "gain", `for “${own}” →`));
@@ -68,7 +68,7 @@ export function parts(data, choose) {
   function sum() {
     const node = element("div", "step whole");
     node.dataset.point = "sum";
-    node.append(element("span", "name", "all together"), track(total, data.total < 0 ? "loss" : "gain"), element("span", "value", two(data.total)));
+    node.append(element("span", "name", "all together, in nats"), track(total, data.total < 0 ? "loss" : "gain"), element("span", "value", two(data.total)));
     return node;
   }
 }
@@ -87,7 +87,7 @@ export function heads(data, choose, shade) {
       cell.setAttribute("aria-label", `${title}, layer ${layer + 1}, head ${head + 1}: ${two(value)}`);
       return cell;
     })));
-    grid.append(element("h3", kind, title), cells);
+    grid.append(element("h3", kind, `${title}, nats`), cells);
     part.append(grid);
   }
   return part;
@@ -105,7 +105,7 @@ export function words(data, choose, shade) {
       token.append(element("span", "", label), element("small", "", Math.abs(values[i]) < 0.005 ? "0" : two(values[i])));
       line.append(token);
     });
-    part.append(element("h3", "", `By way of ${piece} words: ${two(total)}`), line);
+    part.append(element("h3", "", `By way of ${piece} words: ${two(total)} nats`), line);
   }
   return part;
 }

@@ -76,7 +76,7 @@ def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float
 
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
     """What becomes of the difference where a part is away, with all that follows computed anew: a sentence."""
-    change = f"{format.signed(before, 2)} becomes {format.signed(after, 2)}"
+    change = f"{format.signed(before, 2)} becomes {format.signed(after, 2)} nats"
     return f"{how} and run again: {change}, so {_times(after, pair)}"
 
 

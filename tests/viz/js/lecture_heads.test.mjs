@@ -49,9 +49,15 @@ test("the rows of a list have their type's height, side by side where they are m
 });
 
 test("a head is told by the numbers in which it stands out, from the end that is nearer", () => {
-  const metrics = [{ name: "near", order: "least" }, { name: "far", order: "most" }, { name: "all", order: null }, { name: "none", order: "most" }];
+  const metrics = [{ name: "near", order: "least", digits: 2 }, { name: "far", order: "most", digits: 2 }, { name: "all", order: null }, { name: "none", order: "most" }];
   const grid = { numbers: { near: [0.1, 0.9, 0.5, 0.3], far: [0.2, 0.3, 0.4, 0.1], all: [1, 2, 3, 4] } }, told = (index) => standings(grid, metrics, index).map(({ metric, end, place }) => [metric.name, end, place]);
   assert.deepEqual(told(0), [["near", "least", 1], ["far", "least", 2]]);
   assert.deepEqual(told(1), [["near", "most", 1], ["far", "most", 2]]);
   assert.deepEqual(told(2), [["far", "most", 1], ["near", "most", 2]]);
+});
+
+test("heads whose numbers read alike are told together", () => {
+  const metrics = [{ name: "near", order: "most", digits: 2 }], grid = { numbers: { near: [0.004, 0.001, 0.9, 0.003] } };
+  assert.deepEqual(standings(grid, metrics, 0).map(({ value, end, place, alike }) => [value, end, place, alike]), [[0, "least", 1, 2]]);
+  assert.equal(standings(grid, metrics, 2)[0].alike, 0);
 });
