@@ -87,7 +87,7 @@ export function listen(state) {
   document.addEventListener("keydown", state.onKey, true); // before a group of buttons takes the arrows
   state.resize = new ResizeObserver(() => state.go && redraw(state));
   state.resize.observe(state.root);
-  document.fonts?.ready.then(() => { state.width = null; redraw(state); }); // lines end at the chips as they are set then
+  document.fonts?.ready.then(() => { state.size = null; redraw(state); }); // lines end at the chips as they are set then
 }
 
 const SIZES = ["long", "longer"]; // of the type, the larger first
@@ -113,9 +113,9 @@ export function fitted(root) {
 }
 
 function redraw(state) {
-  const width = state.root.getBoundingClientRect().width;
-  if (width === state.width) return;
-  state.width = width;
+  const { width } = state.root.getBoundingClientRect(), high = state.root.classList.contains("hall") ? state.root.querySelector(".scroll").clientHeight : 0, size = `${width} ${high}`; // there the rows stand as far apart as the window lets them
+  if (size === state.size) return;
+  state.size = size;
   fitted(state.root);
   clearTimeout(state.timers.rest);
   state.go(state.step);
