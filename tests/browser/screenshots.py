@@ -32,6 +32,8 @@ VIEWS = {
     "lens-light": ("inside?part=lens&step=11", "light", 1280, 720),
     "lens-dark": ("inside?part=lens&step=11", "dark", 1280, 720),
     "tokens-light": ("inside?part=tokens&cut_text=unconstitutionally&cut=typed", "light", 1280, 720),
+    "lecture-light": ("?step=11&lecture=on", "light", 1280, 720),
+    "lecture-dark": ("heads?layer=3&head=3&lecture=on", "dark", 1280, 720),
     "lessons-light": ("lessons", "light", 1280, 720),
     "heads-find": ("heads?find=encoder_9_2&layer=3&head=3&kind=encoder", "light", 1280, 720),
     "embeddings-light": ("inside?part=embeddings&step=11", "light", 1280, 740),
