@@ -105,8 +105,9 @@ function pressed(root) {
 
 export function fitted(root) {
   const rows = root.querySelector(".scroll"), text = root.querySelector(".french .text");
-  rows.classList.remove("tight");
-  rows.classList.toggle("tight", rows.scrollWidth > rows.clientWidth);
+  rows.classList.remove("tight", "tighter");
+  for (const name of ["tight", ...(root.classList.contains("hall") ? ["tighter"] : [])]) if (rows.scrollWidth > rows.clientWidth) rows.classList.add(name);
+  if (rows.scrollWidth > rows.clientWidth) rows.classList.remove("tighter"); // what is scrolled all the same keeps its air
   text.classList.remove(...SIZES);
   if (root.classList.contains("hall")) return pressed(root); // there nothing is set smaller
   for (const size of SIZES) if (text.scrollHeight > text.clientHeight) text.classList.add(size);
