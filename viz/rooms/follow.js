@@ -2,13 +2,13 @@
 // text: textContent only.
 
 import { remember, remembered } from "../shared/remember.js";
-import { codeOf, labLink, placeOf, seen } from "./follow_parts.js";
+import { codeOf, labLink, placeOf, seen, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
 
 const find = (selector) => document.querySelector(selector);
-const told = JSON.parse(document.body.dataset.told), typed = decodeURIComponent(location.pathname.split("/")[2] ?? ""), code = codeOf(typed, told);
+const told = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, told);
 const WRONG = `A room’s code has ${told.length} letters and digits, as it stands on the screen; look again.`;
 const AWAY = "The connection is away. What you see stays, and it comes back by itself.";
 const ENDED = "The lecture has ended.";

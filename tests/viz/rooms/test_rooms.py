@@ -131,6 +131,10 @@ def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_anoth
     [
         ("show", {"address": "http://elsewhere.example"}),
         ("show", {"address": "//elsewhere.example"}),
+        ("show", {"address": "/.//elsewhere.example/x"}),
+        ("show", {"address": "/heads//elsewhere.example"}),
+        ("show", {"address": "/x/%2E./heads"}),
+        ("show", {"address": "/.?step=1"}),
         ("show", {"address": "/" + "x" * 9000}),
         ("show", {"pointer": 3}),
         ("show", {"nonsense": 1}),
@@ -202,6 +206,9 @@ def test_a_code_is_understood_as_people_type_it():
 def test_a_room_is_packed_and_unpacked_equal():
     made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
     assert Room.unpacked(made.packed()) == made
+    for other in (made.packed().replace('"schema": ', '"schema": 1'), '{"code": "KX234Z"}'):
+        with pytest.raises(ValueError, match="another version"):
+            Room.unpacked(other)
 
 
 @pytest.mark.parametrize(("origin", "status"), [("http://lab:1", 201), ("http://elsewhere.example", 403), ("null", 403)])
@@ -329,7 +336,18 @@ def test_a_question_takes_no_more_votes_than_a_class_has_and_tells_the_most_freq
         made.votes("one more voter", 1, "il")
     made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
     told = made.told()["question"]
-    assert told["voted"] == 40 and len(told["votes"]) == rooms.MAX_TOLD and next(iter(told["votes"].items())) == ("il", 2)
+    assert told["voted"] == 40 == told["others"] + sum(told["votes"].values())
+    assert len(told["votes"]) == rooms.MAX_TOLD - 1 and next(iter(told["votes"].items())) == ("il", 2)  # nobody said elle
+
+
+def test_a_rare_answer_is_told_whatever_the_class_typed_beside_it():
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    for n in range(80):
+        made = made.votes(f"voter{n:03}", 1, f"word {n // 2}")
+    made = made.votes("the only one", 1, "elle").reveals("elle", 3.0)
+    told = made.told()["question"]
+    assert told["votes"]["elle"] == 1 and made.score.people == told["votes"]["elle"] / told["voted"]
+    assert told["voted"] == told["others"] + sum(told["votes"].values())
 
 
 def test_a_server_that_stops_ends_all_streams_whole():
