@@ -49,8 +49,8 @@ async function refused(asked) { // the server's sentence; none where the room is
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", answered = "", card = false, late = null;
-  const shows = stage(find(".stage"), code, { shown: (text) => { title = text; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
+  let now = null, paused = false, stream = "joins", title = "", place = "step", answered = "", card = false, late = null;
+  const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
   const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
@@ -81,7 +81,7 @@ function room() {
 
   function tell() { // all that stands around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const at = now ? [title || told.pages[page] || "", query.step && `step ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
+    const at = now ? [title || told.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = stream !== "live" ? (stream === "joins" ? "joining" : "away") : paused ? "paused" : "live";
     find(".room").dataset.state = state;
     parts.state.textContent = state;

@@ -121,7 +121,7 @@ class Rooms:
             code = (await self.door.room(request)).code
             return _document(request, await self.documents.of(code, lambda: self._address(code)))
         except NoDocument as fault:
-            return _document(request, sentence_page(str(fault), fault.address), sentence=True)
+            return _document(request, sentence_page(str(fault), fault.address, code), sentence=True)
         except Exception as fault:
             status, sentence = refusal(fault)
             return _document(request, sentence_page(sentence), status, sentence=True)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
+import { watchHistory } from "../../../viz/shared/one_entry.js";
 import { codeOf, counted, delay, labLink, local, meant, parted, percent100, placeOf, scored, seen, shares, typedIn } from "../../../viz/rooms/follow_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
@@ -32,6 +33,16 @@ test("a code that cannot be read is none, and no fault", () => {
   assert.equal(typedIn("/follow/KX%20234Z"), "KX 234Z");
   assert.equal(typedIn("/follow/100%"), "100%");
   assert.equal(typedIn("/follow"), "");
+});
+
+test("the way to another page is watched once, however often the page is run", () => {
+  const push = () => {}, history = { pushState: push, replaceState() {} }, window = new EventTarget();
+  Object.assign(globalThis, { history, window });
+  const ends = [watchHistory(), watchHistory(), watchHistory()];
+  ends[0]();
+  assert.notEqual(history.pushState, push);
+  ends[2]();
+  assert.equal(history.pushState, push);
 });
 
 test("phones come back at different times, sooner at first", () => {
