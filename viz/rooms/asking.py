@@ -32,7 +32,7 @@ MAX_MET = 20_000  # rooms by the addresses that know their codes
 
 GONE = "No room has this code, or it has ended: ask your lecturer for the code on the screen."
 ROOM_FULL = f"This room is full: {MAX_FOLLOWERS} follow it already."
-LAB_FULL = "There are as many rooms as this lab keeps: end one, or wait until one has been silent for hours."
+LAB_FULL = "There are as many rooms as this lab keeps, and all of them are in use: end one, or try again in ten minutes."
 AWAY = "The place where this lab keeps its rooms does not answer: try again in a moment."
 TOO_OFTEN = "Too many tries from this address: wait a minute."
 TOO_MANY = f"{MAX_ALIVE} rooms that were opened from this address are still open: end one of them first."
