@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -52,5 +53,17 @@ async def opened(app, address="/heads?layer=3"):
 
 
 async def until(holds):
-    while not holds():
-        await asyncio.sleep(0.005)  # the state is waited for, however long it takes
+    """Waits for a state; after a minute it is said which one never came."""
+    try:
+        async with asyncio.timeout(60):
+            while not holds():
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"This did not come: {_source(holds)}") from None
+
+
+def _source(holds):
+    try:
+        return " ".join(inspect.getsource(holds).split())
+    except OSError:
+        return repr(holds)

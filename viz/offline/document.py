@@ -58,6 +58,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "led": _led(taken.led(page_data)),
         "large": taken.large,
         "steps": len(page_data.analysis.trace.predicted),
+        "at": "step" if page_data.analysis.task.writes else "place",
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}
     whole["state"] = {name: getattr(view, name) for name in sorted({*chosen, *taken.plain, *whole["led"]})}

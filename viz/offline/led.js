@@ -37,7 +37,7 @@ export function led() {
       let ok = false;
       try { if (fields) { follow(fields, query, pointer); ok = true; } } finally {
         busy = false;
-        tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent });
+        tell({ lab: "shown", n, ok, title: document.querySelector("h1").textContent, at: view.at });
       }
     };
     if (waits) show(waits);

@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from cachetools import LRUCache
 
-from viz import cache, pages
+from viz import cache, pages, uploads
 from viz.fields import fields
 from viz.links import parse
 from viz.offline import take
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # documents that are kept, packed: of 70 to 200 kB
 OF_THE_LECTURER = (*OF_A_LECTURE, "lesson", "guess")  # fields that no document shows
+OWN = "The lecture is at a checkpoint that its lecturer brought as a zip, which is not sent along: look at the screen."
 NO_FILE = f"The lecture is at {{}}, {take.NOT_SENT}"
 UNFORESEEN = "This page could not be made for you: look at the screen, or open it in the lab."
 STYLE = (
@@ -136,20 +137,22 @@ def asked(address: str) -> tuple[str, View]:
         known = {page.name: page.title for page in pages.PAGES}
         raise ValueError(NO_FILE.format(f"“{known[name]}”" if name in known else "a page"))
     view, _ = parse(dict(parse_qsl(parts.query, keep_blank_values=True)))
+    if uploads.is_uploaded(view.checkpoint) or (name == "compare" and uploads.is_uploaded(view.other_checkpoint)):
+        raise ValueError(OWN)
     return name, dataclasses.replace(view, **{each: getattr(View(), each) for each in OF_THE_LECTURER})
 
 
-def in_the_lab(address: str) -> str:
-    """The address without what is the lecturer's alone."""
+def in_the_lab(address: str, code: str) -> str:
+    """The address without what is the lecturer's alone, and with the way back to the room of a code."""
     parts, private = urlsplit(address), {fields(View)[name].parameter for name in OF_A_LECTURE}
     query = [(name, text) for name, text in parse_qsl(parts.query, keep_blank_values=True) if name not in private]
-    return parts.path + (f"?{urlencode(query)}" if query else "")
+    return f"{parts.path}?{urlencode([*query, (fields(View)['room'].parameter, code)])}"
 
 
-def sentence_page(sentence: str, address: str = "") -> Document:
+def sentence_page(sentence: str, address: str = "", code: str = "") -> Document:
     """A small page that says why there is no other, with a link into the lab where an address is given."""
     link = (
-        f'<p><a href="{html.escape(in_the_lab(address))}" target="_blank" rel="noopener">Open it in the lab</a></p>'
+        f'<p><a href="{html.escape(in_the_lab(address, code))}" target="_blank" rel="noopener">Open it in the lab</a></p>'
         if address
         else ""
     )

@@ -2,13 +2,13 @@
 // text: textContent only.
 
 import { remember, remembered } from "../shared/remember.js";
-import { codeOf, labLink, placeOf, seen } from "./follow_parts.js";
+import { codeOf, labLink, placeOf, seen, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
 
 const find = (selector) => document.querySelector(selector);
-const told = JSON.parse(document.body.dataset.told), typed = decodeURIComponent(location.pathname.split("/")[2] ?? ""), code = codeOf(typed, told);
+const told = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, told);
 const WRONG = `A room’s code has ${told.length} letters and digits, as it stands on the screen; look again.`;
 const AWAY = "The connection is away. What you see stays, and it comes back by itself.";
 const ENDED = "The lecture has ended.";
@@ -49,8 +49,8 @@ async function refused(asked) { // the server's sentence; none where the room is
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", answered = "", card = false, late = null;
-  const shows = stage(find(".stage"), code, { shown: (text) => { title = text; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
+  let now = null, paused = false, stream = "joins", title = "", place = "step", answered = "", card = false, late = null;
+  const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
   const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
   find(".room").hidden = false;
   document.title = `Room ${code} · Attention Lab`;
@@ -81,7 +81,7 @@ function room() {
 
   function tell() { // all that stands around the document
     const { page, query } = placeOf(now?.address ?? "/");
-    const at = now ? [title || told.pages[page] || "", query.step && `step ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
+    const at = now ? [title || told.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
     const state = stream !== "live" ? (stream === "joins" ? "joining" : "away") : paused ? "paused" : "live";
     find(".room").dataset.state = state;
     parts.state.textContent = state;

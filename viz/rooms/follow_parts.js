@@ -11,15 +11,31 @@ export function codeOf(typed, { letters, length }) {
   return code.length === length && [...code].every((letter) => letters.includes(letter)) ? code : null;
 }
 
+// An address of a room, on this very site; that of the first page for one that leads out of it.
+export function local(address) {
+  const home = "http://lab";
+  try {
+    const url = new URL(address, home);
+    if (url.origin === home && !url.pathname.startsWith("//")) return url;
+  } catch { /* it is none */ }
+  return new URL(home);
+}
+
+// What stands behind /follow/ in an address, as it was typed; what cannot be read stays as it is.
+export function typedIn(pathname) {
+  const part = pathname.split("/")[2] ?? "";
+  try { return decodeURIComponent(part); } catch { return part; }
+}
+
 // The page of an address, as its last part, and its query.
 export function placeOf(address) {
-  const { pathname, searchParams } = new URL(address, "http://lab");
+  const { pathname, searchParams } = local(address);
   return { page: pathname.replace(/^\/+|\/+$/g, ""), query: Object.fromEntries(searchParams) };
 }
 
 // The same view in the lab, for somebody who left a room to look around.
 export function labLink(address, code) {
-  const url = new URL(address, "http://lab");
+  const url = local(address);
   for (const name of LECTURE) url.searchParams.delete(name);
   url.searchParams.set("room", code);
   return url.pathname + url.search;
@@ -27,7 +43,7 @@ export function labLink(address, code) {
 
 // An address without what changes nothing of what is seen: that of another view is another one.
 export function seen(address) {
-  const url = new URL(address, "http://lab");
+  const url = local(address);
   for (const name of UNSEEN) url.searchParams.delete(name);
   url.searchParams.sort();
   return url.pathname + url.search;

@@ -8,7 +8,7 @@ const KEPT = 4; // documents: who goes back has them at once
 const MUTE = 6000; // ms after it came, by which a document has answered; what has not is shown as it is
 const MAY = "allow-scripts allow-forms allow-popups allow-popups-to-escape-sandbox";
 
-// `shown` gets the title of the document in front, `touched` is called when its reader looks around there.
+// `shown` gets the title of the document in front and what its steps are called, `touched` is called when its reader looks around there.
 export function stage(box, code, { shown, touched }) {
   let frames = [], front = null, wanted = null, round = 0, away = false;
   window.addEventListener("message", ({ source, data }) => {
@@ -65,9 +65,10 @@ export function stage(box, code, { shown, touched }) {
     box.append(node);
   }
 
-  function heard(frame, { n, ok, title }) {
+  function heard(frame, { n, ok, title, at }) {
     const first = !frame.arrived;
     clearTimeout(frame.timer);
+    frame.at = at === "place" ? at : "step";
     frame.speaks = frame.arrived = true;
     if (n !== round) { if (first) seek(); return; }
     if (ok === true) bring(frame, typeof title === "string" ? title.slice(0, 60) : "");
@@ -93,7 +94,7 @@ export function stage(box, code, { shown, touched }) {
     }
     frames = [frame, ...frames.filter((each) => each !== frame)];
     for (const old of frames.filter(({ arrived }) => arrived).slice(KEPT)) drop(old);
-    shown(title);
+    shown(title, frame.at ?? "step");
   }
 
   function drop(frame) {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sys
 import time
 import uuid
@@ -17,50 +18,22 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from viz.rooms.redis_scripts import CHANGE, COUNT, OPEN
 from viz.rooms.room import SILENCE, Room, new_code, new_secret, sealed
-from viz.rooms.store import LATER, MAX_FOLLOWERS, MAX_ROOMS, Away, Change, Full, Gone, within
+from viz.rooms.store import IDLE, LATER, MAX_FOLLOWERS, MAX_ROOMS, Away, Change, Full, Gone, watching, within
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 HERE = "attention-lab:"  # all keys begin with it
 TOLD = f"{HERE}told"  # where a change is told, by the room's code
+COUNTED = "count of "  # before the code of a room that has more or fewer followers
 LIVES = 60  # s after which the followers of a process that has not been heard of count no more
 PATIENCE = 3.0  # s for an answer of Redis
 CONNECTIONS = 32  # of one process, at most
 AGAIN = 0.5  # s until one that does not answer is asked again
+RETRY = 2.0  # s until the room that a watcher has to be shown is asked for again
 TRIES = 100  # of a change that another one came before
-
-# KEYS: room, rooms. ARGV: text, s to live, code, when moved, which have ended by now, most rooms.
-OPEN = """
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[5])
-if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6]) then return 'full' end
-if not redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2], 'NX') then return 'taken' end
-redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
-return 'done'
-"""
-# KEYS: room, rooms. ARGV: text before, text, s to live, code, when moved, where to tell or nothing.
-CHANGE = """
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
-redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
-if ARGV[6] ~= '' then redis.call('PUBLISH', ARGV[6], ARGV[4]) end
-return 1
-"""
-# KEYS: followers. ARGV: process, how many there, now, since when others live, most or nothing, s to keep, told, code.
-COUNT = """
-local others = 0
-local found = redis.call('HGETALL', KEYS[1])
-for n = 1, #found, 2 do
-    local count, when = string.match(found[n + 1], '(%d+) (%S+)')
-    if found[n] ~= ARGV[1] and tonumber(when) >= tonumber(ARGV[4]) then others = others + tonumber(count) end
-end
-if ARGV[5] ~= '' and others + tonumber(ARGV[2]) > tonumber(ARGV[5]) then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
-redis.call('EXPIRE', KEYS[1], ARGV[6])
-if ARGV[7] ~= '' then redis.call('PUBLISH', ARGV[7], ARGV[8]) end
-return 1
-"""
 
 
 def _asked(method: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -86,9 +59,10 @@ class RedisStore:
         self.process = uuid.uuid4().hex
         self._here: dict[str, int] = {}  # followers at this process
         self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._counters: dict[str, set[asyncio.Event]] = defaultdict(set)  # of them those who hear of counts
         self._fetched: dict[str, asyncio.Task[Room]] = {}  # what all who watch a room here are shown
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._waiting: set[str] = set()  # rooms whose watchers are told later
+        self._waiting: set[str] = set()  # what is told later
         self._listening: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -98,7 +72,7 @@ class RedisStore:
         while True:
             code = new_code()
             room = Room(code, sealed(secret), "/", now).shows({"address": address}, now)
-            values = (room.packed(), SILENCE, code, now, now - SILENCE, MAX_ROOMS)
+            values = (room.packed(), SILENCE, code, now, now - SILENCE, MAX_ROOMS, now - IDLE, now - LIVES, HERE, TOLD)
             match await self.client.eval(OPEN, 2, _key("room", code), _key("rooms"), *values):
                 case b"full":
                     raise Full
@@ -113,7 +87,10 @@ class RedisStore:
         text = await self.client.get(_key("room", code))
         if text is None:
             raise Gone
-        room = Room.unpacked(text)
+        try:
+            room = Room.unpacked(text)
+        except ValueError:  # of a lab that was before, or comes
+            raise Gone from None
         if room.ended(self.now()):
             raise Gone
         return room, text
@@ -148,6 +125,7 @@ class RedisStore:
         try:
             if not await self._count(code, MAX_FOLLOWERS):
                 raise Full
+            self._later(COUNTED + code)
             yield
         finally:
             self._here[code] -= 1
@@ -155,11 +133,12 @@ class RedisStore:
                 del self._here[code]
             with contextlib.suppress(Away):  # then it is said with the next sign of life
                 await asyncio.shield(self._beside(self._count(code)))
+            self._later(COUNTED + code)
 
     @_asked
-    async def _count(self, code: str, most: int | str = "", tell: str = TOLD) -> bool:
+    async def _count(self, code: str, most: int | str = "") -> bool:
         """Says how many follow at this process, and that it lives; False where there would be more than `most` in all."""
-        values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, most, SILENCE, tell, code)
+        values = (self.process, self._here.get(code, 0), self.now(), self.now() - LIVES, most, SILENCE)
         return bool(await self.client.eval(COUNT, 1, _key("followers", code), *values))
 
     @_asked
@@ -168,25 +147,37 @@ class RedisStore:
         told = [value.split() for value in found.values()]
         return sum(int(count) for count, when in told if self.now() - float(when) < LIVES)
 
-    async def changes(self, code: str, every: float) -> AsyncIterator[Room | None]:
-        told = asyncio.Event()
-        told.set()
-        self._watchers[code].add(told)
+    async def changes(self, code: str, every: float, counts: bool = False) -> AsyncIterator[Room | None]:
         if self._listening is None or self._listening.done():
             self._listening = asyncio.create_task(self._listen())
-        try:
-            while True:
-                is_told = await within(every, told)
-                fetched = self._fetched.get(code) if is_told else None
-                room = None
-                with contextlib.suppress(Away):
-                    room = await (asyncio.shield(fetched) if fetched else self.get(code))
-                yield room if is_told else None
-        finally:
-            self._watchers[code].discard(told)
-            if not self._watchers[code]:
-                del self._watchers[code]
-                self._fetched.pop(code, None)
+        with watching(code, self._watchers, *[self._counters] * counts) as told:
+            shown, owed = -1, True  # the version that was yielded, and whether there is a room to be yielded
+            told.set()
+            try:
+                while True:
+                    is_told = await within(min(every, RETRY) if owed else every, told)
+                    try:
+                        room = await (self._shared(code) if is_told or owed else self.get(code))
+                    except Away:
+                        owed = owed or is_told
+                        yield None
+                        continue
+                    if room.version != shown or (counts and is_told):
+                        shown = room.version
+                        yield room
+                    elif not is_told:
+                        yield None
+                    owed = False
+            finally:
+                if self._watchers[code] == {told}:
+                    self._fetched.pop(code, None)
+
+    async def _shared(self, code: str) -> Room:
+        """What all who watch a room here are shown; where it could not be fetched, it is asked for again, once for all."""
+        fetched = self._fetched.get(code)
+        if fetched is None or (fetched.done() and (fetched.cancelled() or fetched.exception())):
+            fetched = self._fetched[code] = self._beside(self.get(code))
+        return await asyncio.shield(fetched)
 
     # -- what this process is told ------------------------------------------------------------------------------------
 
@@ -195,12 +186,16 @@ class RedisStore:
         from redis.exceptions import RedisError
 
         while True:
-            with contextlib.suppress(RedisError, OSError, Away):
+            try:
                 async with self.client.pubsub(ignore_subscribe_messages=True) as told:
                     await told.subscribe(TOLD)
                     for code in list(self._watchers):
                         self._wake(code)
                     await self._hear(told)
+            except (RedisError, OSError, Away):
+                pass
+            except Exception as fault:  # whoever follows here hears nothing without it
+                logging.getLogger(__name__).error("What Redis tells could not be read", exc_info=fault)
             await asyncio.sleep(AGAIN)
 
     async def _hear(self, told: Any) -> None:
@@ -212,26 +207,31 @@ class RedisStore:
             if self.now() - lived > LIVES / 4:
                 lived = self.now()
                 for code in list(self._here):
-                    await self._count(code, tell="")
+                    await self._count(code)
 
-    def _wake(self, code: str) -> None:
-        """All who watch a room here are shown what is fetched once."""
+    def _wake(self, news: str) -> None:
+        """All who watch a room here are shown what is fetched once; of a count those alone who hear of counts."""
+        code = news.removeprefix(COUNTED)
+        if code != news:
+            for told in self._counters.get(code, ()):
+                told.set()
+            return
         if code not in self._watchers:
             return
         self._fetched[code] = self._beside(self.get(code))
         for told in self._watchers[code]:
             told.set()
 
-    def _later(self, code: str) -> None:
+    def _later(self, news: str) -> None:
         """Tells of all that changes meanwhile at once."""
-        if code not in self._waiting:
-            self._waiting.add(code)
-            self._beside(self._tell(code))
+        if news not in self._waiting:
+            self._waiting.add(news)
+            self._beside(self._tell(news))
 
-    async def _tell(self, code: str) -> None:
+    async def _tell(self, news: str) -> None:
         await asyncio.sleep(LATER)
-        self._waiting.discard(code)
-        await self.client.publish(TOLD, code)
+        self._waiting.discard(news)
+        await self.client.publish(TOLD, news)
 
     def _beside(self, made: Any) -> asyncio.Task[Any]:
         """A task that is kept until it is done, and whose fault is told to who asks for it alone."""

@@ -12,15 +12,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is read as another one
-LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`routes`) one of 200 rooms is found after weeks; it ends within hours
+LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`asking`) one of 200 rooms is found after weeks; it ends within hours
 SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
 MAX_ADDRESS = 8000  # characters of a page's address
-ADDRESS = re.compile(r"/(?!/)[!-\[\]-~]*")  # in ASCII, without spaces and backslashes
+ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # in ASCII, without spaces and backslashes; first its path
+SCHEMA = 1  # of a packed room: another one with each change of its fields
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
 MAX_VOTES = 1000  # on one question: twice as many as may follow
-MAX_TOLD = 30  # different words among the votes that are told, the most frequent ones
+MAX_TOLD = 30  # different words among the votes that are told: the answers that were offered, and the most frequent others
 
 
 def new_code() -> str:
@@ -59,13 +60,18 @@ class Question:
     over: bool = False  # nobody is shown it any more
 
     def told(self) -> dict[str, Any]:
-        """What everybody may know."""
-        counts = Counter(self.votes.values())
+        """What everybody may know. With the answer: `votes`, how many were for each word (those for what was offered are
+        all there; a word without votes is not), and `others`, how many were for words that are not told. The sum of all is
+        `voted`."""
         shown = {"number": self.number, "kind": self.kind, "text": self.text, "options": list(self.options)}
         shown |= {"voted": len(self.votes)}
         if self.answer is None:
             return shown
-        return shown | {"answer": self.answer, "votes": dict(counts.most_common(MAX_TOLD)), "model": list(self.model)}
+        counts = Counter(self.votes.values()).most_common()
+        of_own = [word for word, _ in counts if word not in self.options][: MAX_TOLD - len(self.options)]
+        votes = {word: count for word, count in counts if word in {*self.options, *of_own}}
+        others = len(self.votes) - sum(votes.values())
+        return shown | {"answer": self.answer, "votes": votes, "others": others, "model": list(self.model)}
 
 
 @dataclass(frozen=True)
@@ -164,12 +170,14 @@ class Room:
         return replace(self, question=kept, version=self.version + 1, moved=now)
 
     def packed(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(asdict(self) | {"schema": SCHEMA})
 
     @classmethod
     def unpacked(cls, text: str) -> Room:
-        """Inverse of `packed`."""
+        """Inverse of `packed`; ValueError for what another version of the lab packed."""
         values = json.loads(text)
+        if not isinstance(values, dict) or values.pop("schema", None) != SCHEMA:
+            raise ValueError("This room was kept by another version of the lab.")
         if question := values["question"]:
             question["options"], question["model"] = tuple(question["options"]), tuple(question["model"])
             values["question"] = Question(**question)
@@ -183,7 +191,10 @@ def _known(change: dict[str, Any], names: set[str]) -> None:
 
 def _is_address(value: Any) -> bool:
     """True for a path and query as a browser writes them: nothing in it leads to another site, or out of a line."""
-    return isinstance(value, str) and len(value) <= MAX_ADDRESS and ADDRESS.fullmatch(value) is not None
+    found = ADDRESS.fullmatch(value) if isinstance(value, str) and len(value) <= MAX_ADDRESS else None
+    if found is None or "//" in found[1]:  # what begins with two is an address of another site, and /.// becomes it
+        return False
+    return not {".", ".."} & set(found[1].lower().replace("%2e", ".").split("/"))
 
 
 def _are_words(values: Any) -> bool:

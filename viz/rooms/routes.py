@@ -21,6 +21,7 @@ import asyncio
 import gzip
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from starlette.requests import Request
@@ -30,7 +31,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz import hosts
 from viz.rooms import qr
-from viz.rooms.asking import ELSEWHERE, NO_PLACE, Door, is_from_elsewhere, refusal, said
+from viz.rooms.asking import ELSEWHERE, NO_PLACE, Crowd, Door, address_of, is_from_elsewhere, refusal, said
 from viz.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.rooms.room import Room
 from viz.rooms.store import Store
@@ -45,7 +46,7 @@ class Rooms:
 
     def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
         """`more` are routes that are answered beside them, at /follow."""
-        self.store, self.door, self.documents = store, Door(store), Documents()
+        self.store, self.door, self.crowd, self.documents = store, Door(store), Crowd(), Documents()
         self.closing = asyncio.Event()  # the server is to stop, and who follows comes back when it is there again
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
             "show": lambda room, said: room.shows(said, time.time()),
@@ -94,7 +95,8 @@ class Rooms:
     async def vote(self, request: Request) -> Response:
         room, told = await self.door.room(request), await said(request)
         vote = [told.get(name) for name in ("voter", "number", "word")]
-        await self.store.change(room.code, lambda room: room.votes(*vote), quiet=True)
+        with self.crowd.voting(address_of(request), room, told.get("voter")):
+            await self.store.change(room.code, lambda room: room.votes(*vote), quiet=True)
         return Response(status_code=204)
 
     def _move(self, move: Callable[[Room, dict[str, Any]], Room]) -> Answer:
@@ -109,7 +111,7 @@ class Rooms:
         if "authorization" in request.headers:
             return Events(self.store, (await self.door.own(request)).code, None, self.closing)
         code = (await self.door.room(request)).code
-        following = self.store.follow(code)
+        following = self.crowd.following(self.store, address_of(request), code)
         await following.__aenter__()
         return Events(self.store, code, following, self.closing)
 
@@ -119,7 +121,7 @@ class Rooms:
             code = (await self.door.room(request)).code
             return _document(request, await self.documents.of(code, lambda: self._address(code)))
         except NoDocument as fault:
-            return _document(request, sentence_page(str(fault), fault.address), sentence=True)
+            return _document(request, sentence_page(str(fault), fault.address, code), sentence=True)
         except Exception as fault:
             status, sentence = refusal(fault)
             return _document(request, sentence_page(sentence), status, sentence=True)
@@ -133,7 +135,12 @@ class Rooms:
         if found is None:
             return PlainTextResponse(hosts.why_not_shared(), 409)
         headers = {"cache-control": "no-store", "content-security-policy": "default-src 'none'"}
-        return Response(qr.svg(f"{found}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
+        return Response(_picture(f"{found}/follow/{room.code}"), media_type="image/svg+xml", headers=headers)
+
+
+@lru_cache(64)
+def _picture(address: str) -> bytes:
+    return qr.svg(address)
 
 
 def _get(path: str, does: Answer) -> Route:

@@ -7,14 +7,17 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 
+from cachetools import LRUCache
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from viz.rooms.store import Away, Gone, Store
+from viz.rooms.room import Room
+from viz.rooms.store import MAX_ROOMS, Away, Gone, Store
 
 ALIVE = 15.0  # s between two signs of life
 PAUSE = 0.1  # s between two events to one browser: what changed in between comes with the next
 STUCK = 60.0  # s after which one who takes nothing is given up: its network is gone, and nobody said so
+_TEXTS: LRUCache[tuple[str, int], str] = LRUCache(MAX_ROOMS)
 HEADERS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -65,26 +68,36 @@ class Events(Response):
         return True
 
     async def _texts(self) -> AsyncIterator[str]:
-        sent = None
+        sent = ""
         try:
-            async with contextlib.aclosing(self.store.changes(self.code, ALIVE)) as changes:
+            async with contextlib.aclosing(self.store.changes(self.code, ALIVE, counts=not self.following)) as changes:
                 async for room in changes:
-                    told = room and room.told()
-                    if told and not self.following:
-                        told["followers"] = await self._followers()
-                    if told is None or told == sent:
+                    if room is None:
                         yield ": alive\n\n"
                         continue
+                    told = text_of(room) if self.following else await self._counted(room)
+                    if told == sent:
+                        continue
                     sent = told
-                    yield f"id: {told['version']}\ndata: {json.dumps(told)}\n\n"
+                    yield f"id: {room.version}\ndata: {told}\n\n"
                     await asyncio.sleep(PAUSE)
         except Gone:
             yield "event: ended\ndata: {}\n\n"
 
-    async def _followers(self) -> int:
+    async def _counted(self, room: Room) -> str:
+        """What its lecturer is sent."""
+        followers = 0
         with contextlib.suppress(Away):
-            return await self.store.followers(self.code)
-        return 0
+            followers = await self.store.followers(self.code)
+        return json.dumps(room.told() | {"followers": followers})
+
+
+def text_of(room: Room) -> str:
+    """What its followers are sent, as JSON: made once for all of them."""
+    key = room.seal, room.version
+    if (text := _TEXTS.get(key)) is None:
+        text = _TEXTS[key] = json.dumps(room.told())
+    return text
 
 
 async def _left(receive: Receive) -> bool:

@@ -10,12 +10,12 @@ from urllib.parse import parse_qsl, urlencode
 from viz import pages
 from viz.fields import fields
 from viz.links import link, parse
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 MAX_STOPS = 60
 MAX_TITLE, MAX_LINE = 80, 400  # characters
 MAX_VIEW = 20_000  # characters of a stop's query: more than any link of the lab
-AROUND = ("talk", "stop", "lecture", "room", "device", "lesson")  # fields of the visit, which no stop brings along
+AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson")  # of the visit: no stop brings them along
 UNTITLED = "My lecture"
 
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
-import { codeOf, counted, delay, labLink, meant, parted, percent100, placeOf, scored, seen, shares } from "../../../viz/rooms/follow_parts.js";
+import { watchHistory } from "../../../viz/shared/one_entry.js";
+import { codeOf, counted, delay, labLink, local, meant, parted, percent100, placeOf, scored, seen, shares, typedIn } from "../../../viz/rooms/follow_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
 
@@ -17,6 +18,31 @@ test("who explores takes the view along, and nothing of the lecturer's", () => {
   assert.deepEqual(placeOf(address), { page: "heads", query: { layer: "3", lecture: "on", large: "2", talk: "~abc", stop: "2", text: "a & b" } });
   assert.equal(seen("/heads?stop=2&layer=3&guess=first"), seen("/heads?layer=3&lecture=on"));
   assert.notEqual(seen("/heads?layer=3"), seen("/heads?layer=4"));
+});
+
+test("no address leads out of the lab", () => {
+  for (const address of ["/.//evil.example/x", "//evil.example/x", "/x/..//evil.example", "/%2e//evil.example", "//", "https://evil.example/", "/\\\\evil.example"]) {
+    const url = new URL(labLink(address, "KX234Z"), "http://lab");
+    assert.equal(url.origin + url.pathname, "http://lab/", address);
+    assert.equal(local(address).pathname, "/", address);
+    assert.equal(seen(address), "/");
+  }
+});
+
+test("a code that cannot be read is none, and no fault", () => {
+  assert.equal(typedIn("/follow/KX%20234Z"), "KX 234Z");
+  assert.equal(typedIn("/follow/100%"), "100%");
+  assert.equal(typedIn("/follow"), "");
+});
+
+test("the way to another page is watched once, however often the page is run", () => {
+  const push = () => {}, history = { pushState: push, replaceState() {} }, window = new EventTarget();
+  Object.assign(globalThis, { history, window });
+  const ends = [watchHistory(), watchHistory(), watchHistory()];
+  ends[0]();
+  assert.notEqual(history.pushState, push);
+  ends[2]();
+  assert.equal(history.pushState, push);
 });
 
 test("phones come back at different times, sooner at first", () => {

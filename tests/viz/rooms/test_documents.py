@@ -111,6 +111,7 @@ def test_two_steps_share_a_document_where_it_can_show_both(makes_documents, name
         ("/positions?text=<b>&amp;", "“Positions”, which is not sent along"),
         ("/nowhere/at/all", "a page, which is not sent along"),
         ("/heads?checkpoint=none", "There is no checkpoint"),
+        ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "brought as a zip, which is not sent along"),
     ],
 )
 def test_a_page_without_a_document_is_one_sentence_and_a_way_into_the_lab(address, told):

@@ -18,7 +18,7 @@ from viz.fields import fields
 from viz.offline import take
 from viz.rooms import documents, follow
 from viz.rooms.room import LENGTH, LETTERS
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 APP = Router(follow.routes())
 
@@ -75,9 +75,20 @@ def test_what_cannot_be_a_code_is_asked_for_again():
 
 
 def test_what_no_document_shows_is_the_same_for_the_server_and_the_page():
-    script = (ROOT / "viz" / "offline" / "led_parts.js").read_text(encoding="utf-8")
-    unseen = json.loads(re.search(r"UNSEEN = (\[.*?\])", script)[1])
+    unseen = named("UNSEEN", "offline", "led_parts.js")
     assert sorted(unseen) == sorted(fields(View)[name].parameter for name in documents.OF_THE_LECTURER)
+
+
+def test_who_explores_takes_nothing_of_the_lecturers_along_and_the_way_back():
+    own = named("LECTURE", "rooms", "follow_parts.js")
+    assert sorted([*own, "room"]) == sorted(fields(View)[name].parameter for name in OF_A_LECTURE)
+    query = "&".join(f"{name}=1" for name in (*own, "room", "layer"))
+    assert documents.in_the_lab(f"/heads?{query}", "KX234Z") == "/heads?layer=1&room=KX234Z"
+
+
+def named(name, *file):
+    """A list of a script, by its name."""
+    return json.loads(re.search(rf"\b{name} = (\[.*?\])", ROOT.joinpath("viz", *file).read_text(encoding="utf-8"))[1])
 
 
 @pytest.mark.parametrize(

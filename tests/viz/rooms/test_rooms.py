@@ -8,8 +8,8 @@ import json
 import pytest
 from room_helpers import ask, opened, run, until
 
+from viz.rooms import asking, stream
 from viz.rooms import room as rooms
-from viz.rooms import stream
 from viz.rooms.asking import GONE, NOT_YOURS, ROOM_FULL, TOO_OFTEN, WRONG_A_MINUTE
 from viz.rooms.room import Room, code_of, new_code
 from viz.rooms.routes import Rooms
@@ -131,6 +131,10 @@ def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_anoth
     [
         ("show", {"address": "http://elsewhere.example"}),
         ("show", {"address": "//elsewhere.example"}),
+        ("show", {"address": "/.//elsewhere.example/x"}),
+        ("show", {"address": "/heads//elsewhere.example"}),
+        ("show", {"address": "/x/%2E./heads"}),
+        ("show", {"address": "/.?step=1"}),
         ("show", {"address": "/" + "x" * 9000}),
         ("show", {"pointer": 3}),
         ("show", {"nonsense": 1}),
@@ -202,6 +206,9 @@ def test_a_code_is_understood_as_people_type_it():
 def test_a_room_is_packed_and_unpacked_equal():
     made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0).votes("a" * 8, 1, "il").reveals("il", 3.0)
     assert Room.unpacked(made.packed()) == made
+    for other in (made.packed().replace('"schema": ', '"schema": 1'), '{"code": "KX234Z"}'):
+        with pytest.raises(ValueError, match="another version"):
+            Room.unpacked(other)
 
 
 @pytest.mark.parametrize(("origin", "status"), [("http://lab:1", 201), ("http://elsewhere.example", 403), ("null", 403)])
@@ -329,7 +336,18 @@ def test_a_question_takes_no_more_votes_than_a_class_has_and_tells_the_most_freq
         made.votes("one more voter", 1, "il")
     made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
     told = made.told()["question"]
-    assert told["voted"] == 40 and len(told["votes"]) == rooms.MAX_TOLD and next(iter(told["votes"].items())) == ("il", 2)
+    assert told["voted"] == 40 == told["others"] + sum(told["votes"].values())
+    assert len(told["votes"]) == rooms.MAX_TOLD - 1 and next(iter(told["votes"].items())) == ("il", 2)  # nobody said elle
+
+
+def test_a_rare_answer_is_told_whatever_the_class_typed_beside_it():
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    for n in range(80):
+        made = made.votes(f"voter{n:03}", 1, f"word {n // 2}")
+    made = made.votes("the only one", 1, "elle").reveals("elle", 3.0)
+    told = made.told()["question"]
+    assert told["votes"]["elle"] == 1 and made.score.people == told["votes"]["elle"] / told["voted"]
+    assert told["voted"] == told["others"] + sum(told["votes"].values())
 
 
 def test_a_server_that_stops_ends_all_streams_whole():
@@ -358,3 +376,109 @@ def test_a_server_that_stops_ends_all_streams_whole():
         return sent[-1], await made.store.followers(path[-6:])
 
     assert run(story()) == ({"type": "http.response.body", "body": b""}, 0)
+
+
+def test_a_hall_that_comes_wakes_its_lecturer_a_few_times_and_nobody_else():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        asked, get, counted = [], made.store.get, []
+
+        async def watched(code):
+            asked.append(code)
+            return await get(code)
+
+        made.store.get = watched
+        events = [[] for _ in range(120)]
+        tasks = [asyncio.create_task(following(made, path, counted, secret))]
+        await until(lambda: counted)
+        tasks += [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events) and counted[-1]["followers"] == 120)
+        assert [len(each) for each in events] == [1] * 120 and len(counted) <= 8
+        for task in tasks[1:]:
+            task.cancel()
+        await until(lambda: counted[-1]["followers"] == 0)
+        tasks[0].cancel()
+        return len(asked)
+
+    assert run(story()) <= 4 * 120 + 20  # at the door, on entering, at once: not at each one of the others
+
+
+def test_what_followers_are_sent_is_written_once_for_all(monkeypatch):
+    told, tell = [], Room.told
+    monkeypatch.setattr(Room, "told", lambda room: told.append(room.version) or tell(room))
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        events = [[] for _ in range(20)]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        await ask(made.router, f"{path}/show", {"blank": True}, secret)
+        await until(lambda: all(each[-1]["blank"] for each in events))
+        for task in tasks:
+            task.cancel()
+
+    run(story())
+    assert told == [1, 2]
+
+
+class Slow(MemoryStore):
+    """Answers as one over a network does: later, and others come between."""
+
+    async def get(self, code):
+        return await asyncio.create_task(super().get(code))
+
+    async def open(self, address):
+        return await asyncio.create_task(super().open(address))
+
+
+def test_of_many_tries_at_once_no_more_are_answered_than_one_after_the_other_and_a_class_is_one_try():
+    async def story():
+        made = Rooms(Slow())
+        path, _ = await opened(made.router)
+        tried = await asyncio.gather(*(ask(made.router, f"/rooms/{new_code()}", who="10.9.9.9") for _ in range(200)))
+        hall = await asyncio.gather(*(ask(made.router, path, who="10.8.8.8") for _ in range(200)))
+        again = [(await ask(made.router, path, who="10.7.7.7"))[0] for _ in range(2 * WRONG_A_MINUTE)]
+        return [sum(answer[0] == 404 for answer in tried), {answer[0] for answer in hall}, set(again)]
+
+    assert run(story()) == [WRONG_A_MINUTE, {200}, {200}]
+
+
+def test_one_address_has_no_more_rooms_than_a_school_needs(monkeypatch):
+    monkeypatch.setattr(asking, "MAX_ALIVE", 3)
+
+    async def story():
+        made = Rooms(Slow())
+        answers = await asyncio.gather(*(ask(made.router, "/rooms", {"address": "/"}) for _ in range(6)))
+        rooms = [told for status, told in answers if status == 201]
+        other = (await ask(made.router, "/rooms", {"address": "/"}, who="10.0.0.2"))[0]
+        await ask(made.router, f"/rooms/{rooms[0]['code']}/end", {}, rooms[0]["secret"])
+        return len(rooms), {answer[0] for answer in answers}, other, (await ask(made.router, "/rooms", {"address": "/"}))[0]
+
+    assert run(story()) == (3, {201, 429}, 201, 201)
+
+
+def test_nobody_fills_a_room_alone_and_who_leaves_makes_place(monkeypatch):
+    monkeypatch.setattr(asking, "MAX_STREAMS", 2)
+    monkeypatch.setattr(asking, "MAX_VOTERS", 2)
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        await ask(made.router, f"{path}/ask", ASKED, secret)
+        events = [[], []]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        refused = await ask(made.router, f"{path}/events", who="10.0.0.2")
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        words = ((1, ""), (2, "il"), (3, "il"), (4, "il"), (2, "elle"))
+        said = [{"voter": f"voter{n:03}", "number": 1, "word": word} for n, word in words]
+        votes = [(await ask(made.router, f"{path}/vote", each))[0] for each in said]
+        votes.append((await ask(made.router, f"{path}/vote", said[3], who="10.0.0.3"))[0])
+        return refused, votes, made.crowd._streams
+
+    refused, votes, streams = run(story())
+    assert refused == (429, asking.CROWDED) and votes == [400, 204, 204, 429, 204, 204] and not streams

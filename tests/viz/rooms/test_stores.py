@@ -13,7 +13,7 @@ import pytest
 from room_helpers import run, until
 
 from viz.rooms import redis_store, store
-from viz.rooms.room import SILENCE
+from viz.rooms.room import SILENCE, Room
 from viz.rooms.store import Away, Full, Gone, MemoryStore
 
 REDIS = shutil.which("redis-server")
@@ -177,6 +177,55 @@ def test_no_more_rooms_than_may_be_and_what_was_silent_makes_place(told_by, monk
     told_by(story)
 
 
+def test_where_the_lab_is_full_the_room_gives_way_that_nobody_moved_for_the_longest_and_nobody_follows(told_by, monkeypatch):
+    for module in (store, redis_store):
+        monkeypatch.setattr(module, "MAX_ROOMS", 3)
+
+    async def story(one, other, clock):
+        codes = []
+        for _ in range(3):
+            codes.append((await one.open("/"))[0].code)
+            clock[0] += 1
+        with pytest.raises(Full):
+            await other.open("/")  # they are all young
+        clock[0] += store.IDLE
+        seen = []
+        async with other.follow(codes[0]):
+            watching = asyncio.create_task(heard(one, codes[1], seen))
+            await until(lambda: seen)
+            new = (await other.open("/"))[0].code
+            await watching
+            for code in (codes[0], codes[2], new):
+                await one.get(code)
+            with pytest.raises(Gone):
+                await one.get(codes[1])
+        return seen[-1]
+
+    assert told_by(story) == "gone"
+
+
+def test_who_hears_of_counts_is_woken_by_them_and_nobody_else(told_by):
+    async def story(one, other, clock):
+        code = (await one.open("/"))[0].code
+        counts, seen = [], []
+
+        async def count():
+            async with contextlib.aclosing(one.changes(code, 60.0, counts=True)) as changes:
+                async for _ in changes:
+                    counts.append(await one.followers(code))
+
+        tasks = [asyncio.create_task(count()), asyncio.create_task(heard(other, code, seen))]
+        await until(lambda: counts and seen)
+        async with other.follow(code):
+            await until(lambda: counts[-1] == 1)
+        await until(lambda: counts[-1] == 0)
+        for task in tasks:
+            task.cancel()
+        return seen
+
+    assert len(told_by(story)) == 1
+
+
 def test_who_watches_is_shown_the_room_at_each_change_wherever_it_was_made_and_hears_its_end(told_by):
     async def story(one, other, clock):
         code = (await one.open("/"))[0].code
@@ -228,6 +277,58 @@ def test_while_redis_is_away_that_is_said_and_when_it_is_back_all_goes_on(server
             await until(lambda: changed in seen)
             assert await other.followers(code) == 1
             watching.cancel()
+
+    run(story())
+
+
+class Frail:
+    """A Redis without one: what is published comes, and what is asked for fails as often as is said."""
+
+    def __init__(self, room) -> None:
+        self.room, self.fails, self.told, self.heard = room, 0, asyncio.Queue(), False
+
+    async def get(self, key):
+        if self.fails:
+            self.fails -= 1
+            raise OSError("cut")
+        return self.room.packed().encode()
+
+    @contextlib.asynccontextmanager
+    async def pubsub(self, **named):
+        yield self
+
+    async def subscribe(self, where):
+        pass
+
+    async def get_message(self, timeout):
+        self.heard = True
+        news = await self.told.get()
+        return news and {"data": news.encode()}
+
+
+def test_a_change_that_could_not_be_fetched_comes_later_and_what_redis_says_amiss_is_no_end(monkeypatch, caplog):
+    for name in ("AGAIN", "RETRY"):
+        monkeypatch.setattr(redis_store, name, 0.01)
+
+    async def story():
+        room = Room("KX234Z", "seal", "/", 1e10, version=1)
+        client, seen = Frail(room), []
+        made = redis_store.RedisStore(client)
+        watching = asyncio.create_task(heard(made, room.code, seen))
+        await until(lambda: seen == [room])
+        await until(lambda: client.heard)
+        client.room, client.fails = room.shows({"blank": True}, 1e10), 2
+        client.told.put_nowait(room.code)
+        await until(lambda: client.room in seen)
+        listening = made._listening
+        client.told.put_nowait(3)  # it is no text
+        await until(lambda: caplog.records)
+        client.room = client.room.shows({"blank": False}, 1e10)
+        client.told.put_nowait(room.code)
+        await until(lambda: client.room in seen)
+        assert listening is made._listening
+        watching.cancel()
+        listening.cancel()
 
     run(story())
 

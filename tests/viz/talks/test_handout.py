@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from viz import hosts
+from viz import hosts, turns
 from viz.offline import fonts
 from viz.offline import handout as printed
 from viz.shared.talks import handout
@@ -49,8 +49,11 @@ def held(file: bytes) -> dict[str, bytes]:
     return {name: zlib.decompress(base64.b64decode(text)) for name, text in found}
 
 
-def test_each_stop_has_its_page(talk):
+def test_each_stop_has_its_page_and_its_own_turn(talk, monkeypatch):
+    taken, turn = [], turns.Turns.turn
+    monkeypatch.setattr(turns.LONG, "turn", lambda told: taken.append(told) or turn(turns.LONG, told))
     file = handout.of(talk, View())
+    assert len(taken) > len(talk.stops)
     found = pages(file)
     told = [re.search(r'<p class="told">(.*?)</p>', page) for page in found]
     assert [bool(each) for each in told] == [False, False, True, True, True, True, True]

@@ -16,14 +16,14 @@ from viz.rooms import serving
 from viz.rooms.room import MAX_ADDRESS
 from viz.shared import mount
 from viz.shared.room.questions import NoQuestion, question
-from viz.view import View
+from viz.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
     from viz.shared.shown import Shown
 
 NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
 NOTHING = "There is nothing to ask on this page: ask on the first one, or on Heads."
-PRIVATE = ("talk", "stop", "room")  # fields of the lecturer alone; with lecture mode goes what is seen large
+PRIVATE = tuple(name for name in OF_A_LECTURE if name not in ("lecture", "large"))  # what is seen large is shown to all
 TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>')
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")

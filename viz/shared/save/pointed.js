@@ -1,7 +1,10 @@
 // Which picture was pointed at or reached by keys last: that is the one that *Save* means.
 
+let pointing = null; // the watch that is on: it is begun anew with each run of the page
+
 export function watchPointed() { // returns what ends it
-  const end = new AbortController();
+  pointing?.abort();
+  const end = pointing = new AbortController();
   const note = (event) => {
     const node = event.composedPath().find((each) => each.matches?.("[data-picture]:not([data-picture='']), .js-plotly-plot"));
     if (node) document.labPointed = new WeakRef(node);

@@ -24,11 +24,15 @@ GUESS = "To be guessed first. My guess:"
 
 def of(talk: Talk, view: View, home: str = "") -> bytes:
     """The file of a talk, computed where the view is. `home`: where its author found the lab; others are led to where they
-    find it."""
+    find it. Who asks for something long meanwhile has a turn between two stops."""
     found = urlsplit(home)
     shared = hosts.address_for_others(found.scheme, found.netloc) if home else None
+    leaves = []
+    for stop in talk.stops:
+        with turns.turn(long=True):
+            leaves.append(_leaf(stop, view.device, home, shared))
     with turns.turn(long=True):
-        return handout(talk.title, [_leaf(stop, view.device, home, shared) for stop in talk.stops])
+        return handout(talk.title, leaves)
 
 
 def _leaf(stop: Stop, device: str, home: str, shared: str | None) -> Leaf:
