@@ -70,12 +70,26 @@ def test_a_room_follows_every_step_and_its_class_bets_before_the_model_answers(l
     page.keyboard.press("b")
     until(page, code, "!room.blank")
 
-    answer = page.locator(".timeline").evaluate("root => root.querySelector('.pair b').textContent")
+    answer = page.locator(".timeline").evaluate("root => root.querySelectorAll('.target .chip')[4].dataset.label")
+    answer = answer.removeprefix("·")
+    held = []
+    page.route(f"**/{code}/ask", lambda route: held.append(route))
+    with page.expect_request(f"**/{code}/ask"):
+        page.keyboard.press("q")
+    page.keyboard.press("Escape")  # before the room has it
+    with page.expect_response(f"**/{code}/close"):
+        held[0].continue_()
+    page.unroute(f"**/{code}/ask")
+    until(page, code, "room.question === null && room.address.endsWith('step=3')")
+    idle(page)
+    assert "guess" not in query(page) and page.locator('.timeline[data-step="3"]').count() == 1
+
     page.keyboard.press("q")
     page.locator(".lab-bet.open").wait_for()
     until(page, code, f"room.question.options.includes('{answer}') && !('answer' in room.question)")
     idle(page)
-    assert query(page)["guess"] == "first" and answer not in page.locator(".timeline .said").inner_text()
+    assert query(page)["guess"] == "first" and query(page)["step"] == "4"
+    assert answer not in page.locator(".timeline .said").inner_text()
     phone.get_by_role("region", name="Your bet").get_by_role("button", name=answer, exact=True).tap()
     expect(page.locator(".lab-bet .said")).to_have_text("1 has voted")
     assert page.locator(".lab-bet .bar").count() == 0
@@ -85,7 +99,7 @@ def test_a_room_follows_every_step_and_its_class_bets_before_the_model_answers(l
     until(page, code, f"room.question.answer === '{answer}' && room.score.people === 1")
     expect(phone.get_by_role("region", name="Your bet")).to_contain_text("You were right.")
     laptop.get_by_role("link", name="Back to the lecture").click()
-    at_step(laptop, 3)
+    at_step(laptop, 4)
 
     page.reload()
     page.locator(".lab-bet.shown").wait_for()  # the browser holds room and question
@@ -93,7 +107,7 @@ def test_a_room_follows_every_step_and_its_class_bets_before_the_model_answers(l
     page.keyboard.press("Escape")
     until(page, code, "room.question === null")
     for follower in (phone, laptop):
-        at_step(follower, 3)
+        at_step(follower, 4)
     idle(page)
     assert "guess" not in query(page) and page.locator(".lab-bet").count() == 0
     page.keyboard.press("j")

@@ -1,14 +1,15 @@
 // The class bets before the model answers: one card in the place of the page. Nothing here makes markup from text.
 
 import { button, element, percent } from "../shared/mount.js";
-import { counted, meant, parted, percent100, scored, shares } from "./follow_parts.js";
+import { percent100, scored } from "../shared/room/bet_parts.js";
+import { counted, meant, parted, shares } from "./follow_parts.js";
 
 const OPEN = "You can change it until the answer is shown.";
 
 // `vote` sends a word for a question and gives a sentence where it was not taken; `kept` remembers what this browser chose, and
 // how often it was right.
 export function bets(box, { vote, kept, longest, closed }) {
-  let question = null, chosen = "", said = "", sends = 0, closedFor = 0;
+  let question = null, chosen = "", sure = "", late = "", said = "", sends = 0, took = 0, last = null, closedFor = 0; // sure: what the room took
   const speak = element("p", "unseen"), take = () => { if (!box.contains(document.activeElement)) box.focus({ preventScroll: true }); };
   box.tabIndex = -1;
   speak.setAttribute("aria-live", "polite");
@@ -24,7 +25,8 @@ export function bets(box, { vote, kept, longest, closed }) {
       if (closedFor === now.number) { box.hidden = true; return false; }
       const opens = box.hidden;
       box.hidden = false;
-      if (revealed) { if (news) answer(score); }
+      last = score;
+      if (revealed) { if (news) answer(); }
       else box.querySelector(".voted").textContent = counted(now.voted);
       if (opens || news) take(); // what is behind it cannot have the keyboard
       return true;
@@ -33,8 +35,8 @@ export function bets(box, { vote, kept, longest, closed }) {
 
   function begin(now) {
     question = now;
-    said = "";
-    chosen = kept.get(now.number);
+    said = late = "";
+    chosen = sure = kept.get(now.number);
     const [asks, about] = parted(now.text), group = element("div", "options"), voted = element("p", "voted"), state = element("p", "choice");
     state.setAttribute("role", "status");
     group.setAttribute("role", "group");
@@ -59,15 +61,17 @@ export function bets(box, { vote, kept, longest, closed }) {
   }
 
   async function choose(word) {
-    const before = chosen, number = question.number, mine = (sends += 1);
+    const number = question.number, mine = (sends += 1);
     chosen = word;
-    said = "";
+    said = late = "";
     paint();
     const fault = await vote(number, word);
-    if (mine !== sends || number !== question?.number) return;
-    if (fault) { chosen = before; said = fault; }
-    else kept.set(number, word);
+    if (!fault && mine > took) { took = mine; kept.set(number, word); }
+    if (number !== question?.number) return;
+    if (!fault && mine === took) sure = word;
+    if (mine === sends) { chosen = sure; said = fault; late = fault && word; }
     if (question.answer === undefined) paint();
+    else { answer(); if (!box.hidden) take(); }
   }
 
   function paint() {
@@ -79,10 +83,12 @@ export function bets(box, { vote, kept, longest, closed }) {
     box.querySelector(".voted").textContent = counted(question.voted);
   }
 
-  function answer(score) {
-    const parts = shares(question), { people } = parts.find((part) => part.right), right = chosen === question.answer;
-    const verdict = !chosen ? "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(people)} of the class` : ""}.` : `You said “${chosen}”.`;
-    const rows = element("ul", "shares"), total = scored(score, chosen ? kept.judged(question.number, right) : null), key = element("p", "key");
+  // Judged is what the room took; a vote that is still on its way is judged once it has.
+  function answer() {
+    const parts = shares(question), part = parts.find(({ right }) => right).share, right = sure === question.answer;
+    const missed = late && late !== sure ? `Your bet on “${late}” did not arrive in time.` : "";
+    const verdict = !sure ? missed || "You did not bet this time." : right ? `You were right${question.voted > 1 ? `, as ${percent100(part)} of the class` : ""}.` : [`You said “${sure}”.`, missed].filter(Boolean).join(" ");
+    const rows = element("ul", "shares"), total = scored(last, sure ? kept.judged(question.number, right) : null), key = element("p", "key");
     for (const [name, text] of [["class", "the class"], ["model", question.kind === "head" ? "the weight" : "the model"]]) key.append(element("i", name), text);
     rows.append(...parts.map(share));
     const on = button("main on", "Back to the page", () => { closedFor = question.number; box.hidden = true; closed(); });
@@ -93,7 +99,7 @@ export function bets(box, { vote, kept, longest, closed }) {
     speak.textContent = `It is ${question.answer}. ${verdict}`;
   }
 
-  function share({ word, votes, people, model, right }) {
+  function share({ word, votes, share: people, model, right }) {
     const row = element("li", right ? "right" : ""), name = element("span", "name", word), bars = element("div", "bars");
     for (const [kind, part] of [["class", people], ["model", model]]) {
       const line = element("div", `line ${kind}`), bar = element("i");
@@ -104,7 +110,7 @@ export function bets(box, { vote, kept, longest, closed }) {
       line.append(bar, element("span", "", kind === "model" ? percent(part) : votes ? `${votes} (${percent100(part)})` : "0"));
       bars.append(line);
     }
-    if (word === chosen) name.append(element("small", "", "your bet"));
+    if (word === sure) name.append(element("small", "", "your bet"));
     row.append(name, bars);
     return row;
   }

@@ -1,6 +1,7 @@
 // What the page of a follower reads from addresses, codes and numbers. Pure: tested without a browser.
 
 import { UNSEEN } from "../offline/led_parts.js";
+import { tallied } from "../shared/room/bet_parts.js";
 
 const LECTURE = ["lecture", "large", "talk", "stop"]; // parameters of the lecturer alone
 const WAITS = [1, 2, 4, 8, 12]; // s, between two tries to reach the lab
@@ -62,23 +63,9 @@ export function meant(typed, options) {
 export const parted = (text) => /^(.*?\?) (.+)$/s.exec(text)?.slice(1) ?? [text, ""];
 
 // For each answer how many of the class, which share of it and of the model, were for it; last the words that nobody offered.
-export function shares({ options, votes, model, answer }) {
-  const all = Object.values(votes).reduce((sum, count) => sum + count, 0);
-  const row = (word, count, own, right) => ({ word, votes: count, people: all ? count / all : 0, model: own, right });
-  const rows = options.map((word, n) => row(word, votes[word] ?? 0, model[n], word === answer));
-  const others = Object.entries(votes).filter(([word]) => !options.includes(word));
-  const left = others.reduce((sum, [, count]) => sum + count, 0);
-  return left ? [...rows, row(others.length === 1 ? others[0][0] : "other words", left, null, false)] : rows;
+export function shares(question) {
+  const { rows, others, share, word } = tallied(question, question);
+  return others ? [...rows, { word: word || "other words", votes: others, share, model: null, right: false }] : rows;
 }
-
-export const percent100 = (share) => (share > 0 && share < 0.005 ? "< 1%" : share < 1 && share >= 0.995 ? "> 99%" : `${Math.round(100 * share)}%`);
 
 export const counted = (count) => (count === 0 ? "Nobody has voted yet" : count === 1 ? "1 has voted" : `${count} have voted`);
-
-// The running score as a sentence; empty before the second question. `own`: of how many bets how many were right.
-export function scored({ asked, people, model }, own = null) {
-  if (asked < 2) return "";
-  const mine = own && own.bets > 1 ? ` You were right in ${own.right} of ${own.bets}.` : "";
-  const [ours, its] = [people, model].map((sum) => percent100(sum / asked));
-  return `Score after ${asked} questions: class ${ours}, model ${its} (of the votes, and of its probability or weight, on the answers).${mine}`;
-}

@@ -199,6 +199,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     play.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
     play.title = playing ? "Pause (space)" : "Play (space)";
     root.dataset.step = state.step;
+    root.dataset.hidden = secret ? "token" : "";
     tellWhy(find(".why"), whyOf(data.why[step], state.step, looked.tokens, { kind: looked.kind, here: looked.weights, one: data.one, reason: data.reasons[step], guess: secret || data.guess }), setTriggerValue);
     tellStep(data.trace, state.step);
 

@@ -3,7 +3,8 @@ import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
 import { watchHistory } from "../../../viz/shared/one_entry.js";
-import { codeOf, counted, delay, labLink, local, meant, parted, percent100, placeOf, scored, seen, shares, typedIn } from "../../../viz/rooms/follow_parts.js";
+import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, typedIn } from "../../../viz/rooms/follow_parts.js";
+import { percent100, scored, tallied } from "../../../viz/shared/room/bet_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
 
@@ -62,12 +63,16 @@ test("a typed word is the answer that it means", () => {
 });
 
 test("the class and the model are told as shares, and words of one's own are not lost", () => {
-  const rows = shares({ options: ["il", "elle"], model: [0.75, 0.25], answer: "il", votes: { il: 2, chat: 1, chien: 1 } });
+  const rows = shares({ options: ["il", "elle"], model: [0.75, 0.25], answer: "il", voted: 8, votes: { il: 2, chat: 1, chien: 1 }, others: 4 });
   assert.deepEqual(rows, [
-    { word: "il", votes: 2, people: 0.5, model: 0.75, right: true }, { word: "elle", votes: 0, people: 0, model: 0.25, right: false },
-    { word: "other words", votes: 2, people: 0.5, model: null, right: false },
+    { word: "il", votes: 2, share: 0.25, model: 0.75, right: true }, { word: "elle", votes: 0, share: 0, model: 0.25, right: false },
+    { word: "other words", votes: 6, share: 0.75, model: null, right: false },
   ]);
-  assert.deepEqual(shares({ options: ["il", "elle"], model: [0.7, 0.3], answer: "il", votes: {} }).map(({ people }) => people), [0, 0]);
+  assert.deepEqual(shares({ options: ["il", "elle"], model: [0.7, 0.3], answer: "il", voted: 0, votes: {} }).map(({ share }) => share), [0, 0]);
+  const one = { options: ["il"], model: [1], answer: "il", voted: 3, votes: { il: 2, chat: 1 } };
+  assert.equal(shares(one).at(-1).word, "chat");
+  assert.equal(shares({ ...one, voted: 4, others: 1 }).at(-1).word, "other words");
+  assert.deepEqual(tallied(one, one).rows, shares(one).slice(0, 1)); // the beamer tells the same
   assert.deepEqual([0, 0.001, 0.5, 0.999, 1].map(percent100), ["0%", "< 1%", "50%", "> 99%", "100%"]);
   assert.deepEqual([0, 1, 31].map(counted), ["Nobody has voted yet", "1 has voted", "31 have voted"]);
   assert.equal(scored({ asked: 1, people: 1, model: 1 }), "");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { addressOf, counted, elsewhere, eventsOf, have, result, scored } from "../../../viz/shared/room/room_parts.js";
+import { addressOf, counted, elsewhere, eventsOf, have, result } from "../../../viz/shared/room/room_parts.js";
+import { scored } from "../../../viz/shared/room/bet_parts.js";
 import { sending } from "../../../viz/shared/room/room_sending.js";
 
 // A clock that goes where it is told to, and a room that answers when it is told to.
@@ -77,6 +78,9 @@ test("the result says how many were right, what the model gave, and what else wa
   assert.deepEqual(counted(question, told).rows.map(({ share }) => share), [10 / 31, 14 / 31]);
   assert.equal(elsewhere(counted(question, told)), "7 said “là”.");
   assert.equal(elsewhere(counted(question, { ...told, votes: { a: 1, b: 2 } })), "3 said other words.");
+  const most = { voted: 90, answer: "il", votes: { il: 45, car: 0, a: 9, b: 6 }, others: 30 }; // words that are not told one by one
+  assert.equal(elsewhere(counted(question, most)), "45 said other words.");
+  assert.deepEqual(counted(question, most).rows.map(({ share }) => share), [0, 0.5]);
   assert.equal(have(0, 9), "Nobody has voted yet");
   assert.equal(have(1, 9), "1 of 9 have voted");
   assert.equal(have(1, 1), "1 has voted");

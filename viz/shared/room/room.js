@@ -35,7 +35,7 @@ function begin(state) {
   Object.assign(state, { me: Math.random(), blank: false, pointer: "", away: false, refused: "", lost: "", told: null, sent: "" });
   state.held = room.get();
   state.out = sending({ send: (change) => send(state, change) });
-  state.tell = () => tell(state);
+  Object.assign(state, { tell: () => tell(state), showNow: () => showNow(state) });
   state.join = joining(state);
   state.bets = betting(state);
   const listen = (where, name, call, options) => { where.addEventListener(name, call, options); state.ends.push(() => where.removeEventListener(name, call, options)); };
@@ -111,7 +111,7 @@ function forget(state, said) {
 function out(state, change) { if (shows(state)) state.out.show(change); }
 
 function showNow(state) {
-  if (!shows(state)) return;
+  if (!shows(state) || state.bets.isUnheard()) return; // nobody sees the step that is asked about before the question
   const { page, query, longest, whole, tooLong } = state.data, address = addressOf({ page, query, step: state.data.step && state.step });
   const refused = whole && address.length <= longest ? "" : tooLong;
   if (refused !== state.refused) { state.refused = refused; tell(state); }

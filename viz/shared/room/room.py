@@ -15,7 +15,8 @@ from viz.links import link
 from viz.rooms import serving
 from viz.rooms.room import MAX_ADDRESS
 from viz.shared import mount
-from viz.shared.room.questions import NoQuestion, question
+from viz.shared.room.question import NoQuestion
+from viz.shared.room.questions import question
 from viz.view import OF_A_LECTURE, View
 
 if TYPE_CHECKING:
@@ -23,15 +24,14 @@ if TYPE_CHECKING:
 
 NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
 NOTHING = "There is nothing to ask on this page: ask on the first one, or on Heads."
+LAST = "This is the last step: nothing comes after it. Go back, and ask there."
 PRIVATE = tuple(name for name in OF_A_LECTURE if name not in ("lecture", "large"))  # what is seen large is shown to all
 TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>')
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")
 _SIGN = mount.Component(__file__, '<div class="room-sign"></div>', name="room_sign")
-_ASKED, _MADE = (
-    "asked of the class",
-    "question to the class",
-)  # session keys: the number of what is asked, and what came of it
+_ASKED, _MADE = "asked of the class", "question to the class"  # session keys: what is asked, and what came of it
+_STEPS = "steps of the class"  # how many steps the page has that was drawn last; 0 where it writes nothing
 
 
 def panel() -> None:
@@ -67,27 +67,27 @@ def mounted() -> None:
     }
     number = mount.whole(1, 2**31)
     events: dict[str, mount.Event] = {
-        "ask": (mount.fields(number=number, step=mount.whole(0, 999)), _ask),
-        "close": (mount.flag, _close),
+        "ask": (mount.fields(number=number, step=mount.whole(0, 999), hidden=mount.flag), _ask),
+        "close": (mount.fields(guess=mount.flag, step=mount.whole(0, 999)), _close),
     }
     _COMPONENT.mount("room", data, events)
 
 
 def shown(shown: Shown) -> None:
     """Makes the question of what a page shows, where one is asked for that has not been made."""
-    asked = state.kept(_ASKED)
+    analysis, asked = shown.analysis, state.kept(_ASKED)
+    state.keep(_STEPS, len(analysis.trace.predicted.ids) if analysis.task.writes else 0)
     if not asked or (state.kept(_MADE) or {}).get("number") == asked["number"]:
         return
     page = pages.find(state.page())
+    view = shown.view.at_step(asked["step"]) if asked["step"] and analysis.task.writes else shown.view
     try:
         if not page.of_a_step:
             raise NoQuestion(NOTHING)
-        made = dataclasses.asdict(
-            question(shown.view, shown.analysis, shown.page_data.loaded, of_heads=page.name == "heads")
-        )
+        made = dataclasses.asdict(question(view, analysis, shown.page_data.loaded, of_heads=page.name == "heads"))
     except NoQuestion as fault:
         made = {"fault": str(fault)}
-    state.keep(_MADE, made | {"number": asked["number"], "guess": asked["guess"]})
+    state.keep(_MADE, asked | made)
 
 
 def _made(asked: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -97,23 +97,29 @@ def _made(asked: dict[str, Any] | None) -> dict[str, Any] | None:
     made = state.kept(_MADE) or {}
     if made.get("number") == asked["number"]:
         return made
-    return {"number": asked["number"], "guess": asked["guess"], "fault": NOTHING}  # there is no view to ask of
+    return asked | {"fault": NOTHING}  # there is no view to ask of
 
 
-def _ask(number: int, step: int) -> None:
-    """Asks about the view at a step (0: where it is), and hides what comes until the question is closed."""
-    view = state.current()
-    before = (state.kept(_ASKED) or {}).get("guess", view.guess)
-    state.keep(_ASKED, {"number": number, "guess": before})
-    hides = {"guess": True} if state.page() == pages.PAGES[0].name else {}
-    state.change(**hides, **({"step": step} if step else {}))
+def _ask(number: int, step: int, hidden: bool) -> None:
+    """Asks about the first token that was not shown: the one after a step (0: where the view is), or that of the step
+    where it is `hidden`; what comes is hidden until the question is closed. Heads are asked about at the step itself."""
+    view, asked = state.current(), state.kept(_ASKED) or {}
+    at, name, steps = step or view.step, state.page(), state.kept(_STEPS) or 0
+    before = {"guess": asked.get("guess", view.guess), "back": asked.get("back", at)}
+    wanted = at if hidden or name == "heads" or not steps else at + 1
+    state.keep(_ASKED, {"number": number, "step": wanted} | before)
+    if steps and wanted > steps:
+        state.keep(_MADE, {"number": number, "step": at, "fault": LAST} | before)
+        return
+    hides = {"guess": True} if name == pages.PAGES[0].name else {}
+    state.change(**hides, step=wanted)
 
 
-def _close(guess: bool) -> None:
-    """Ends a question; `guess` as it was before it."""
+def _close(guess: bool, step: int) -> None:
+    """Ends a question; `guess` as it was before it, `step` where the page goes on (0: where it is)."""
     state.keep(_ASKED, None)
     state.keep(_MADE, None)
-    state.change(guess=guess)
+    state.change(guess=guess, **({"step": step} if step else {}))
 
 
 def _is_whole(view: View, query: dict[str, str]) -> bool:

@@ -2,7 +2,8 @@
 
 import { button, element, percent } from "../mount.js";
 import { onward, picture, typed } from "./room_join.js";
-import { counted, elsewhere, follow, have, result, scored, spaced } from "./room_parts.js";
+import { scored } from "./bet_parts.js";
+import { counted, elsewhere, follow, have, result, spaced } from "./room_parts.js";
 
 // `on` leads from the question to its answer and back to the page, `back` to the page at once.
 export function card({ on, back }) {
@@ -49,33 +50,34 @@ export function card({ on, back }) {
   }
 
   function answers({ phase, made, told, score, fault }, now, news) {
-    const find = (name) => box.querySelector(`.${name}`), known = phase === "shown", count = counted(made, told);
+    const find = (name) => box.querySelector(`.${name}`), known = phase === "shown", tally = counted(made, told);
     if (news) {
-      find("rows").replaceChildren(...count.rows.map((row) => answer(row, known)));
+      find("rows").replaceChildren(...tally.rows.map((row) => answer(row, known)));
       if (known) find("aside").replaceChildren(legend(made.kind));
       else find("aside").replaceChildren(...join(now));
     }
     if (!known) {
-      find("said").textContent = have(count.voted, now.followers ?? 0);
+      const count = find("aside").querySelector(".count");
+      if (count) count.textContent = now.followers ? follow(now.followers) : "";
+      find("said").textContent = have(tally.voted, now.followers ?? 0);
       find("more").textContent = "";
       return;
     }
-    [...find("rows").children].forEach((node, n) => filled(node, count.rows[n]));
-    find("said").textContent = count.known || fault ? result(made, told) : "One moment …";
-    find("more").textContent = [made.note, elsewhere(count), scored(score)].filter(Boolean).join(" ");
+    [...find("rows").children].forEach((node, n) => filled(node, tally.rows[n]));
+    find("said").textContent = tally.known || fault ? result(made, told) : "One moment …";
+    find("more").textContent = [made.note, elsewhere(tally), scored(score)].filter(Boolean).join(" ");
   }
 }
 
 // The text with its gap, or with the answer in it.
-function gapped({ gap, sign, answer }, known) {
-  const [before, after] = gap.split(sign);
-  return gap ? [before, known ? element("u", "", answer.replace(/^…/, "")) : sign, after] : [];
+function gapped({ before: left, gap, after: right, answer }, known) {
+  return gap ? [left, known ? element("u", "", answer.replace(/^…/, "")) : gap, right] : [];
 }
 
 // Who comes late joins while the others think.
-function join({ code, link, alone, followers }) {
+function join({ code, link, alone }) {
   if (!code || alone) return [];
-  return [picture(code, link), element("p", "link", typed(link)), element("p", "code", spaced(code)), element("p", "", followers ? follow(followers) : "")];
+  return [picture(code, link), element("p", "link", typed(link)), element("p", "code", spaced(code)), element("p", "count")];
 }
 
 function legend(kind) {

@@ -7,6 +7,7 @@ import { follow, spaced } from "./room_parts.js";
 import { askFor, followRoom, roomNow } from "./room_told.js";
 
 const SAID_MS = 1500;
+const HINT = "A question is about the next token. On Translate press g first: it hides what comes.";
 const COPY_LINK = "Copy link", END = "End", SURE = "End it for all?";
 
 export default function ({ data, parentElement }) {
@@ -41,7 +42,7 @@ function opened(state, { code, link, alone, followers, fault }) {
   top.append(side);
   if (!alone) row.append(copy(link));
   row.append(act("Show it large (j)", "join"), act("Ask the class (q)", "ask"), ending(state));
-  return [top, ...(fault ? [told(fault)] : []), row];
+  return [top, ...(fault ? [told(fault)] : []), row, element("p", "hint", HINT)];
 }
 
 function told(text) {

@@ -1,5 +1,7 @@
 // What is told of a room, in words and numbers. Pure: no page and no server.
 
+import { tallied } from "./bet_parts.js";
+
 export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;
 export const follow = (count) => (count === undefined ? "" : `${count} follow${count === 1 ? "s" : ""}`);
 
@@ -25,14 +27,8 @@ export function eventsOf(text) {
   return [events.filter(({ data }) => data), rest];
 }
 
-// How many have voted, and for what: `rows` of a question, and the votes for words that were no option.
-export function counted(question, told) {
-  const votes = told?.votes ?? {}, known = new Set(question.options);
-  const others = Object.entries(votes).filter(([word]) => !known.has(word));
-  const voted = told?.voted ?? 0, of = (count) => (voted ? count / voted : 0);
-  const rows = question.options.map((word, n) => ({ word, votes: votes[word] ?? 0, share: of(votes[word] ?? 0), model: question.model[n], right: word === question.answer }));
-  return { rows, voted, known: told?.answer !== undefined, others: others.reduce((sum, [, count]) => sum + count, 0), words: others.map(([word]) => word) };
-}
+// How many have voted, and for what; `known` once the answer is.
+export const counted = (question, told) => ({ ...tallied(question, told ?? {}), known: told?.answer !== undefined });
 
 export const have = (voted, from) => (voted ? `${voted}${from > voted ? ` of ${from}` : ""} ${voted === 1 && !(from > voted) ? "has" : "have"} voted` : "Nobody has voted yet");
 
@@ -44,16 +40,7 @@ export function result(question, told) {
 }
 
 // The words that were no option, as one sentence; empty where there were none.
-export function elsewhere({ others, words }) {
+export function elsewhere({ others, word }) {
   if (!others) return "";
-  return words.length === 1 ? `${others} said “${words[0]}”.` : `${others} said other words.`;
-}
-
-const hundredths = (share) => `${Math.round(100 * share)}%`;
-
-// The running score, which says what it counts; empty before the second question.
-export function scored({ asked, people, model } = { asked: 0 }) {
-  if (asked < 2) return "";
-  const [ours, its] = [people, model].map((sum) => hundredths(sum / asked));
-  return `Score after ${asked} questions: class ${ours}, model ${its} (of the votes, and of its probability or weight, on the answers).`;
+  return word ? `${others} said “${word}”.` : `${others} said other words.`;
 }

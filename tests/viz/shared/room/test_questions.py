@@ -10,6 +10,7 @@ import pytest
 import tiny
 
 from model.config import END
+from model.decoding.sampling import NEVER_CHOSEN
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.decisions import is_near
@@ -57,14 +58,16 @@ def test_the_answer_is_what_stands_there_beside_the_likeliest_with_the_numbers_o
         assert found.answer.removeprefix("…") == (shown or "(a space)")
         assert f"{given:.3f}" in found.gave or "0.001" in found.gave
         said = "".join(tokenizer.segments(ids[: step - 1])).strip()
-        assert found.gap.replace(GAP, "").strip() == said and found.text == f"{found.asks} {found.gap}"
+        assert found.before.strip() == said and found.gap == GAP and found.text == f"{found.asks} {found.before}{GAP}"
+        assert found.asks == (f"What comes after “{said.split()[-1]}”?" if said else "What comes first?")
 
 
 def test_the_likeliest_are_options_and_what_stands_there_though_unlikely_is_told(tiny_checkpoint):
     analysis = asked(tiny_checkpoint, target=ODD[0])
     step = int(np.argmax(analysis.trace.log_probs.max(axis=1) - analysis.trace.token_log_probs)) + 1
     found, row = at(step, analysis, tiny_checkpoint), np.exp(analysis.trace.log_probs[step - 1])
-    assert max(found.model) == pytest.approx(np.sort(row[3:])[-1], rel=1e-5) or max(found.model) == pytest.approx(row[END])
+    best = np.delete(row, NEVER_CHOSEN).max()
+    assert max(found.model) == pytest.approx(best, rel=1e-5)
     assert "is what the given translation has" in found.note and "Its likeliest was" in found.note
 
 
@@ -73,10 +76,19 @@ def test_what_was_drawn_by_chance_and_a_near_tie_are_told(tiny_checkpoint):
     assert "was drawn by chance" in at(1, drawn, tiny_checkpoint).note
     analysis = asked(tiny_checkpoint)
     for step, row in enumerate(analysis.trace.log_probs, 1):
-        found = at(step, analysis, tiny_checkpoint)
-        first, second = sorted(found.model)[:-3:-1]
-        assert ("A near-tie" in found.note) == is_near(first, second)
-        assert row.shape
+        second, first = np.sort(np.exp(np.delete(row, NEVER_CHOSEN)))[-2:]
+        assert ("A near-tie" in at(step, analysis, tiny_checkpoint).note) == is_near(first, second)
+
+
+def test_what_a_branch_was_given_was_not_drawn_by_chance(tiny_checkpoint):
+    drawn = Decoding("sample", limit=4, seed=7)
+    first = asked(tiny_checkpoint, decoding=drawn).trace
+    for token, said in ((int(first.log_probs[0].argmax()), ""), (int(first.log_probs[0].argmin()), "this branch was given")):
+        analysis = asked(tiny_checkpoint, decoding=drawn, branches=((token,),), path=(token,))
+        assert analysis.branch == (token,)
+        note = at(1, analysis, tiny_checkpoint).note
+        assert "by chance" not in note and said in note
+        assert "by chance" in at(2, analysis, tiny_checkpoint).note
 
 
 def test_a_token_that_goes_on_with_a_word_says_so_and_two_that_read_the_same_are_one(tiny_checkpoint):
@@ -93,6 +105,7 @@ def linked(analysis, weights):
     patterns, rest = dict(analysis.trace.patterns), np.array(weights)
     for layer in range(2):
         made = np.zeros_like(patterns[Site("encoder", layer)])
+        made[:, 0, 2] = 1  # the largest weight of every map: its title names it, so nobody is asked about it
         made[:, 1, 0], made[:, 1, 1] = rest[2 * layer : 2 * layer + 2], 1 - rest[2 * layer : 2 * layer + 2]
         patterns[Site("encoder", layer)] = made
     return dataclasses.replace(analysis, trace=dataclasses.replace(analysis.trace, patterns=patterns))
@@ -110,15 +123,15 @@ def test_the_head_is_the_best_one_the_others_are_lower_and_a_near_tie_is_none_of
     tiny_checkpoint, weights, answer, options
 ):
     analysis = linked(asked(tiny_checkpoint), weights)
-    view = View(find=("encoder", 2, 1))
+    view = View(kind="encoder", layer=int(answer[1]), head=int(answer[4]))
     found = question(view, analysis, tiny_checkpoint, of_heads=True)
     taken(found)
     assert (found.answer, list(found.options)) == (answer, options)
     assert max(found.model) == pytest.approx(max(weights)) == found.model[found.options.index(answer)]
     assert sum(is_near(max(found.model), each) for each in found.model) == 1
     assert ("L2 H1 with 0.750" in found.note) == (weights[2] == 0.75)
-    by_map = question(View(kind="encoder", layer=2, head=2), analysis, tiny_checkpoint, of_heads=True)
-    assert by_map == found  # the strongest link of that map is this one
+    with pytest.raises(NoQuestion, match=r"\(x\)"):  # the list of heads for two tokens is on the screen
+        question(dataclasses.replace(view, find=("encoder", 2, 1)), analysis, tiny_checkpoint, of_heads=True)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +139,9 @@ def test_the_head_is_the_best_one_the_others_are_lower_and_a_near_tie_is_none_of
 )
 def test_where_no_head_is_the_best_nothing_is_asked(tiny_checkpoint, weights, said):
     with pytest.raises(NoQuestion, match=said):
-        question(View(find=("encoder", 2, 1)), linked(asked(tiny_checkpoint), weights), tiny_checkpoint, of_heads=True)
+        question(
+            View(kind="encoder", layer=1, head=1), linked(asked(tiny_checkpoint), weights), tiny_checkpoint, of_heads=True
+        )
 
 
 def test_a_text_that_is_gone_on_with_is_not_asked_about_and_a_model_without_blanks_says_so(tokenizer):
@@ -135,7 +150,17 @@ def test_a_text_that_is_gone_on_with_is_not_asked_about_and_a_model_without_blan
     with pytest.raises(NoQuestion, match=f"begins at step {analysis.begun + 1}"):
         at(analysis.begun, analysis, writes)
     found = at(analysis.begun + 1, analysis, writes)
-    assert found.gap.startswith("The red fox") and found.about == ""
+    assert found.before.startswith("The red fox") and found.about == ""
     reads = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
     with pytest.raises(NoQuestion, match="no blank in this sentence"):
         at(2, asked(reads), reads)
+
+
+@pytest.mark.parametrize("at_blank", [0, 30, 59])
+def test_a_blank_anywhere_in_a_long_text_keeps_its_gap(at_blank):
+    words = ["fox"] * 60
+    words[at_blank] = "___"
+    before, after = questions._cut(" ".join(words[:at_blank]) + " ", " " + " ".join(words[at_blank + 1 :]))
+    assert len(before) + len(after) <= questions.CONTEXT + 4
+    assert before.startswith("…") == (at_blank > 20) and after.endswith("…") == (at_blank < 40)
+    assert questions._cut("▁▁▁ a ", " b ▁▁▁") == ("▁▁▁ a ", " b ▁▁▁")  # the sign of a gap, typed

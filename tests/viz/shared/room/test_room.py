@@ -18,7 +18,7 @@ def told(lab: Lab) -> dict:
 
 def asking(lab: Lab, number: int, guess: bool = False) -> dict:
     """What comes of asking."""
-    lab.at.session_state[room._ASKED] = {"number": number, "guess": guess}
+    lab.at.session_state[room._ASKED] = {"number": number, "step": 0, "guess": guess, "back": 1}
     return told(lab.run())["question"]
 
 
@@ -42,20 +42,22 @@ def test_a_question_is_made_of_the_view_once_it_is_asked_and_what_hides_it_is_sh
 
 def test_heads_are_asked_about_on_their_page_and_nothing_where_there_is_no_step():
     assert asking(Lab(HEADS, text=TEXT), 3)["kind"] == "head"
-    assert asking(Lab(POSITIONS, text=TEXT), 3) == {"number": 3, "guess": False, "fault": room.NOTHING}
+    assert asking(Lab(POSITIONS, text=TEXT), 3)["fault"] == room.NOTHING
     assert asking(Lab(text=""), 4)["fault"]
 
 
 @pytest.mark.parametrize("guess", [False, True])
-def test_what_comes_is_hidden_while_a_question_is_open_and_then_as_it_was(monkeypatch, guess):
-    session = {"view": View(guess=guess, step=2), "link": {}}
+def test_the_next_token_is_asked_about_and_what_comes_is_hidden_and_then_as_it_was(monkeypatch, guess):
+    session = {"view": View(guess=guess, step=2), "link": {}, room._STEPS: 9}
     monkeypatch.setattr(state.st, "session_state", session)
-    room._ask(1, 4)
-    assert session["view"].guess and session["view"].step == 4
-    room._ask(2, 5)
-    assert session[room._ASKED] == {"number": 2, "guess": guess}
-    room._close(guess)
-    assert session["view"].guess == guess and session[room._ASKED] is None
+    room._ask(1, 4, hidden=False)
+    assert session["view"].guess and session["view"].step == 5
+    room._ask(2, 5, hidden=True)  # it is hidden already
+    assert session[room._ASKED] == {"number": 2, "step": 5, "guess": guess, "back": 4}
+    room._close(guess, 4)
+    assert session["view"].guess == guess and session["view"].step == 4 and session[room._ASKED] is None
+    room._ask(3, 9, hidden=False)
+    assert session[room._MADE]["fault"] == room.LAST and session["view"].step == 4 and session["view"].guess == guess
 
 
 def test_a_sentence_that_no_link_holds_is_shown_to_nobody_in_part():
