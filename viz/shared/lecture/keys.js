@@ -2,7 +2,7 @@
 
 export const FIXED = { b: "blank", ".": "blank", f: "full", "?": "list", l: "leave", "[": "before", "]": "after", "<": "before", ">": "after", "/": "typing", u: "undo" };
 export const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock", "Fn"]; // alone they mean nothing
-const ARROWS = { ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓" };
+const PRINTED = { ArrowRight: "→", ArrowLeft: "←", ArrowUp: "↑", ArrowDown: "↓" };
 
 // The modifiers that count. A sign that is typed with AltGr, which Windows tells as Ctrl and Alt, is a sign like others.
 export function held(event) {
@@ -29,7 +29,7 @@ export function chosenPlace([what, number], { layers, heads, layer, head }) {
   return what === "layer" ? { layer: number, head } : { layer, head: number };
 }
 
-const printed = (name) => ARROWS[name] || (/^[A-Z]$/.test(name) ? `Shift ${name}` : name);
+const printed = (name) => PRINTED[name] || (/^[A-Z]$/.test(name) ? `Shift ${name}` : name);
 const upTo = (count) => (count > 1 ? `1 … ${Math.min(9, count)}` : "1");
 
 // [keys, what they do] of what there is on the page: its own keys stand first, and in place of what they mean elsewhere.
