@@ -34,13 +34,17 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     session = st.session_state
     incoming = {name: st.query_params[name] for name in st.query_params}
     session["moved"] = session.get("page", page) != page
-    touched = session.pop("touched", False) or (not incoming and session["moved"])
+    called = session.pop("touched", False)
+    touched = called or (not incoming and session["moved"])
     session["page"] = page
     session["young"] = "view" not in session
     if session["moved"] or "overruled" not in session or _is_heard():
         session["overruled"] = {}  # what widgets held before the server set them, until the browser has heard of it
     if session["moved"] and not incoming:  # the way from page to page leaves an address without a link in the history
         session["bare"] = session.get("bare", {}) | {page: session.get("view", View())}
+    if session["moved"] and "view" in session and not called and (not incoming or incoming == session["link"]):
+        # by the navigation; pictures are numbered anew on every page
+        session["view"] = dataclasses.replace(session["view"], large=View.large)
     if "view" not in session or (incoming != session["link"] and not touched):
         back = not incoming and page in session.get("bare", {})
         session["view"], session["faults"] = (session["bare"][page], ()) if back else parse(incoming)
@@ -225,10 +229,11 @@ def settle(view: View) -> None:
     session["link"] = wanted
 
 
-def go_to(page: str) -> None:
-    """Goes to another page, by its name, at the next run, and takes the view along; called from callbacks."""
+def go_to(page: str, large: int = View.large) -> None:
+    """Goes to another page, by its name, at the next run, and takes the view along; called from callbacks. `large`: which of
+    its large pictures, for every page numbers its own."""
     st.session_state["next page"] = pages.find(page).file
-    change()
+    change(large=large)
 
 
 def is_stated(*names: str) -> bool:

@@ -11,7 +11,7 @@ from viz import state
 from viz.compare import choices, distance, large_patching, maps_part
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
 from viz.shared import controls, texts
-from viz.shared.lecture import lecture, notes
+from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Shown
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def draw(shown: Shown) -> None:
             texts.fault(str(fault))
     with places.bar:
         _controls(shown, found)
-    lecture.key("d", "another thing differs", partial(_turn, shown.page_data), quiet=True)
+    lecture.key(letters.DIFFERS, "another thing differs", partial(_turn, shown.page_data), quiet=True)
+    lecture.key(letters.PICTURE, ", ".join((*PICTURES, PATCHING)).lower(), _next_picture, quiet=True)
     if found is None:
         return
     with places.body:
@@ -79,7 +80,7 @@ def _controls(shown: Shown, found: Pair | None) -> None:
 
 def _number(view: View) -> int:
     """Which of the pictures is shown, from 1; patching is the last."""
-    return len(PICTURES) + 1 if view.compared == "patching" else min(view.large, len(PICTURES))
+    return len(PICTURES) + 1 if view.compared == "patching" else lecture.picture(view, len(PICTURES))
 
 
 def _show(number: int) -> None:
@@ -89,8 +90,8 @@ def _show(number: int) -> None:
 
 
 def _next_picture() -> None:
-    """Another picture of both sides; called from callbacks."""
-    _show(_number(state.current()) % len(PICTURES) + 1)
+    """Another picture, patching after those of both sides; called from callbacks."""
+    _show(_number(state.current()) % (len(PICTURES) + 1) + 1)
 
 
 def _next_kind(kinds: list[str]) -> None:
@@ -118,9 +119,8 @@ def _picture(shown: Shown, found: Pair) -> None:
         large_patching.draw(shown, found)
         return
     number = _number(view)
-    lecture.key("v", "maps, difference, heads", _next_picture, quiet=True)
-    lecture.key("m", "the head where both differ most", partial(maps_part.furthest, found), quiet=True)
+    lecture.key(letters.FURTHEST, "the head where both differ most", partial(maps_part.furthest, found), quiet=True)
     kinds = [grid.kind for grid in distance.grids(found)]
     if len(kinds) > 1 and view.differs != "head":
-        lecture.key("k", "the next kind of attention", partial(_next_kind, kinds), quiet=True)
+        lecture.key(letters.KIND, "the next kind of attention", partial(_next_kind, kinds), quiet=True)
     maps_part.picture(shown, found, list(PICTURES.values())[number - 1])

@@ -11,7 +11,7 @@ from model.inference.predictions import changed_words
 from viz import cache, state
 from viz.compare import patch_grids, patch_texts, patching
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.view import unedited
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def draw(shown: Shown, pair: Pair) -> None:
     found = patching.measured(requests, view.device, view.patched_step)
     if found is None:
         return
-    number = min(view.large, len(PICTURES))
+    number = lecture.picture(view, len(PICTURES))
     ranked = _ranked(found, PICTURES[number - 1])
     edits = view.patched.edits or (ranked[0],)
     try:
@@ -86,9 +86,8 @@ def _marked(ids: Sequence[int], own: Sequence[int], tokenizer: Tokenizer) -> lis
 
 
 def _keys(ranked: list[Edit], usual: Edit) -> None:
-    for key, by, does in (("n", 1, "the next piece"), ("p", -1, "the piece before")):
-        lecture.key(key, does, partial(_walk, ranked[:WALKED], usual, by), quiet=True)
-    lecture.key("v", "encoder, heads, decoder", _turn, quiet=True)
+    lecture.walk("the next piece", "the piece before", partial(_walk, ranked[:WALKED], usual))
+    lecture.key(letters.INNER, "encoder, heads, decoder", _turn, quiet=True)
 
 
 def _walk(known: list[Edit], usual: Edit, by: int) -> None:
@@ -100,4 +99,5 @@ def _walk(known: list[Edit], usual: Edit, by: int) -> None:
 
 def _turn() -> None:
     """Another picture, with its own best piece; called from callbacks."""
-    state.change(large=min(state.current().large, len(PICTURES)) % len(PICTURES) + 1, patched=patching.BASELINE)
+    number = lecture.picture(state.current(), len(PICTURES))
+    state.change(large=number % len(PICTURES) + 1, patched=patching.BASELINE)

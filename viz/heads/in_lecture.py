@@ -10,7 +10,7 @@ from model.readings.head_metrics import order_label, orders
 from viz import state, theme
 from viz.heads import all_heads, picture
 from viz.shared import controls
-from viz.shared.lecture import lecture, notes
+from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -21,7 +21,7 @@ ALL = 3
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
     view, request, kinds = shown.view, shown.page_data.request, shown.analysis.whole.kinds
-    large = _large(view)
+    large = lecture.picture(view, len(LARGE))
     drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
     with shown.places.bar:
         _bar(view, large, kinds)
@@ -44,11 +44,6 @@ def draw(shown: Shown) -> None:
     _keys(view, large, kinds, _ordered(shown_heads, data, view))
 
 
-def _large(view: View) -> int:
-    """Which picture; the first where the link names one that there is not."""
-    return view.large if view.large <= len(LARGE) else 1
-
-
 def _one(large: int) -> int:
     """What shows a head that was chosen among all."""
     return 1 if large == ALL else large
@@ -67,27 +62,32 @@ def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
+    lecture.key(letters.PICTURE, f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
         lecture.key(
-            "k",
+            letters.KIND,
             f"{each}; all at once with all heads",
             lambda: state.change(**_next_kind(state.current(), large, kinds)),
             quiet=True,
         )
-    lecture.key("n", "the next head in this order", lambda: _walk(state.current(), ordered, 1), quiet=True)
-    lecture.key("N", "the head before it", lambda: _walk(state.current(), ordered, -1), quiet=True)
-    by = orders()[(orders().index(view.order) + 1) % len(orders())]
-    lecture.key("o", f"the order of the heads: {order_label(by).lower()} next", lambda: state.change(order=by))
-    lecture.key("w", "pieces of words, or whole words", lambda: state.change(merge=not view.merge), quiet=True)
+    walk = "the next head in this order", "the head before it"
+    lecture.walk(*walk, lambda by: _walk(state.current(), ordered, by))
+    by = order_label(_next_order(view)).lower()
+    lecture.key(letters.ORDER, f"order the heads by: {by}", lambda: state.change(order=_next_order(state.current())))
+    merge = "pieces of words, or whole words"
+    lecture.key(letters.WORDS, merge, lambda: state.change(merge=not state.current().merge), quiet=True)
     if view.find is not None:
-        lecture.key("x", "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
+        lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
 
 
 def _turn() -> None:
     """To the next picture."""
-    state.change(large=_large(state.current()) % len(LARGE) + 1)
+    state.change(large=lecture.picture(state.current(), len(LARGE)) % len(LARGE) + 1)
+
+
+def _next_order(view: View) -> str:
+    return orders()[(orders().index(view.order) + 1) % len(orders())]
 
 
 def _next_kind(view: View, large: int, kinds: tuple[str, ...]) -> dict[str, object]:

@@ -12,7 +12,7 @@ from model.readings.neighbours import RARE
 from viz import cache, state
 from viz.inside import embeddings_part
 from viz.shared import texts
-from viz.shared.lecture import chart, lecture
+from viz.shared.lecture import chart, lecture, letters
 from viz.shared.shown import Shown
 
 HALL = 1.7  # how many times as large a chart is drawn
@@ -23,15 +23,17 @@ def draw(shown: Shown) -> None:
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
     labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
+    fault, token = "", trace.predicted.ids[view.step - 1]
     try:
         token = _token(shown, side)
-    except ValueError as fault:
-        texts.fault(str(fault))
-        return
+    except ValueError as wrong:
+        fault = str(wrong)
     name = tokenizer.piece(token)
-    lecture.key("n", "the next token of the sentence", lambda: _turn(labels, name, 1), quiet=True)
-    lecture.key("p", "the token before", lambda: _turn(labels, name, -1), quiet=True)
-    lecture.key("Backspace", "back to the token predicted at the step", lambda: state.change(near=""), quiet=True)
+    lecture.walk("the next token of the sentence", "the token before", lambda by: _turn(labels, name, by))
+    lecture.key(letters.LET_GO, "back to the token predicted at the step", lambda: state.change(near=""), quiet=True)
+    if fault:
+        texts.fault(fault)
+        return
     seen = embeddings_part.seen(loaded, token, side)
     texts.write(
         f'<h2 class="lab-large-title"><span class="lab-mono lab-chosen">{html.escape(name)}</span>'

@@ -18,7 +18,7 @@ from viz.inside import (
     writers_part,
 )
 from viz.shared import texts
-from viz.shared.lecture import lecture, notes
+from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import Shown
 from viz.view import PARTS, View
 
@@ -38,9 +38,9 @@ def draw(shown: Shown) -> None:
     """What is shown stands in the bar, and the part below it."""
     view, kinds = shown.view, shown.page_data.loaded.config.kinds
     notes.draw(shown)
-    lecture.key("v", "the next part of this page", lambda: _turn(view), quiet=True)
+    lecture.key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
-        st.button(parts.PARTS[view.part][0], key="hall part", help="The next part (v)", on_click=_turn, args=(view,))
+        st.button(parts.PARTS[view.part][0], key="hall part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn)
         if view.part in _OF_A_SITE:
             _site(view, kinds)
     with shown.places.body:
@@ -50,9 +50,10 @@ def draw(shown: Shown) -> None:
 def _site(view: View, kinds: tuple[str, ...]) -> None:
     """Which attention; its layer and head, which have keys on every page."""
     if len(kinds) > 1:
-        lecture.key("k", "the next kind of attention", lambda: _next_kind(view, kinds), quiet=True)
+        lecture.key(letters.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
+        help = f"The next kind of attention ({letters.KIND.key})"
         name = view.kind.capitalize()
-        st.button(name, key="hall kind", help="The next kind of attention (k)", on_click=_next_kind, args=(view, kinds))
+        st.button(name, key="hall kind", help=help, on_click=_next_kind, args=(kinds,))
     head = "" if view.part == "map" else f" · {_head(view)}"
     texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
 
@@ -62,9 +63,9 @@ def _head(view: View) -> str:
     return "mean over heads" if view.head is None and view.part == "scale" else f"head {view.head or 1}"
 
 
-def _turn(view: View) -> None:
-    state.change(part=PARTS[(PARTS.index(view.part) + 1) % len(PARTS)], large=1)
+def _turn() -> None:
+    state.change(part=PARTS[(PARTS.index(state.current().part) + 1) % len(PARTS)], large=1)
 
 
-def _next_kind(view: View, kinds: tuple[str, ...]) -> None:
-    state.change(kind=kinds[(kinds.index(view.kind) + 1) % len(kinds)])
+def _next_kind(kinds: tuple[str, ...]) -> None:
+    state.change(kind=kinds[(kinds.index(state.current().kind) + 1) % len(kinds)])

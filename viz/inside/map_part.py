@@ -9,7 +9,7 @@ from model.readings.blueprint import blueprint as plan
 from viz import cache, state, theme
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.view import PARTS, View
 
@@ -21,7 +21,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """The same as large as the window."""
-    lecture.tells("n, p", "the next block of the stream, the one before")
+    lecture.tells(letters.WALK, "the next block of the stream, the one before")
     _mounted(shown.page_data, shown.view, shown.mode, {"large": True})
 
 

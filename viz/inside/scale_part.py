@@ -82,16 +82,16 @@ def large(shown: Shown) -> None:
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
     own, chosen = cache.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
     random = _random(own, page_data.loaded.config.head_dim)
-    lecture.key("n", "the next picture", lambda: state.change(large=view.large % len(VIEWS) + 1), quiet=True)
-    lecture.key("p", "the picture before", lambda: state.change(large=(view.large - 2) % len(VIEWS) + 1), quiet=True)
-    if view.large > len(CHARTS):
+    lecture.walk("the next chart, then the numbers", "the one before", _walk)
+    number = lecture.picture(view, len(VIEWS))
+    if number > len(CHARTS):
         texts.write('<h2 class="lab-large-title">The same queries and keys, divided and not</h2>')
         texts.write(f'<p class="lab-large">{html.escape(measured(own, chosen))}</p>')
         texts.write(table(random, own, site, chosen, page_data.loaded.config.head_dim))
         if own.queries:
             texts.note(trained(own))
         return
-    name = list(CHARTS)[view.large - 1]
+    name = list(CHARTS)[number - 1]
     title, how = CHARTS[name]
     texts.write(f'<h2 class="lab-large-title">{title}</h2>')
     texts.note(how)
@@ -99,6 +99,10 @@ def large(shown: Shown) -> None:
     with chart.place(HALL):
         figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.height(480, HALL))
         chart.draw(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
+
+
+def _walk(by: int) -> None:
+    state.change(large=(lecture.picture(state.current(), len(VIEWS)) - 1 + by) % len(VIEWS) + 1)
 
 
 @cached_figure

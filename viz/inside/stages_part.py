@@ -11,7 +11,7 @@ from viz.inside import one_head
 from viz.inside.stages import payload, stages
 from viz.keep import cached_figure
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -25,8 +25,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """One stage over the whole page. Its keys are taken in the browser."""
-    lecture.tells("n, p", "the next stage, the stage before")
-    lecture.tells("→ ← here", "the token that asks")
+    lecture.tells(letters.WALK, "the next stage, the stage before")
+    lecture.tells("→ ←, space, Home, End", "the token that asks")
     view = shown.view
     with shown.places.notes:
         one_head.told(shown.page_data, view)

@@ -16,7 +16,7 @@ from viz.inside.embeddings_part import SIDES, counted, sentence_tokens, sides_of
 from viz.inside.tokens import Line, longest, payload, tokens
 from viz.keep import cached_figure
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.values import MAX_TRIED
 from viz.view import View
@@ -39,8 +39,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """One word and its merges. Its keys are taken in the browser."""
-    lecture.tells("→ ← here", "the next merge, the one before")
-    lecture.tells("n, p", "the next word, the one before")
+    lecture.tells("→ ←, space, Home, End", "the next merge, the one before")
+    lecture.tells(letters.WALK, "the next word, the one before")
     view, page_data = shown.view, shown.page_data
     try:
         data = picture(page_data.request, view.device, view.cut_text, shown.mode)

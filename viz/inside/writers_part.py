@@ -14,7 +14,7 @@ from viz.inside.writers import payload, writers
 from viz.inside.writers_texts import answer, beside, missed
 from viz.keep import cached_figure
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -36,8 +36,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 def large(shown: Shown) -> None:
     """The same over the whole page. Its keys are taken in the browser."""
-    lecture.tells("→ ← here", "the token that asks")
-    lecture.tells("n, p", "the next token that answers, the one before")
+    lecture.tells("→ ←, space, Home, End", "the token that asks")
+    lecture.tells(letters.WALK, "the next token that answers, the one before")
     view, page_data = shown.view, shown.page_data
     with shown.places.notes:
         one_head.told(page_data, view)

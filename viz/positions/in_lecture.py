@@ -13,7 +13,7 @@ from viz import cache, state
 from viz.positions import controls, drawn
 from viz.positions import texts as position_texts
 from viz.shared import texts
-from viz.shared.lecture import chart, lecture, notes
+from viz.shared.lecture import chart, lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Places, Shown
 from viz.theme import Mode
 from viz.view import MAX_PE_SHIFT, View, unedited
@@ -37,7 +37,7 @@ def draw(shown: Shown) -> None:
     notes.draw(shown)
     sides = sides_of(shown.analysis.trace)
     views = [*SIX.values(), "This sentence", *(f"{side.capitalize()} edited" for side in sides)]
-    number = min(shown.view.large, len(views))
+    number = lecture.picture(shown.view, len(views))
     _bar(shown.places, shown.view, number, views)
     with shown.places.body:
         if number <= len(SIX):
@@ -50,7 +50,7 @@ def draw(shown: Shown) -> None:
 
 def without_sentence(view: View, places: Places, mode: Mode) -> None:
     """A scheme by itself needs no sentence."""
-    number = min(view.large, len(SIX))
+    number = lecture.picture(view, len(SIX))
     _bar(places, view, number, list(SIX.values()))
     with places.body:
         _of_scheme(view, mode, list(SIX)[number - 1], places)
@@ -61,18 +61,24 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     count = len(views)
     schemes, now = _schemes(view), view.scheme or controls.own_scheme(view)
     following = schemes[(schemes.index(now) + 1) % len(schemes)]
-    lecture.key("v", "the next picture", lambda: _turn(number, count, 1), quiet=True)
-    lecture.key("ArrowRight", "the next picture", lambda: _turn(number, count, 1), quiet=True)
-    lecture.key("ArrowLeft", "the picture before", lambda: _turn(number, count, -1), quiet=True)
-    lecture.key("k", "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
-    lecture.key("+", "shift by one more", lambda: _shift(view, 1), quiet=True)
-    lecture.key("-", "shift by one less", lambda: _shift(view, -1), quiet=True)
+    lecture.key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
+    lecture.key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
+    lecture.key(letters.KIND, "the next kind of positions", lambda: state.change(scheme=following), quiet=True)
+    lecture.key(letters.MORE, "shift by one more", lambda: _shift(1), quiet=True)
+    lecture.key(letters.LESS, "shift by one less", lambda: _shift(-1), quiet=True)
     if isinstance(places, LecturePlaces):
         with places.bar:
-            turn = {"on_click": _turn, "args": (number, count, 1)}
-            st.button(f"{views[number - 1]} {number}/{count}", key="hall picture", help="The next picture (v)", **turn)
+            turn = {"on_click": _turn, "args": (count, 1)}
+            st.button(
+                f"{views[number - 1]} {number}/{count}",
+                key="hall picture",
+                help=f"The next picture ({letters.PICTURE.key})",
+                **turn,
+            )
             choose = {"on_click": state.change, "kwargs": {"scheme": following}}
-            st.button(now.capitalize(), key="hall scheme", help="The next kind of positions (k)", **choose)
+            help = f"The next kind of positions ({letters.KIND.key})"
+            st.button(now.capitalize(), key="hall scheme", help=help, **choose)
             if number <= len(SIX):
                 texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
 
@@ -83,17 +89,17 @@ def _schemes(view: View) -> list[str]:
     return [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)]
 
 
-def _turn(number: int, count: int, by: int) -> None:
-    state.change(large=(number - 1 + by) % count + 1)
+def _turn(count: int, by: int) -> None:
+    state.change(large=(lecture.picture(state.current(), count) - 1 + by) % count + 1)
 
 
-def _shift(view: View, by: int) -> None:
-    state.change(pe_shift=max(0, min(MAX_PE_SHIFT, view.pe_shift + by)))
+def _shift(by: int) -> None:
+    state.change(pe_shift=max(0, min(MAX_PE_SHIFT, state.current().pe_shift + by)))
 
 
-def _follow(view: View, pairs: int) -> None:
+def _follow(pairs: int) -> None:
     """The next of so many pairs; after the last the first."""
-    state.change(pe_pair=(min(view.pe_pair, pairs - 1) + 1) % pairs)
+    state.change(pe_pair=(min(state.current().pe_pair, pairs - 1) + 1) % pairs)
 
 
 def _scheme(view: View) -> drawn.Scheme | None:
@@ -110,7 +116,7 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     found = scheme.numbers()
     width = found.values.shape[1]
     pair = controls.followed(view, width)
-    lecture.key("i", "the next pair of dimensions", lambda: _follow(view, width // 2), quiet=True)
+    lecture.key(letters.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
             if warn:
@@ -152,6 +158,11 @@ def _experiments(shown: Shown, side: str) -> None:
     edits = variants(shown.view.pe_shift, (side,))
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
-    lecture.key("x", "the next of these edits, on every page", lambda: controls.apply(edits[following].code), quiet=True)
+    lecture.key(
+        letters.EXPERIMENT,
+        "the next of these edits, on every page",
+        lambda: controls.apply(edits[following].code),
+        quiet=True,
+    )
     with st.container(key="hall_variants"):
         controls.variants_part(shown.page_data, shown.view, side)

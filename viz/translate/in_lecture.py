@@ -10,7 +10,7 @@ from model.inference.decisions import turns
 from model.inference.predictions import changed_words
 from viz import state
 from viz.shared import texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.translate import fill_in, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
@@ -43,7 +43,7 @@ def draw(shown: Shown) -> None:
 
 def shows_maps(view: View) -> bool:
     """Whether the maps stand below the translation; they would give away what is to be guessed."""
-    return view.large == 2 and not view.guess
+    return lecture.picture(view, len(LARGE)) == 2 and not view.guess
 
 
 def facts(view: View) -> str:
@@ -79,35 +79,50 @@ def _keys(view: View, analysis: Analysis, causal: bool) -> None:
     key, task, change = lecture.key, analysis.task, state.change
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     lecture.tells("↑ ↓, Enter", takes)
-    other = view.large % len(LARGE) + 1
-    key("v", f"view: the {LARGE[other - 1]}", lambda: change(large=other), quiet=True)
-    if view.large == 2:
+    lecture.tells("space", "play the steps, and stop")
+    key(letters.PICTURE, f"view: the {LARGE[_other(view) - 1]}", lambda: change(large=_other(state.current())), quiet=True)
+    if lecture.picture(view, len(LARGE)) == 2:
         shows = "attention" if view.show == "mask" else "mask"
-        key("w", f"the maps show {'masks' if shows == 'mask' else 'weights'}", lambda: change(show=shows), quiet=True)
+        key(
+            letters.SHOWS,
+            f"the maps show {'masks' if shows == 'mask' else 'weights'}",
+            lambda: change(show=shows),
+            quiet=True,
+        )
     if task.writes:
         _decoding_keys(view, analysis, causal)
     if task.reads:
-        key("p", f"padding mask {_switched(view.padding_mask)}", lambda: change(padding_mask=not view.padding_mask))
+        key(letters.PADDING, f"padding mask {_switched(view.padding_mask)}", lambda: _switch("padding_mask"))
     if view.split and len(view.sentences) > 1:
         number = view.sentence % len(view.sentences) + 1
-        key("s", f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
+        key(letters.SENTENCE, f"sentence {number} of {len(view.sentences)}", lambda: change(sentence=number), quiet=True)
 
 
 def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     """Those of a model that writes; `causal`: whether it has a mask to switch."""
     key, change = lecture.key, state.change
-    key("g", "show the candidates" if view.guess else "predict first", lambda: change(guess=not view.guess), quiet=True)
+    key(letters.PREDICT, "show the candidates" if view.guess else "predict first", lambda: _switch("guess"), quiet=True)
     if causal or not view.causal_mask:
-        key("m", f"causal mask {_switched(view.causal_mask)}", lambda: change(causal_mask=not view.causal_mask))
+        key(letters.CAUSAL, f"causal mask {_switched(view.causal_mask)}", lambda: _switch("causal_mask"))
     mode = "again" if view.mode == "given" else "given"
     how = "decode again" if mode == "again" else f"keep the {analysis.task.made} as given"
-    key("d", f"{how} under the edits", lambda: change(mode=mode))
+    key(letters.MODE, f"{how} under the edits", lambda: change(mode=mode))
     rows = _next(tuple(timeline.ROWS), view.rows)
-    key("r", f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
+    key(letters.ROWS, f"rows: {timeline.ROWS[rows][0].lower()}", lambda: change(rows=rows), quiet=True)
     if view.target is None:
         chosen = _next(tuple(STRATEGIES), view.strategy)
         title = translate_texts.strategy_title(chosen).lower()
-        key("k", f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+        key(letters.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
+
+
+def _other(view: View) -> int:
+    """The other picture."""
+    return lecture.picture(view, len(LARGE)) % len(LARGE) + 1
+
+
+def _switch(name: str) -> None:
+    """Turns a switch of the view; called from callbacks."""
+    state.change(**{name: not getattr(state.current(), name)})
 
 
 def _switched(on: bool) -> str:

@@ -1,6 +1,7 @@
 // What the timeline is made of, and its keys. Nothing here makes markup from text: textContent only.
 
 import { button, drawing, element, free, REVEAL, walked } from "../shared/mount.js";
+import { moves, presses } from "../shared/page_keys.js";
 
 const ICONS = {
   first: "M2 2h2v10H2zM12 2v10L5 7z", back: "M10.5 2v10L3 7z", forward: "M3.5 2v10L11 7z", last: "M10 2h2v10h-2zM2 2v10l7-5z",
@@ -61,10 +62,8 @@ export function meter(p, was) {
   return node;
 }
 
-// Whether the space bar means something to what has the focus; on a token of the timeline, and on what is chosen already, it does not.
-export const presses = (at) => !at.closest?.(".chip,.kind[aria-pressed=true],[role=radio][aria-checked=true]") && Boolean(at.closest?.("button,summary,a,input:not(.range),[role=radio],[role=switch],[role=treeitem]"));
-// Whether the arrow keys do.
-export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
+// Whether the space bar means something to what has the focus; on a token of the timeline, and on its chosen kind, it plays.
+export const pressesHere = (at) => !at.closest?.(".chip,.kind[aria-pressed=true]") && presses(at);
 
 // Arrow keys, home and end step, and space plays, wherever the focus is, except where they mean something else already.
 export function listen(state) {
@@ -73,7 +72,7 @@ export function listen(state) {
     if (event.key === "Enter" && at.tagName === "INPUT") setTimeout(() => at.blur(), 50); // what follows is meant for the steps
     if (!free(event, at)) return;
     const to = walked(event.key, state.step, state.data.target.length);
-    if (event.key === " " ? presses(at) : to === null || moves(at)) return;
+    if (event.key === " " ? pressesHere(at) : to === null || moves(at)) return;
     event.preventDefault();
     event.stopPropagation();
     if (state.data.hall && state.hidden && event.key === "ArrowRight") return document.dispatchEvent(new CustomEvent(REVEAL, { detail: { step: state.step } })); // the class has guessed aloud

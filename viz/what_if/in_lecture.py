@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -12,7 +14,7 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import cache, state, theme
 from viz.shared import controls, file_change, file_maps, texts
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
 from viz.view import SCOPES, View
 from viz.what_if import parts, questions, switchboard
@@ -20,31 +22,25 @@ from viz.what_if import texts as what_if_texts
 
 LARGE = ("Words", "Maps", "Switches")  # the pictures, from 1
 MOST = 5  # edits that are told
-HELP = "e tries the next ready experiment, m and p switch the masks, v shows the switches."
 
 
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
     view, analysis = shown.view, shown.analysis
-    large = _large(view)
+    large = lecture.picture(view, len(LARGE))
     with shown.places.bar:
         _bar(view, large, analysis.task.writes)
     with shown.places.notes:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.body:
         answer = _answer(view)
+        _keys(shown, large, answer)
         (_words, _maps, _switches)[large - 1](shown, answer)
-    _keys(shown, large, answer)
-
-
-def _large(view: View) -> int:
-    """Which picture; the first where the link names one that there is not."""
-    return view.large if view.large <= len(LARGE) else 1
 
 
 def _turn() -> None:
     """To the next picture."""
-    state.change(large=_large(state.current()) % len(LARGE) + 1)
+    state.change(large=lecture.picture(state.current(), len(LARGE)) % len(LARGE) + 1)
 
 
 def _bar(view: View, large: int, writes: bool) -> None:
@@ -95,7 +91,7 @@ def _words(shown: Shown, answer: Answer | None) -> None:
             texts.write(f'<p class="lab-hall-answer" role="status">{html.escape(answer.text)}</p>')
             _ways(view, answer)
         elif analysis.baseline is None:
-            texts.write(f'<p class="lab-hall-answer">{HELP}</p>')
+            texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
     base = analysis.baseline or analysis
     probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     with right:
@@ -104,7 +100,7 @@ def _words(shown: Shown, answer: Answer | None) -> None:
 
 
 def _ways(view: View, answer: Answer) -> None:
-    """To what the answer speaks of, and to its counterpart: as the keys s and a."""
+    """To what the answer speaks of, and to its counterpart: as the key does."""
     with st.container(key="hall_ways", horizontal=True, gap="small"):
         if not questions.is_shown(view, answer):
             st.button(
@@ -189,33 +185,56 @@ def _line(shown: Shown) -> None:
 def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
     view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
     language = loaded.languages[0]
-    lecture.key("v", f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
+    lecture.key(letters.PICTURE, f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
-        lecture.key("e", "the next ready experiment", lambda: _try(view, ready, language, 1), quiet=True)
-        lecture.key("E", "the one before it", lambda: _try(view, ready, language, -1), quiet=True)
+        lecture.key(
+            letters.EXPERIMENT, "the next ready experiment", lambda: _try(state.current(), ready, language, 1), quiet=True
+        )
+        lecture.key(letters.EARLIER, "the one before it", lambda: _try(state.current(), ready, language, -1), quiet=True)
     if answer is not None and view.experiment is not None:
         name = view.experiment
         if not questions.is_shown(view, answer):
-            lecture.key("s", "what the answer speaks of", lambda: questions.show(answer.request, name, view), quiet=True)
+            speaks = partial(questions.show, answer.request, name, view)
+            lecture.key(letters.ANSWER, "what the answer speaks of", speaks, quiet=True)
         elif (there := _counterpart(view, answer)) is not None:
-            lecture.key("a", "the counterpart of the experiment", lambda: questions.show(there, name), quiet=True)
+            lecture.key(letters.ANSWER, "the counterpart of the experiment", lambda: questions.show(there, name), quiet=True)
     if "decoder" in kinds:
         if loaded.config.causal or not view.causal_mask:  # else there is none to switch
-            lecture.key(
-                "m", "the causal mask on and off", lambda: state.change(causal_mask=not view.causal_mask), quiet=True
-            )
-        lecture.key("g", "given target, or decode again", lambda: state.change(mode=_other(view.mode)), quiet=True)
-    lecture.key("p", "the padding mask on and off", lambda: state.change(padding_mask=not view.padding_mask), quiet=True)
+            lecture.key(letters.CAUSAL, "the causal mask on and off", partial(_switch, "causal_mask"), quiet=True)
+        other = partial(state.change, mode=_other(view.mode))
+        lecture.key(letters.MODE, "given target, or decode again", other, quiet=True)
+    lecture.key(letters.PADDING, "the padding mask on and off", partial(_switch, "padding_mask"), quiet=True)
     if large == len(LARGE):
         lecture.key(
-            "r",
+            letters.REACH,
             "how far a click reaches: all layers, one, one head",
-            lambda: state.change(scope=_next_reach(view)),
+            lambda: state.change(scope=_next_reach(state.current())),
             quiet=True,
         )
     if len(kinds) > 1:
-        by = kinds[(kinds.index(view.kind) + 1) % len(kinds)]
-        lecture.key("k", "encoder, decoder, cross-attention", lambda: state.change(kind=by), quiet=True)
+        names = ", ".join(theme.SITE_NAMES[kind].lower() for kind in kinds)
+        lecture.key(letters.KIND, f"the attention: {names}", partial(_next_kind, kinds), quiet=True)
+
+
+def help_text() -> str:
+    """What to do first, by the keys that this run has."""
+    masks = [letter.key for letter in (letters.CAUSAL, letters.PADDING) if lecture.has(letter)]
+    told = [
+        f"{letters.EXPERIMENT.key} tries the next ready experiment" * lecture.has(letters.EXPERIMENT),
+        f"{' and '.join(masks)} switch the masks" if len(masks) > 1 else f"{masks[0]} switches the padding mask",
+        f"{letters.PICTURE.key} turns to the maps and the switches",
+    ]
+    return ", ".join(filter(None, told)) + "."
+
+
+def _switch(name: str) -> None:
+    """Turns a mask on or off; called from callbacks."""
+    state.change(**{name: not getattr(state.current(), name)})
+
+
+def _next_kind(kinds: Sequence[str]) -> None:
+    """Another kind of attention; called from callbacks."""
+    state.change(kind=kinds[(kinds.index(state.current().kind) + 1) % len(kinds)])
 
 
 def _reach(view: View) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from viz import state
 from viz.shared import texts as shared_texts
-from viz.shared.lecture import lecture, notes
+from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Shown
 from viz.why import choice, large_readings, pieces, rivals, texts, ways
 from viz.why import sum as sums
@@ -18,12 +18,13 @@ from viz.why import sum as sums
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits, Writer
     from model.trace import Trace
+    from viz.view import View
     from viz.why.choice import Choice
     from viz.why.ways import Way
 
 PICTURES = ("Parts", "Heads", "Words")  # of the sum, in the order of the view's `large`
 READINGS = "Readings"
-HINT = "One part at a time, with n and p: what becomes of the choice without it?"
+HINT = f"One part at a time, with {letters.NEXT.key} and {letters.PREVIOUS.key}: what becomes of the choice without it?"
 NO_TEST = "The lab has no switch that takes this part away."
 NOT_NOW = "Beside the edits that are made it cannot be taken away."
 
@@ -39,6 +40,7 @@ def draw(shown: Shown) -> None:
         return
     with places.bar:
         _controls(shown, asked)
+    lecture.key(letters.PICTURE, ", ".join((*PICTURES, READINGS)).lower(), _turn, quiet=True)
     with places.body:
         if shown.view.why == "readings":
             large_readings.draw(shown, asked)
@@ -57,16 +59,16 @@ def _controls(shown: Shown, asked: Choice) -> None:
         names,
         required=True,
         label_visibility="collapsed",
-        **state.bind("why picture", "large", names[_picture(view.large, view.why) - 1], _number, _show),
+        **state.bind("why picture", "large", names[_picture(view) - 1], _number, _show),
     )
     if complaint := state.complaint("rival"):
         with shown.places.notes:
             shared_texts.note(complaint[1], warn=True)
 
 
-def _picture(large: int, why: str) -> int:
+def _picture(view: View) -> int:
     """Which of the pictures is shown, from 1; the readings are the last."""
-    return len(PICTURES) + 1 if why == "readings" else min(large, len(PICTURES))
+    return len(PICTURES) + 1 if view.why == "readings" else lecture.picture(view, len(PICTURES))
 
 
 def _number(name: str) -> int:
@@ -80,18 +82,16 @@ def _show(number: int) -> None:
 
 
 def _turn() -> None:
-    """To the next picture of the sum; called from callbacks."""
-    _show(min(state.current().large, len(PICTURES)) % len(PICTURES) + 1)
+    """To the next picture, the readings after those of the sum; called from callbacks."""
+    _show(_picture(state.current()) % (len(PICTURES) + 1) + 1)
 
 
 def _sum(shown: Shown, asked: Choice) -> None:
     view, trace, found = shown.view, shown.analysis.trace, asked.found
     writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
-    picture = _picture(view.large, view.why)
+    picture = _picture(view)
     order = _order(found, trace, picture)
-    for key, by, does in (("n", 1, "the next part"), ("p", -1, "the part before")):
-        lecture.key(key, does, partial(_walk, order, found, trace, by), quiet=True)
-    lecture.key("v", "parts, heads, words", _turn, quiet=True)
+    lecture.walk("the next part", "the part before", partial(_walk, order, found, trace))
     tokenizer, outputs = shown.page_data.loaded.target_tokenizer, trace.outputs
     large = {
         "picture": picture,

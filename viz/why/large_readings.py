@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from model.readings.word_readings import READINGS
 from viz import state, theme
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.why import curves, pieces, ranking, readings_part, trust_texts
 
 if TYPE_CHECKING:
     from viz.shared.shown import Shown
     from viz.why.choice import Choice
     from viz.why.readings_part import Test
+
+PICTURES = 2  # the curves of one, and all in rows
 
 
 def draw(shown: Shown, asked: Choice) -> None:
@@ -23,10 +25,9 @@ def draw(shown: Shown, asked: Choice) -> None:
     if test is None:
         return
     names = list(test.found.shares if test.found.is_told else READINGS)
-    for key, by, does in (("n", 1, "the next reading"), ("p", -1, "the reading before")):
-        lecture.key(key, does, partial(_walk, names, test.chosen, by), quiet=True)
-    lecture.key("v", "one reading, all readings", _turn, quiet=True)
-    if view.large == 1:
+    lecture.walk("the next reading", "the reading before", partial(_walk, names, test.chosen))
+    lecture.key(letters.INNER, "one reading, all readings", _turn, quiet=True)
+    if lecture.picture(view, PICTURES) == 1:
         curves.curves(_payload(shown, test))
         return
     steps = view.step, len(shown.analysis.trace.predicted)
@@ -41,7 +42,7 @@ def _walk(names: list[str], usual: str, by: int) -> None:
 
 
 def _turn() -> None:
-    state.change(large=2 if state.current().large == 1 else 1)
+    state.change(large=lecture.picture(state.current(), PICTURES) % PICTURES + 1)
 
 
 def _payload(shown: Shown, test: Test) -> dict[str, object]:

@@ -4,7 +4,8 @@ import test from "node:test";
 import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
 import { judged, rest } from "../../../viz/translate/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
-import { measured, moves, presses } from "../../../viz/translate/timeline_parts.js";
+import { moves } from "../../../viz/shared/page_keys.js";
+import { measured, pressesHere } from "../../../viz/translate/timeline_parts.js";
 import { boxOfCell, cellAt, placed } from "../../../viz/translate/large_maps_parts.js";
 import { cellPoints } from "../../../viz/shared/cell_points.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
@@ -47,7 +48,7 @@ test("a meter shows what an edit took or gave", () => {
 
 test("space and arrows keep their meaning where they have one", () => {
   const inside = (...selectors) => ({ closest: (asked) => selectors.find((each) => asked.split(",").includes(each)) });
-  assert.deepEqual([presses(inside("button")), presses(inside("button", ".chip")), presses(inside())], [true, false, false]);
+  assert.deepEqual([pressesHere(inside("button")), pressesHere(inside("button", ".chip")), pressesHere(inside())], [true, false, false]);
   assert.deepEqual([moves(inside("[role=tree]")), moves({ type: "range", className: "" }), moves({ type: "range", className: "range" })], [true, true, false]);
 });
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
-from viz_helpers import COMPARE, HEADS, INSIDE, TRANSLATE, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
 
 from viz import pages, state
-from viz.shared.lecture import lecture
+from viz.shared.lecture import lecture, letters
 from viz.view import View
 
+HOME = Path(lecture.__file__).parents[2]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
 HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE}
 
@@ -21,6 +26,66 @@ def test_keys_choose_among_what_the_page_and_its_checkpoint_have(page):
     assert (told["on"], told["layers"], told["heads"]) == (True, *own)
     assert (told["steps"] > 2) == (page in HAS_STEPS)
     assert told["step"] == 2 or page not in HAS_STEPS
+
+
+def test_a_key_that_is_pressed_while_the_next_run_computes_does_what_the_browser_shows(monkeypatch):
+    monkeypatch.setattr(state.st, "session_state", session := {"view": View(lecture=True), "link": {}})
+    monkeypatch.setattr(lecture._COMPONENT, "mount", lambda *args: None)
+    pressed = []
+    lecture.begin()
+    lecture.key(letters.NEXT, "next", lambda: pressed.append("first run"))
+    lecture.mounted()
+    lecture.begin()
+    lecture._call(letters.NEXT.key)  # twice before anything of the next run is known
+    lecture._call(letters.NEXT.key)
+    lecture._call(letters.PREVIOUS.key)  # there is none
+    assert pressed == ["first run"] * 2
+    lecture.key(letters.PREVIOUS, "previous", lambda: pressed.append("second run"))
+    lecture.mounted()
+    lecture._call(letters.NEXT.key)
+    lecture._call(letters.PREVIOUS.key)
+    assert pressed[2:] == ["second run"] and session["view"].lecture
+
+
+@pytest.mark.parametrize(("page", "letter"), [(WHAT_IF, letters.PADDING), (TRANSLATE, letters.CAUSAL)])
+def test_two_quick_presses_of_a_switch_count_twice(monkeypatch, page, letter):
+    lab = Lab(page, text="The dog sleeps.", lecture="on")
+    session = {name: lab.at.session_state[name] for name in ("view", "link", "lecture keys")}
+    monkeypatch.setattr(state.st, "session_state", session)
+    lecture._call(letter.key)
+    once = session["view"]
+    lecture._call(letter.key)
+    assert once != session["view"] == lab.at.session_state["view"]
+
+
+def test_a_letter_means_one_thing_and_is_none_of_all_pages_keys():
+    keys = [letter.key for letter in letters.EVERY]
+    fixed = re.search(r"FIXED = \{(.*?)\};", (HOME / "shared/lecture/keys.js").read_text(encoding="utf-8"))
+    taken = set(re.findall(r'"?(\S)"?: "', fixed[1])) | set("jq0123456789")
+    assert {"b", "u", "/"} <= taken and len(set(keys)) == len(keys) and not taken & set(keys)
+    assert len({letter.means for letter in letters.EVERY}) == len(keys)
+
+
+def test_pages_take_their_keys_from_the_table():
+    named = {name for name in vars(letters) if name.isupper()}
+    for path in HOME.rglob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        for call in calls:
+            if ast.unparse(call.func) == "lecture.key" or (ast.unparse(call.func) == "key" and path.name == "in_lecture.py"):
+                whose, _, name = ast.unparse(call.args[0]).partition(".")
+                assert (whose, name in named) == ("letters", True), f"{path}: {ast.unparse(call)}"
+
+
+def test_every_page_numbers_its_large_pictures_anew():
+    lab = Lab(HEADS, text="The dog sleeps.", lecture="on", large="3")
+    assert "large" not in lab.go(POSITIONS).link
+    assert (lecture.picture(View(large=3), 3), lecture.picture(View(large=4), 3)) == (3, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(state.st, "session_state", session := {"view": View(large=3), "link": {}, "page": "heads"})
+        lecture._turn(1)
+        assert session["view"].large == 1 and session["next page"] == INSIDE
+        state.go_to("heads", 2)  # a stop of a playlist
+        assert session["view"].large == 2
 
 
 def test_outside_of_a_lecture_only_the_key_that_begins_one_is_there():

@@ -6,6 +6,7 @@ import pytest
 from viz_helpers import WHAT_IF, Lab
 
 from model.experiments.ready import EXPERIMENTS
+from viz.shared.lecture.letters import CAUSAL, EXPERIMENT, PADDING
 from viz.what_if import in_lecture, questions
 
 SENTENCE = "The dog bites the girl."
@@ -44,16 +45,35 @@ def test_the_switches_are_those_of_one_kind():
     lab = what_if(large="3", kind="decoder", edits="off_dec.2.3").look()
     (grid,) = lab._mounted(".switchboard")["grids"]
     assert grid["off"][1][2] and sum(map(sum, grid["off"])) == 1
-    assert "Decoder" in lab._mounted(".switchboard")["title"] and keys(lab)[-2:] == ["r", "k"]
+    assert "Decoder" in lab._mounted(".switchboard")["title"] and keys(lab)[-2:] == ["z", "k"]
 
 
 def test_an_experiment_that_a_link_asks_can_be_made_and_its_counterpart_shown(monkeypatch):
     lab = what_if(**{"try": "order"})
-    assert "s" in keys(lab) and "a" not in keys(lab)
+    answer = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
     lab.click("hall edits")
-    assert lab.link["edits"] == "source-positions_off" and "a" in keys(lab) and "s" not in keys(lab)
+    counterpart = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
+    assert lab.link["edits"] == "source-positions_off"
+    assert (answer, counterpart) == ("what the answer speaks of", "the counterpart of the experiment")
     lab.click("hall also")
     assert lab.link["text"] == "The girl bites the dog."
+
+
+def test_the_help_stands_on_the_page():
+    assert any("e tries the next ready experiment, m and M switch" in text for text in what_if().html)
+
+
+@pytest.mark.parametrize(
+    ("letters", "told"),
+    [
+        ((EXPERIMENT, CAUSAL, PADDING), "e tries the next ready experiment, m and M switch the masks, v "),
+        ((EXPERIMENT, PADDING), "e tries the next ready experiment, M switches the padding mask, v "),
+        ((PADDING,), "M switches the padding mask, v "),
+    ],
+)
+def test_the_help_names_the_keys_that_there_are(monkeypatch, letters, told):
+    monkeypatch.setattr(in_lecture.lecture, "has", lambda letter: letter in letters)
+    assert in_lecture.help_text().startswith(told)
 
 
 @pytest.mark.parametrize(("now", "by", "then"), [(None, 1, 0), (None, -1, -1), (0, 1, 1), (-1, 1, 0), (0, -1, -1)])

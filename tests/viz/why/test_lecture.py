@@ -53,8 +53,9 @@ def test_keys_walk_through_what_the_picture_shows_and_back(picture, first):
 
 
 def test_the_picture_turns_by_key():
-    assert pressed(lecture(), "v").large == 2 and pressed(lecture(large="3"), "v").large == 1
-    assert pressed(lecture(why="readings", text="She sleeps.", step="1"), "v").large == 2
+    assert pressed(lecture(), "v").large == 2 and pressed(lecture(large="3"), "v").why == "readings"
+    readings = lecture(why="readings", text="She sleeps.", step="1")
+    assert pressed(readings, "v").why == "sum" and pressed(readings, "y").large == 2
 
 
 @pytest.mark.parametrize("link", [{"kind": "decoder", "layer": "4", "head": "1"}, {"piece": "ff", "layer": "4"}])

@@ -2,17 +2,14 @@
 // outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
 
 import { element, followStep, free, isNews, mounted, unmounted } from "../mount.js";
+import { moves, presses } from "../page_keys.js";
+import { chosenPlace, held, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "./pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
 const OFFERED = "attention-lab-key"; // a key that something over the page may take
 const SAID_MS = 1800;
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
-const KEYS = [
-  ["→ ←, space", "a step on, a step back"], ["Page down, page up", "the same, or the next stop of a playlist: a clicker sends these"], ["Home, End", "the first step, the last one"],
-  ["1 … 9", "a layer"], ["Shift 1 … 9", "a head"], ["Shift 0", "the mean over heads"], ["[ ]", "the page before, the next one"], ["/", "type another sentence"],
-  ["j", "how to join the room"], ["q", "ask the class, then the answer"], ["b or .", "blank the screen"], ["f", "full screen"], ["Esc", "take the last experiment back"], ["l", "lecture mode on and off"], ["?", "this list"],
-];
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] } });
@@ -55,20 +52,27 @@ function end(state) {
 
 // Whether a key was taken before all others: those that have one meaning wherever the keyboard is.
 function handled(state, event) {
-  const { data } = state, at = event.composedPath()[0], { key } = event;
-  const { altKey, ctrlKey, metaKey } = event, plain = free({ altKey, ctrlKey, metaKey }, at);
+  const { data } = state, at = event.composedPath()[0], { key } = event, keys = held(event), plain = free(keys, at);
   if (!data.on) return plain && key === "l" && (state.report("lecture", true), true);
-  if (state.dark && key !== "?" && !event.ctrlKey && !event.metaKey) return blank(state, false), true; // any key brings the picture back
+  if (keys.ctrlKey || keys.metaKey || MODIFIERS.includes(key)) return false; // the browser's
+  if (state.dark) return blank(state, false), true; // any key brings the picture back
+  if (state.sheet) return reading(state, key), true;
   if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // a room's
   if (key === "Escape") return escaped(state, at);
-  if (!plain) return false;
+  if (!plain || (key in STEPS && moves(at))) return false;
   if (key in NEXT) return onward(state, NEXT[key]);
-  const digit = /^Digit(\d)$/.exec(event.code)?.[1];
-  if (digit && !/^F\d/.test(key)) return chosen(state, Number(digit), event.shiftKey);
-  const own = data.keys.find(([name]) => name === key);
-  if (own) { if (!own[2]) say(state, own[1]); state.report("key", key); return true; }
-  const does = { b: () => blank(state, true), ".": () => blank(state, true), f: full, "?": () => list(state), l: () => state.report("lecture", false), "[": () => state.report("page", -1), "]": () => state.report("page", 1), "/": typing }[key];
-  return does ? (does(), true) : false;
+  const meant = meaning(event, data.keys.map(([name]) => name));
+  if (!meant) return false;
+  if (/^(layer|head)/.test(meant[0])) return chosen(state, meant);
+  const does = { own: () => own(state, key), blank: () => blank(state, true), full, list: () => list(state), leave: () => state.report("lecture", false), before: () => state.report("page", -1), after: () => state.report("page", 1), typing, undo: () => undone(state) };
+  does[meant[0]]();
+  return true;
+}
+
+function own(state, key) {
+  const [, does, quiet] = state.data.keys.find(([name]) => name === key);
+  if (!quiet) say(state, does);
+  state.report("key", key);
 }
 
 function onward(state, by) {
@@ -80,7 +84,7 @@ function onward(state, by) {
 // Whether a step was made that no other player on the page has made.
 function stepped(state, event) {
   const { steps } = state.data, at = event.composedPath()[0];
-  if (!steps || !free(event, at)) return false;
+  if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
   const wanted = { Home: 1, End: steps }[event.key] ?? (event.key in STEPS ? state.step + STEPS[event.key] : null);
   if (wanted === null) return false;
   const to = Math.max(1, Math.min(steps, wanted));
@@ -89,11 +93,10 @@ function stepped(state, event) {
   return true;
 }
 
-function chosen(state, digit, shift) {
-  const { layers, heads, layer, head } = state.data;
-  if (!layers || (!shift && !digit)) return false;
-  if (shift ? digit > heads : digit > layers) return say(state, shift ? `There are heads 1 to ${heads}.` : `There are layers 1 to ${layers}.`), true;
-  const wanted = shift ? { layer, head: digit } : { layer: digit, head };
+function chosen(state, meant) {
+  if (!state.data.layers) return false;
+  const wanted = chosenPlace(meant, state.data);
+  if (typeof wanted === "string") return say(state, wanted), true;
   say(state, `layer ${wanted.layer}, ${wanted.head ? `head ${wanted.head}` : "mean over heads"}`);
   Object.assign(state.data, wanted);
   state.report("choose", wanted);
@@ -101,17 +104,18 @@ function chosen(state, digit, shift) {
 }
 
 function escaped(state, at) {
-  if (state.sheet) { shut(state); return true; }
   if (/^(INPUT|TEXTAREA)$/.test(at.tagName)) { at.blur(); return true; }
-  if (!state.data.undo) return false;
-  say(state, "taken back");
-  state.report("undo", true);
-  return true;
+  return state.data.undo && (undone(state), true);
+}
+
+function undone(state) {
+  say(state, state.data.undo ? "the last change is taken back" : "There is nothing to take back.");
+  if (state.data.undo) state.report("undo", true);
 }
 
 function full() {
   if (document.fullscreenElement) document.exitFullscreen();
-  else document.documentElement.requestFullscreen?.().catch(() => {});
+  else document.documentElement.requestFullscreen?.().then(() => navigator.keyboard?.lock?.(["Escape"])).catch(() => {}); // else Escape would only leave it
 }
 
 function typing() {
@@ -140,16 +144,23 @@ function blank(state, on) {
 }
 
 function list(state) {
-  if (state.sheet) return shut(state);
   const sheet = element("div", "lab-keys"), table = element("dl"), close = element("button", "", "Close");
   sheet.setAttribute("role", "dialog");
+  sheet.setAttribute("aria-modal", "true");
   sheet.setAttribute("aria-label", "Keys");
-  for (const [keys, does] of [...state.data.keys, ...KEYS]) table.append(element("dt", "", keys), element("dd", "", does));
+  for (const [keys, does] of listed(state.data)) table.append(element("dt", "", keys), element("dd", "", does));
   close.onclick = () => shut(state);
   sheet.append(element("h2", "", "Keys"), table, close);
   state.back = document.activeElement;
   state.sheet = document.body.appendChild(sheet);
   close.focus();
+}
+
+// A key while the list stands there: it closes, or moves the list; the focus stays within.
+function reading(state, key) {
+  if (["Escape", "?", "Enter", " "].includes(key)) shut(state);
+  else if (key === "Tab") state.sheet.querySelector("button").focus();
+  else state.sheet.scrollBy(0, { ArrowDown: 60, ArrowUp: -60, PageDown: 400, PageUp: -400 }[key] ?? 0);
 }
 
 function shut(state) {

@@ -7,33 +7,54 @@ from typing import TYPE_CHECKING, Any
 
 from viz import pages, state
 from viz.shared import mount
+from viz.shared.lecture.letters import NEXT, PREVIOUS, Letter
 from viz.shared.talks import going
 from viz.view import View
 
 if TYPE_CHECKING:
     from viz.shared.shown import Shown
 
-MAX_OWN = 12  # keys of a page
+CHANGED = "the last change"  # as it is called wherever it can be taken back
 _COMPONENT = mount.Component(__file__, '<div class="lecture"></div>')
-_FACTS, _KEYS = "lecture facts", "lecture keys"  # session keys: what this run shows, and the keys of its page
+_FACTS, _FOUND = "lecture facts", "lecture keys found"  # session keys: what this run shows, and the keys it has found so far
+_KEYS = (
+    "lecture keys"  # session key: those of the last whole run, which the browser knows; its presses come in during the next
+)
 Key = tuple[str, str, Callable[[], None], bool]
 
 
 def begin() -> None:
     """Forgets what another run has said."""
     state.keep(_FACTS, {})
-    state.keep(_KEYS, [])
+    state.keep(_FOUND, [])
 
 
-def key(name: str, does: str, call: Callable[[], None], quiet: bool = False) -> None:
-    """A key of this page in lecture mode, as the list of keys tells it; `call` is a callback of the session. `quiet`: what
-    it does is seen, so that it is not said as well."""
-    state.keep(_KEYS, [*_own(), (name, does, call, quiet)])
+def key(letter: Letter, does: str, call: Callable[[], None], quiet: bool = False) -> None:
+    """A key of this page in lecture mode, and what it does here, as the list of keys tells it; `call` is a callback of the
+    session. `quiet`: what it does is seen, so that it is not said as well."""
+    _add((letter.key, does, call, quiet))
+
+
+def walk(after: str, before: str, call: Callable[[int], None]) -> None:
+    """The two keys that walk through something: `call` gets 1 or -1."""
+    key(NEXT, after, lambda: call(1), quiet=True)
+    key(PREVIOUS, before, lambda: call(-1), quiet=True)
 
 
 def tells(keys: str, does: str) -> None:
-    """Keys that a component of this page takes by itself, for the list of keys."""
-    key(keys, does, lambda: None)
+    """Keys that a component of this page takes by itself, for the list of keys; they stand there in place of what these
+    mean elsewhere."""
+    _add((keys, does, lambda: None, True))
+
+
+def has(letter: Letter) -> bool:
+    """Whether this run has a key so far."""
+    return any(name == letter.key for name, *_ in state.kept(_FOUND) or [])
+
+
+def picture(view: View, count: int) -> int:
+    """Which of a page's large pictures is shown, from 1; the first where the link names one that there is not."""
+    return view.large if view.large <= count else 1
 
 
 def shown(shown: Shown, steps: int) -> None:
@@ -48,6 +69,7 @@ def shown(shown: Shown, steps: int) -> None:
 def mounted() -> None:
     """Mounts what takes the keys, on every page and once it is drawn: one of them begins a lecture."""
     view = state.current()
+    state.keep(_KEYS, state.kept(_FOUND) or [])
     data = {"on": view.lecture, "talk": bool(view.talk), "undo": _is_changed(view), "step": 1, "steps": 0}
     data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
@@ -67,8 +89,14 @@ def _own() -> list[Key]:
     return state.kept(_KEYS) or []
 
 
+def _add(made: Key) -> None:
+    state.keep(_FOUND, [*(state.kept(_FOUND) or []), made])
+
+
 def _call(name: str) -> None:
-    next(call for own, _, call, _ in _own() if own == name)()
+    """What a key of the page does that the browser shows; nothing for one that it has no more."""
+    if call := next((call for own, _, call, _ in _own() if own == name), None):
+        call()
 
 
 def _place(told: Any) -> tuple[int, int | None] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from viz.shared import texts
+from viz.shared.lecture import lecture
 from viz.shared.shown import Shown
 
 
@@ -13,4 +14,4 @@ def draw(shown: Shown) -> None:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
         if edits:
             told = edits.describe(analysis.labels)
-            texts.note(f"Edited: {told}. Esc takes the last edit back.")
+            texts.note(f"Edited: {told}. Esc or u takes {lecture.CHANGED} back.")

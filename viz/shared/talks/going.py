@@ -40,7 +40,7 @@ def show(number: int) -> None:
     view = stop.view
     state.open_anew(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
     if state.page() != stop.place.name:
-        state.go_to(stop.place.name)
+        state.go_to(stop.place.name, view.large)
 
 
 def choose(name: str) -> None:
