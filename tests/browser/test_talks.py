@@ -30,7 +30,7 @@ def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(vi
         assert box["y"] + box["height"] <= 720 and page.evaluate("scrollY") == 0
     page.keyboard.press("PageDown")
     idle(page)
-    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop."
+    assert page.locator(".talk-strip .said").inner_text() == "This is the last stop: arrows step."
     page.go_back()
     idle(page)
     assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line

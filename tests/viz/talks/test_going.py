@@ -58,6 +58,25 @@ def test_on_and_back_through_all_stops(session):
     assert (session["view"].stop, session[going.ENDED]) == (1, "first")
 
 
+def test_many_presses_lead_as_far_and_not_beyond_the_ends(session):
+    session[going.PANEL] = True
+    going.reach(3)
+    assert (session["view"].stop, session[going.PANEL], session.get(going.ENDED)) == (3, False, None)
+    for number, to, end in ((5, 4, "last"), (5, 4, "last"), (0, 1, "first")):
+        session[going.ENDED] = None
+        going.reach(number)
+        assert (session["view"].stop, session[going.ENDED]) == (to, end)
+    going.choose("masks")
+    going.go(-1)
+    assert session["view"].stop == 0
+
+
+def test_the_link_of_a_talk_goes_on_by_the_keys_of_a_lecture(session):
+    assert {"lecture=on", "stop=1", "talk=masks"} <= set(
+        playlist._link(known.ready()["masks"], View(talk="masks")).split("?")[1].split("&")
+    )
+
+
 def test_a_stop_is_like_a_link_for_undo(session):
     going.go(1)
     state.change(source="Mine.", pad=2)

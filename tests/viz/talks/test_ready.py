@@ -65,6 +65,8 @@ def stage(name):
         place = Site(view.kind, view.layer - 1), view.head - 1, at - 1
         found = cache.unfold(seen.data.request, view.device, *place)
         assert found.stages[view.stage - 1].name == name
+        if name == "products":
+            assert found.stages[view.stage - 1].tables[0].totals.argmax() == seen.source("dog")
         if name == "softmax" and view.kind == "encoder":
             assert seen.weights("encoder", view.token).argmax() == seen.source("dog")
         if name == "softmax":

@@ -12,11 +12,12 @@ const SAID_MS = 1800;
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] } });
+  const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] }, way: { told: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
   if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
   state.of = data.of;
+  if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
   return () => { end(state); unmounted(root); };
 }
@@ -76,8 +77,11 @@ function own(state, key) {
 }
 
 function onward(state, by) {
-  if (state.data.talk) state.report("go", by);
-  else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
+  if (state.data.talk) {
+    const { stops } = state.data, wanted = state.stop + by, to = Math.max(Math.min(1, stops), Math.min(stops, wanted));
+    if (to !== state.stop) { state.stop = to; state.way.told.push(to); }
+    state.report("go", Math.max(0, wanted)); // where to, not how far: of many presses one report arrives
+  } else document.dispatchEvent(new KeyboardEvent("keydown", { key: by > 0 ? "ArrowRight" : "ArrowLeft", bubbles: true, composed: true, cancelable: true }));
   return true;
 }
 

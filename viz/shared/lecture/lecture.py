@@ -9,6 +9,7 @@ from viz import pages, state
 from viz.shared import mount
 from viz.shared.lecture.letters import NEXT, PREVIOUS, Letter
 from viz.shared.talks import going
+from viz.talks.talk import MAX_STOPS
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -70,7 +71,17 @@ def mounted() -> None:
     """Mounts what takes the keys, on every page and once it is drawn: one of them begins a lecture."""
     view = state.current()
     state.keep(_KEYS, state.kept(_FOUND) or [])
-    data = {"on": view.lecture, "talk": bool(view.talk), "undo": _is_changed(view), "step": 1, "steps": 0}
+    talk = going.talk_of(view)
+    stops = len(talk.stops) if talk else 0
+    data = {
+        "on": view.lecture,
+        "talk": bool(view.talk),
+        "stop": min(view.stop, stops),
+        "stops": stops,
+        "undo": _is_changed(view),
+        "step": 1,
+        "steps": 0,
+    }
     data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
     events: dict[str, mount.Event] = {
@@ -78,7 +89,7 @@ def mounted() -> None:
         "step": (mount.whole(1, 999), lambda step: state.change(step=step)),
         "choose": (_place, lambda layer, head: state.change(layer=layer, head=head, average=False)),
         "page": (mount.one_of((1, -1)), _turn),
-        "go": (mount.one_of((1, -1)), going.go),
+        "go": (mount.whole(0, MAX_STOPS + 1), going.reach),
         "undo": (mount.pressed, _undo),
         "key": (mount.one_of([name for name, *_ in _own()]), _call),
     }

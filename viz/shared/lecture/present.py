@@ -7,7 +7,7 @@ import streamlit as st
 from viz import state
 from viz.shared import texts
 from viz.shared.room import room
-from viz.shared.talks import playlist
+from viz.shared.talks import going, playlist
 from viz.view import View
 
 KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
@@ -17,7 +17,7 @@ def panel(view: View) -> None:
     """The button, and what it opens."""
     if view.lecture:
         room.sign()
-    opened = st.popover("Present", key="present panel", on_change="rerun", width="content" if view.lecture else "stretch")
+    opened = st.popover("Present", key=going.PANEL, on_change="rerun", width="content" if view.lecture else "stretch")
     if opened.open:
         with opened, st.container(key="present"):
             _lecture(view)
@@ -27,5 +27,10 @@ def panel(view: View) -> None:
 
 def _lecture(view: View) -> None:
     """The switch of lecture mode."""
-    st.toggle("Lecture mode (key l)", **state.bind("lecture mode", "lecture", view.lecture))
+    st.toggle("Lecture mode (key l)", **state.bind("lecture mode", "lecture", view.lecture, write=_switch))
     texts.note(KEYS)
+
+
+def _switch(on: bool) -> None:
+    state.change(lecture=on)
+    state.keep(going.PANEL, False)

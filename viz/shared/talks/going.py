@@ -12,6 +12,7 @@ from viz.talks.written import OWN, packed
 from viz.view import View
 
 ENDED = "end of the talk"  # session key: that there is no way on from here, for one run
+PANEL = "present panel"  # session key: whether *Present* is open
 MINE = "own talk"  # session key: the one that was last changed here, packed, so that choosing another loses nothing
 
 
@@ -23,11 +24,18 @@ def talk_of(view: View) -> Talk | None:
 def go(by: int) -> None:
     """To the next stop (1), or the one before (-1); where there is none, the strip says so."""
     view, talk = state.current(), talk_of(state.current())
-    to = min(view.stop, len(talk.stops) if talk else 0) + by
-    if talk is None or talk.at(to) is None:
-        state.ask(ENDED, "first" if by < 0 else "last")
-    else:
+    reach(min(view.stop, len(talk.stops) if talk else 0) + by)
+
+
+def reach(number: int) -> None:
+    """To a stop, or to the last one before it, or the first: then the strip says that there are no more."""
+    view, talk = state.current(), talk_of(state.current())
+    count = len(talk.stops) if talk else 0
+    to = max(1, min(count, number))
+    if count and to != view.stop and (view.stop or number > 0):
         show(to)
+    if to != number:
+        state.ask(ENDED, "first" if number < to else "last")
 
 
 def show(number: int) -> None:
@@ -38,6 +46,7 @@ def show(number: int) -> None:
     if stop is None:
         return
     view = stop.view
+    state.keep(PANEL, False)  # it would stand over the picture
     state.open_anew(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
     if state.page() != stop.place.name:
         state.go_to(stop.place.name, view.large)

@@ -70,10 +70,10 @@ def _listed(talk: Talk, number: int) -> dict[str, Any]:
 
 
 def _link(talk: Talk, view: View) -> str:
-    """The address at which the talk begins, as the browser completes it."""
+    """The address at which the talk begins, in lecture mode, whose keys go on from there; the browser completes it."""
     stop = talk.at(1)
     first = {"stop": "1"} if stop else {}
-    return stop.address(talk=view.talk, **first) if stop else ""
+    return stop.address(talk=view.talk, lecture="on", **first) if stop else ""
 
 
 def _made(talk: Talk, view: View, which: str, number: str) -> dict[str, Any]:
