@@ -60,6 +60,7 @@ function handled(state, event) {
   if (state.sheet) return reading(state, key), true;
   if (!document.dispatchEvent(new CustomEvent(OFFERED, { detail: event, cancelable: true }))) return true; // a room's
   if (key === "Escape") return escaped(state, at);
+  if (key === "Enter" && at.closest?.(".st-key-lecture_bar input")) setTimeout(() => at.blur(), 50); // what follows is meant for the page
   if (!plain || (key in STEPS && moves(at))) return false;
   if (key in NEXT) return onward(state, NEXT[key]);
   const meant = meaning(event, data.keys.map(([name]) => name));
