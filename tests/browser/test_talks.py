@@ -38,3 +38,6 @@ def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(vi
     page.locator(".talk-strip .line").wait_for()
     idle(page)
     assert page.locator(".talk-strip .line").inner_text() == talk.stops[-2].line
+    for _ in range(6):  # faster than a page is drawn: none is lost
+        page.keyboard.press("PageUp")
+    page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()

@@ -18,6 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
   state.of = data.of;
   if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
+  else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // it was told while the server was at work, which hears no more then
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
   return () => { end(state); unmounted(root); };
 }

@@ -10,7 +10,7 @@ from viz.shared.room import room
 from viz.shared.talks import going, playlist
 from viz.view import View
 
-KEYS = "Keys in lecture mode: arrows and page keys step, 1 to 9 choose a layer, with Shift a head, ? lists them all."
+KEYS = "Keys: arrows step, 1 to 9 choose a layer, Shift 1 to 9 a head, ? lists them all."
 
 
 def panel(view: View) -> None:

@@ -28,6 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (data.long) root.querySelector(".link").disabled = true;
   tell(root, data.told || data.long, Boolean(data.told));
   if (data.stops.length > (state.count ?? data.stops.length)) root.querySelector(".new").value = typed = ""; // it is kept now
+  if (data.stops.length && !state.count) requestAnimationFrame(() => root.scrollIntoView({ block: "start" })); // the list is in sight, the room above it
   state.count = data.stops.length;
   receive(root, state);
   return () => { document.removeEventListener(OFFERED, state.key); delete document.documentElement.dataset.labMaking; unmounted(root); };
