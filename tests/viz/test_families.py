@@ -156,7 +156,7 @@ def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder, tmp_pa
     assert candidates["open"] == [n == 4 for n in range(9)]
     assert candidates["rows"][4][0][:2] == candidates["chosen"][4][:2]  # the likeliest of all
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
-    shown.at.session_state["asked of the class"] = {"number": 1, "guess": False}
+    shown.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
     question = shown.run()._mounted(".room")["question"]
     assert (question["asks"], question["gap"]) == ("Which word stands in the blank?", "The red fox ▁▁▁ a lamp.")
     assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")

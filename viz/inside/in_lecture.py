@@ -40,7 +40,7 @@ def draw(shown: Shown) -> None:
     notes.draw(shown)
     lecture.key(letters.PICTURE, "the next part of this page", _turn, quiet=True)
     with shown.places.bar:  # type: ignore[attr-defined]
-        st.button(parts.PARTS[view.part][0], key="hall part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn)
+        st.button(parts.PARTS[view.part][0], key="hall_part", help=f"The next part ({letters.PICTURE.key})", on_click=_turn)
         if view.part in _OF_A_SITE:
             _site(view, kinds)
     with shown.places.body:
@@ -53,7 +53,7 @@ def _site(view: View, kinds: tuple[str, ...]) -> None:
         lecture.key(letters.KIND, "the next kind of attention", lambda: _next_kind(kinds), quiet=True)
         help = f"The next kind of attention ({letters.KIND.key})"
         name = view.kind.capitalize()
-        st.button(name, key="hall kind", help=help, on_click=_next_kind, args=(kinds,))
+        st.button(name, key="hall_kind", help=help, on_click=_next_kind, args=(kinds,))
     head = "" if view.part == "map" else f" · {_head(view)}"
     texts.write(f'<p class="lab-hall-fact">layer {view.layer}{head}</p>', inline=True)
 

@@ -72,13 +72,13 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
             turn = {"on_click": _turn, "args": (count, 1)}
             st.button(
                 f"{views[number - 1]} {number}/{count}",
-                key="hall picture",
+                key="hall_picture",
                 help=f"The next picture ({letters.PICTURE.key})",
                 **turn,
             )
             choose = {"on_click": state.change, "kwargs": {"scheme": following}}
             help = f"The next kind of positions ({letters.KIND.key})"
-            st.button(now.capitalize(), key="hall scheme", help=help, **choose)
+            st.button(now.capitalize(), key="hall_scheme", help=help, **choose)
             if number <= len(SIX):
                 texts.write(f'<p class="lab-hall-fact">k = {view.pe_shift}, i = {view.pe_pair}</p>', inline=True)
 

@@ -29,9 +29,9 @@ def test_each_part_is_drawn_large_without_its_controls(part):
 
 def test_the_button_of_the_bar_turns_the_parts_and_the_pictures_begin_anew():
     page = Lab(INSIDE, text=SENTENCE, lecture="on", part="scale", large="3")
-    assert page.click("hall part").link["part"] == "lens" and "large" not in page.link
+    assert page.click("hall_part").link["part"] == "lens" and "large" not in page.link
     page = Lab(INSIDE, text=SENTENCE, lecture="on", kind="cross")
-    assert "kind" not in page.click("hall kind").link  # the encoder's, which no link needs to name
+    assert "kind" not in page.click("hall_kind").link  # the encoder's, which no link needs to name
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_positions_show_one_picture_at_a_time(large):
 
 def test_positions_turn_pictures_and_schemes_and_need_no_sentence():
     page = Lab(POSITIONS, text=SENTENCE, lecture="on", large="9")
-    assert "large" not in page.click("hall picture").link
-    assert page.click("hall scheme").link["scheme"] == "learned"
+    assert "large" not in page.click("hall_picture").link
+    assert page.click("hall_scheme").link["scheme"] == "learned"
     page = Lab(POSITIONS, text="", lecture="on", large="8")
     assert page.faults and len(page.charts) == 1  # the last that needs none
 
