@@ -158,7 +158,8 @@ def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder, tmp_pa
     assert shown.translation.startswith("the red fox ") and "___" not in shown.translation
     shown.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
     question = shown.run()._mounted(".room")["question"]
-    assert (question["asks"], question["gap"]) == ("Which word stands in the blank?", "The red fox ▁▁▁ a lamp.")
+    assert question["asks"] == "Which word stands in the blank?"
+    assert [question[part] for part in ("before", "gap", "after")] == ["The red fox ", "▁▁▁", " a lamp."]
     assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")
     assert opened("bert", step="2", text="The red fox ___ a lamp.").timeline["step"] == 2
     assert kept.name == "bert"
