@@ -289,6 +289,6 @@ def _scored(test: dict[str, Any] | None) -> str:
     if not test:
         return "Not scored on a test set."
     if "bits_per_character" in test:
-        return f"{test['bits_per_character']:.2f} bits a character on a test text of {test['characters']:,}."
+        return f"{test['bits_per_character']:.2f} bits a character on {test['characters']:,} characters of test text."
     how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
     return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}."

@@ -127,7 +127,7 @@ def test_the_checkpoint_tells_what_it_was_made_of(learned):
     assert loaded.seen is None
     assert set(loaded.means) == set(tiny.sites(loaded.config))
     card = (learned / "checkpoint" / "README.md").read_text(encoding="utf-8")
-    assert f"Trained on {texts.tokens:,} tokens ({texts.characters:,} characters, 3 paragraphs, 2 texts" in card
+    assert f"Trained on {texts.tokens:,} tokens ({texts.characters:,} characters, 3 paragraphs, 2 texts)" in card
     assert f"{loaded.model.parameter_count:,} parameters" in card
 
 
