@@ -177,6 +177,11 @@ class ModelConfig:
         return {kind: self.encoder_layers if kind == "encoder" else self.decoder_layers for kind in self.kinds}
 
     @property
+    def two_in_one(self) -> bool:
+        """Whether one table embeds two languages, that of the source and that of the target."""
+        return self.joint_vocab and "cross" in self.kinds
+
+    @property
     def scheme(self) -> Scheme:
         """What is known of its positions."""
         return SCHEMES[self.positions]
@@ -275,7 +280,7 @@ HELP = {  # what each field does, for the command line; a test compares the name
     "embedding_scale": "embeddings are multiplied by the root of d_model before positions are added",
     "output_bias": "the output projection adds a number of its own to each token's logit",
     "vocab_size": "tokens of a vocabulary that is learned, at most",
-    "epochs": "how often all pairs are seen",
+    "epochs": "how often all of the data is seen",
     "batch_tokens": "size of a batch, in tokens a side with padding",
     "learning_rate": "the peak, reached at the end of the warm-up",
     "warmup": "steps over which the learning rate rises",
@@ -283,12 +288,12 @@ HELP = {  # what each field does, for the command line; a test compares the name
     "label_smoothing": "share of the probability that is spread over all tokens",
     "clip": "largest norm of a step's gradient",
     "weight_decay": "added to the gradient for each unit of a weight",
-    "seed": "of the weights, the order of the pairs, and dropout",
+    "seed": "of the weights, the order of the data, and dropout",
     "precision": "of the products; auto: bfloat16 where it is fast",
     "joined_share": "for each pair so many more that join 2 to 5 random ones: teaches longer texts",
     "typed_copies": "one pair in so many stands again in lower case, without its end sign or as a title; 0: none",
     "first_target_epochs": "last epochs that see only the first target of each source",
-    "validate_every": "steps between two measurements on the dev pairs",
+    "validate_every": "steps between two measurements on the dev files",
     "average": "what is kept is the mean of the weights at so many last validations",
     "patience": "validations without a lower dev loss after which the run ends; 0: it goes to the end",
     "log_every": "steps between two lines of log.jsonl",
