@@ -72,6 +72,7 @@ WITHOUT_TORCH = (
     "model.readings.head_maps",
     "model.readings.merges",
     "model.readings.source_lines",
+    "model.readings.sizes",
     "model.export.check_forms",
     "model.export.code",
     "model.export.files",

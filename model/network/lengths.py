@@ -17,9 +17,7 @@ from model.network import masks
 from model.network.attention import attention
 
 WIDTH = 128  # of the window, and of a block of linear attention's prefix sums
-Run = Callable[
-    [Tensor, Tensor, Tensor, bool], Tensor
-]  # query, key, value and whether a token sees itself and the past alone
+Run = Callable[[Tensor, Tensor, Tensor, bool], Tensor]  # query, key, value, is_causal
 
 
 def full(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
@@ -133,7 +131,7 @@ WAYS: dict[str, Way] = {
             "T w",
             (1.0, 1.0),
             False,
-            "The explicit one under a window mask, computed in blocks beside the diagonal; what is farther away is not seen.",
+            "The explicit one under a window mask, computed in blocks beside the diagonal; what is farther off is not seen.",
             window,
         ),
         Way(

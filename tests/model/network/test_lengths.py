@@ -102,7 +102,7 @@ def test_no_way_but_the_explicit_one_holds_as_much_as_a_pattern(name):
 
 
 def test_a_window_that_sees_nothing_is_refused():
-    with pytest.raises(ValueError, match="^the window's width is 0; expected at least 1, so that a query sees itself$"):
+    with pytest.raises(ValueError, match=r"^the window's width is 0; expected at least 1, so that a query sees itself$"):
         window(*drawn(4), True, 0)
 
 
