@@ -52,7 +52,12 @@ class Architecture:
             if most is not None and not least <= value <= most:
                 raise ValueError(f"{field.name} is {value:,}; expected {least} to {most:,}")
         if self.d_model % self.heads:
-            raise ValueError(f"d_model is {self.d_model:,}; expected a multiple of heads, which is {self.heads}")
+            wide = f"{self.heads:,} heads cannot share a width d_model of {self.d_model:,}"
+            raise ValueError(f"{wide}; expected a multiple of {self.heads:,}, as {self._shared():,}")
+
+    def _shared(self) -> int:
+        """The width nearest to its own that its heads can share."""
+        return max(1, round(self.d_model / self.heads)) * self.heads
 
     @property
     def attentions(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from typing import Any
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
 from viz import cache, state, theme
+from viz.inside import sizes_panel
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
 from viz.view import PARTS, View
@@ -16,6 +17,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
     data = picture(page_data.request, view.device, view, mode)
     blueprint(data, on_choose=lambda kind, layer: state.change(kind=kind, layer=layer), on_open=_open)
+    sizes_panel.draw(view, page_data.loaded)
 
 
 @cached_figure

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, site_code
 from model.readings.blueprint import blueprint
+from model.readings.sizes import PRESETS, parameters
 from model.trace import Site
 from viz import cache
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
 from viz.inside.scale_part import NUMBERS
+from viz.inside.sizes_panel import architecture, asked
 from viz.inside.writers_part import looked_at
 from viz.inside.writers_texts import labels, name
 
@@ -105,7 +107,12 @@ def _map(shown: Shown) -> tuple[Table, ...]:
         (block.key, block.kind, block.name, None if block.layer is None else block.layer + 1, block.parameters)
         for block in blocks
     )
-    return (Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows),)
+    blocks_table = Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows)
+    try:
+        found = parameters(architecture(shown.view, shown.page_data.loaded))
+    except ValueError:  # sizes that do not go together, as the page says
+        return (blocks_table,)
+    return blocks_table, Table("sizes", ("part", "parameters"), tuple(found.items()))
 
 
 def _map_code(shown: Shown) -> Code:
@@ -115,7 +122,13 @@ def _map_code(shown: Shown) -> Code:
         "blocks = blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))",
         model__readings__blueprint=("blueprint",),
     )
-    code.add("parameters = {block.key: block.parameters for block in blocks}")
+    code.add("each = {block.key: block.parameters for block in blocks}")
+    preset, sizes = shown.view.size in PRESETS, asked(shown.view)
+    of = f"PRESETS[{shown.view.size!r}].architecture" if preset else "of_config(checkpoint.config)"
+    changed = f".resized({', '.join(f'{name}={value}' for name, value in sizes.items())})" if sizes else ""
+    code.add(
+        f"sizes = parameters({of}{changed})", model__readings__sizes=("PRESETS" if preset else "of_config", "parameters")
+    )
     return code
 
 

@@ -141,7 +141,7 @@ def test_other_sizes_are_checked():
     changed = base.resized(layers=2, d_model=64, heads=4)
     assert (changed.encoder_layers, changed.decoder_layers, changed.d_model, changed.d_ff) == (2, 2, 64, base.d_ff)
     assert PRESETS["gpt2"].architecture.resized(layers=3).encoder_layers == 0
-    with pytest.raises(ValueError, match=r"^d_model is 512; expected a multiple of heads, which is 7$"):
+    with pytest.raises(ValueError, match=r"^7 heads cannot share a width d_model of 512; expected a multiple of 7, as 511$"):
         base.resized(heads=7)
     with pytest.raises(ValueError, match=r"^vocabulary is 1,000,000; expected 1 to 999,999$"):
         base.resized(vocabulary=1_000_000)
