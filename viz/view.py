@@ -31,7 +31,7 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
 WHY = ("sum", "readings")  # of the page Why
 PIECES = (
     "head",
@@ -45,6 +45,7 @@ TESTED = ("step", "whole")  # what readings are tested on: the token of a step, 
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
 COMPARED = ("maps", "patching")  # parts of the page Compare
+MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
@@ -160,6 +161,7 @@ class _Inside:
     cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
     cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
     cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
+    near_width: int = declared(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
     size: str = declared("own", "size", values.choice(*SIZES), drops=_SIZED)
     size_layers: int = declared(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
     size_width: int = declared(0, "size_d", values.number(0, LARGEST["d_model"]))

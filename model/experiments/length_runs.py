@@ -75,7 +75,7 @@ class Run:
     cores: int
     torch: str
     limits: Limits
-    curves: Mapping[str, Curve]  # by the names of `model.network.lengths.WAYS`
+    curves: Mapping[str, Curve] = dataclasses.field(hash=False)  # by the names of `model.network.lengths.WAYS`
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

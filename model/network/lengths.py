@@ -125,8 +125,8 @@ WAYS: dict[str, Way] = {
         ),
         Way(
             "window",
-            f"Sliding window, {WIDTH} wide",
-            "softmax(QKᵀ / √d where |i − j| &lt; w) V",
+            "Sliding window",
+            f"softmax(QKᵀ / √d where |i − j| &lt; w) V, w = {WIDTH}",
             "T w d",
             "T w",
             (1.0, 1.0),

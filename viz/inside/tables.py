@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from model.experiments.length_runs import stored
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, site_code
 from model.readings.blueprint import blueprint
 from model.readings.sizes import PRESETS, parameters
 from model.trace import Site
 from viz import cache
+from viz.inside import length_part
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
 from viz.inside.scale_part import NUMBERS
@@ -154,6 +156,41 @@ def _scale_code(shown: Shown) -> Code:
     return code
 
 
+# -- length ------------------------------------------------------------------------------------------------------------
+
+
+def _length(shown: Shown) -> tuple[Table, ...]:
+    """What was measured, and the patterns of the head."""
+    site, head, _ = _place(shown)
+    rows: list[tuple[Cell, ...]] = []
+    for source, run in (("stored", stored()), ("here", length_part.own())):
+        for way, curve in run.curves.items() if run else ():
+            rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
+    measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
+    found = cache.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
+    of = site_code(site, head)
+    asks, keys = (getattr(shown.analysis.whole, side)(site) for side in ("queries", "keys"))
+    maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
+    return measured, *(grid_table(f"{how}-{of}", "query \\ key", asks, keys, v[head]) for how, v in maps.items())
+
+
+def _length_code(shown: Shown) -> Code:
+    site, head, _ = _place(shown)
+    code = _ask(shown)
+    code.add(
+        f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {shown.view.near_width})",
+        "of all heads, and a window of that width",
+        model__readings__other_patterns=("other_patterns",),
+    )
+    code.add(f"linear = found.linear.values[{head}]")
+    if site.of.is_self:
+        code.add(f"window = found.window.values[{head}]")
+    code.add(
+        "run = stored()", "time and memory; `measure(Limits())` measures anew", model__experiments__length_runs=("stored",)
+    )
+    return code
+
+
 # -- the logit lens ----------------------------------------------------------------------------------------------------
 
 
@@ -228,6 +265,7 @@ OF_PART: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown],
     "writers": (_writers, _writers_code),
     "map": (_map, _map_code),
     "scale": (_scale, _scale_code),
+    "length": (_length, _length_code),
     "lens": (_lens, _lens_code),
     "tokens": (_tokens, _tokens_code),
     "embeddings": (_embeddings, _embeddings_code),

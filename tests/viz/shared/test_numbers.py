@@ -129,6 +129,11 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ),
     (
         "inside",
+        {"part": "length", "kind": "decoder", "near_w": "2"},
+        {"linear-": ((), "linear"), "window-": ((), "window")},
+    ),
+    (
+        "inside",
         {"part": "lens", "edits": EDITS},
         {"logit-lens": (("probability", "rank"), "np.stack([probability, rank], -1)")},
     ),
