@@ -46,7 +46,9 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Both charts and what they say; then the patterns of this sentence's head."""
     ways, run = tuple(WAYS.values()), own() or length_runs.stored()
     texts.note(length_texts.HOW)
-    _measuring()
+    with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
+        _measuring()
+        st.button("Stop", key="stop measuring", type="tertiary")  # as any event of the page; the stylesheet shows it in time
     for column, (what, (title, _)) in zip(st.columns(2, gap="medium"), CHARTS.items(), strict=True):
         with column:
             texts.write(f'<h2 class="lab-label">{title}</h2>')
@@ -64,16 +66,12 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 
 @st.fragment
 def _measuring() -> None:
-    """The button, what it makes, and whose numbers are shown. A run of this place alone: all else stays as it is."""
-    with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
-        is_asked = st.button("Measure on this machine", key="measure lengths")
-        place = st.empty()
+    """The button, how far it is, and whose numbers are shown. Only this place runs anew: all else stays as it is."""
+    with st.container(key="length_measure", horizontal=True, vertical_alignment="center", gap="small"):
+        is_asked, place = st.button("Measure on this machine", key="measure lengths"), st.empty()
     if is_asked:
-        with place.container(horizontal=True, vertical_alignment="center", gap="small"):
-            bar = st.empty()
-            st.button("Stop", key="stop measuring", type="tertiary")  # any event of this visitor ends the run
         try:
-            _own["run"] = _measured(bar)
+            _own["run"] = _measured(place)
         except ValueError as fault:
             with place:
                 texts.fault(str(fault))
