@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import torch
 
 from benchmarks.all_heads import analysed
@@ -22,6 +21,7 @@ from model import Request, analyse, load
 from model.checkpoint import Checkpoint
 from model.decoding.recorder import Recorder
 from model.decoding.search import greedy
+from model.experiments.length_runs import fitted
 from model.inference.analyse import recorded
 from model.network.transformer import build
 from model.readings.contributions import value_norms
@@ -33,13 +33,6 @@ LENGTHS = (8, 16, 32, 64, 128)
 STACKS = ((4, 8), (6, 8), (8, 12), (12, 16))  # layers of each stack, heads of each layer
 AT_LENGTH, AT_STACK = 32, (4, 8)  # what is kept while the other changes
 COLUMNS = ("decoding, ms", "one pass, ms", "page built, ms", "maps, MB", "all that is kept, MB", "page, kB")
-
-
-def fitted(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """The exponent p of c * size^p by least squares on logarithms; the largest share by which a value departs from it."""
-    x, y = np.log(sizes), np.log(values)
-    exponent, constant = np.polyfit(x, y, 1)
-    return float(exponent), float(np.expm1(np.abs(y - (exponent * x + constant)).max()))
 
 
 def model_of(lab: Checkpoint, layers: int, heads: int) -> Checkpoint:

@@ -74,6 +74,7 @@ WITHOUT_TORCH = (
     "model.readings.head_maps",
     "model.readings.merges",
     "model.readings.source_lines",
+    "model.readings.sizes",
     "model.export.check_forms",
     "model.export.code",
     "model.export.files",
@@ -302,7 +303,7 @@ def calls(name: str) -> set[str]:
     ("function", "homes"),
     [
         ("softmax", {"model.network.attention", "model.decoding.fast"}),  # the formula, and the one faster path
-        ("scaled_dot_product_attention", set()),
+        ("scaled_dot_product_attention", {"model.network.lengths"}),
         ("register_forward_hook", set()),
         ("causal", {"model.network.masks"}),
         ("sliding_window", {"model.network.masks"}),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
+    from model.readings.other_patterns import OtherPatterns
     from model.readings.position_numbers import PositionNumbers
     from model.readings.scaling import Scaling
     from model.readings.score_writers import ScoreWriters
@@ -142,6 +143,14 @@ def scaling(request: Request, device: str, site: Site) -> Scaling:
     from model.readings.scaling import of_site as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site)
+
+
+@kept(64)
+def other_patterns(request: Request, device: str, site: Site, width: int) -> OtherPatterns:
+    """What linear attention and a window would look at; see `model.readings.other_patterns`."""
+    from model.readings.other_patterns import other_patterns as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, width)
 
 
 @kept(256)

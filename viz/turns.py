@@ -57,6 +57,7 @@ class Turns:
 
 
 SHORT, LONG = Turns(os.cpu_count() or 1), Turns(1)
+MEASURING = Turns(1)  # what times the machine itself: two at once would disturb each other
 _mine = threading.local()
 
 

@@ -15,6 +15,7 @@ from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import orders
+from model.readings.sizes import LARGEST, PRESETS
 from model.readings.word_readings import READINGS
 from model.text.sentences import split
 from model.trace import KINDS, site_kind
@@ -30,7 +31,7 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")  # of the page Inside
+PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
 WHY = ("sum", "readings")  # of the page Why
 PIECES = (
     "head",
@@ -44,7 +45,10 @@ TESTED = ("step", "whole")  # what readings are tested on: the token of a step, 
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
 COMPARED = ("maps", "patching")  # parts of the page Compare
+MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
+
+SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
 _LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
@@ -55,6 +59,7 @@ _TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
 _PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
+_SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key", *_OTHER)
 
@@ -158,6 +163,14 @@ class _Inside:
     cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
     cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
     cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
+    near_width: int = declared(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
+    size: str = declared("own", "size", values.choice(*SIZES), drops=_SIZED)
+    size_layers: int = declared(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
+    size_width: int = declared(0, "size_d", values.number(0, LARGEST["d_model"]))
+    size_heads: int = declared(0, "size_h", values.number(0, LARGEST["heads"]))
+    size_ff: int = declared(0, "size_ff", values.number(0, LARGEST["d_ff"]))
+    size_vocab: int = declared(0, "size_v", values.number(0, LARGEST["vocabulary"]))
+    size_length: int = declared(512, "size_l", values.number(1, LARGEST["length"]))  # of a text, in tokens
 
 
 @dataclass(frozen=True)

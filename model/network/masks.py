@@ -49,6 +49,27 @@ def sliding_window(queries: int, keys: int, width: int | Tensor, device: torch.d
     return _distance(queries, keys, device).abs() < width
 
 
+def ordered(length: int, is_causal: bool, width: int | None = None, device: torch.device | str = "cpu") -> Tensor:
+    """[1,1,T,T] over a text without padding: causal or not, within a sliding window or not."""
+    mask = sliding_window(length, length, length if width is None else width, device)
+    return mask & causal(length, length, device) if is_causal else mask
+
+
+def window_blocks(length: int, width: int, is_causal: bool, device: torch.device | str = "cpu") -> Tensor:
+    """The sliding window of `ordered` cut into N blocks of W = `width` queries, [N,W,S]: the keys are those of the block
+    before, of the same one and, unless causal, of the next. What lies beyond the text neither asks nor answers.
+
+    Raises ValueError for a width below 1.
+    """
+    if width < 1:
+        raise ValueError(f"the window's width is {width}; expected at least 1, so that a query sees itself")
+    first = torch.arange(0, length, width, device=device)[:, None, None]  # [N,1,1]
+    i = first + torch.arange(width, device=device)[:, None]  # [N,W,1]
+    j = first - width + torch.arange((2 if is_causal else 3) * width, device=device)  # [N,1,S]
+    near = (i - j).abs() < width
+    return near & (i < length) & (j >= 0) & (j < length) & (i >= j if is_causal else near)
+
+
 def _distance(queries: int, keys: int, device: torch.device | str) -> Tensor:
     """i - j for every query i and key j: [1,1,T,S]."""
     if queries > keys:

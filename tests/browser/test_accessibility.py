@@ -26,6 +26,7 @@ LINKS = {
     "inside, stages": "inside?part=stages",
     "inside, writers": "inside?part=writers&kind=decoder&layer=3&head=2&step=4&key=9",
     "inside, map": "inside?part=map",
+    "inside, length": "inside?part=length&kind=decoder",
     "inside, lens": "inside?part=lens",
     "inside, tokens": "inside?part=tokens&cut=target&cut_word=2&cut_merges=4&cut_text=unconstitutionally",
     "inside, embeddings": "inside?part=embeddings",

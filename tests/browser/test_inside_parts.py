@@ -79,6 +79,17 @@ def test_a_words_merges_are_walked_without_the_server_and_lead_to_its_neighbours
     assert page.locator(".lab-chosen").inner_text() == "·animal"
 
 
+def test_a_measurement_is_watched_and_stopped(visit):
+    page = visit("inside?part=length", ready=".js-plotly-plot .xtick text")
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    assert not stop.is_visible()
+    page.get_by_role("button", name="Measure on this machine").click()
+    page.get_by_role("progressbar").wait_for()
+    stop.click()
+    page.get_by_text("Shown: a run that comes with the lab").wait_for()
+    assert page.get_by_role("progressbar").count() == 0 and not stop.is_visible()
+
+
 def test_a_score_leads_to_its_writers_and_a_head_among_them_to_its_own(visit):
     page = visit("inside?kind=cross&layer=3&head=2&step=11&stage=5", ready=".stages .next")
     page.get_by_role("button", name="Why does it look there?").click()

@@ -47,7 +47,7 @@ KNOWN = {  # texts that mean something to a parameter, beside numbers and the wo
     ),
     "decode": ("beam", "sample", "greedy", "yours"),
     "scheme": ("learned", "rotary", "sinusoidal"),
-    "part": ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings"),
+    "part": ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings"),
     "show": ("attention", "mask", "decoding"),
     "kind": ("encoder", "decoder", "cross"),
     "causal": ("off",),

@@ -7,6 +7,7 @@ from typing import Any
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
 from viz import cache, state, theme
+from viz.inside import sizes_panel
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
 from viz.shared.lecture import lecture, letters
@@ -17,6 +18,7 @@ from viz.view import PARTS, View
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """The architecture of this checkpoint, with this sentence's shapes."""
     _mounted(page_data, view, mode)
+    sizes_panel.draw(view, page_data.loaded)
 
 
 def large(shown: Shown) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from viz import cache, state, theme
-from viz.inside import embeddings_part, lens_part, map_part, scale_part, stages_part, tokens_part, writers_part
+from viz.inside import embeddings_part, length_part, lens_part, map_part, scale_part, stages_part, tokens_part, writers_part
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -17,6 +17,7 @@ PARTS: dict[str, tuple[str, Callable[[cache.PageData, View, theme.Mode], None]]]
     "writers": ("Why there?", writers_part.draw),
     "map": ("Map", map_part.draw),
     "scale": ("Why √dₖ?", scale_part.draw),
+    "length": ("Length", length_part.draw),
     "lens": ("Logit lens", lens_part.draw),
     "tokens": ("Tokens", tokens_part.draw),
     "embeddings": ("Embeddings", embeddings_part.draw),

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from model.experiments.length_runs import stored
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, site_code
 from model.readings.blueprint import blueprint
+from model.readings.sizes import PRESETS, parameters
 from model.trace import Site
 from viz import cache
+from viz.inside import length_part
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
 from viz.inside.scale_part import NUMBERS
+from viz.inside.sizes_panel import architecture, asked
 from viz.inside.writers_part import looked_at
 from viz.inside.writers_texts import labels, name
 
@@ -105,7 +109,12 @@ def _map(shown: Shown) -> tuple[Table, ...]:
         (block.key, block.kind, block.name, None if block.layer is None else block.layer + 1, block.parameters)
         for block in blocks
     )
-    return (Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows),)
+    blocks_table = Table("blocks", ("key", "kind", "name", "layer", "parameters"), rows)
+    try:
+        found = parameters(architecture(shown.view, shown.page_data.loaded))
+    except ValueError:  # sizes that do not go together, as the page says
+        return (blocks_table,)
+    return blocks_table, Table("sizes", ("part", "parameters"), tuple(found.items()))
 
 
 def _map_code(shown: Shown) -> Code:
@@ -115,7 +124,13 @@ def _map_code(shown: Shown) -> Code:
         "blocks = blueprint(checkpoint, max(1, len(trace.source or ())), max(1, len(trace.inputs or ())))",
         model__readings__blueprint=("blueprint",),
     )
-    code.add("parameters = {block.key: block.parameters for block in blocks}")
+    code.add("each = {block.key: block.parameters for block in blocks}")
+    preset, sizes = shown.view.size in PRESETS, asked(shown.view)
+    of = f"PRESETS[{shown.view.size!r}].architecture" if preset else "of_config(checkpoint.config)"
+    changed = f".resized({', '.join(f'{name}={value}' for name, value in sizes.items())})" if sizes else ""
+    code.add(
+        f"sizes = parameters({of}{changed})", model__readings__sizes=("PRESETS" if preset else "of_config", "parameters")
+    )
     return code
 
 
@@ -138,6 +153,41 @@ def _scale_code(shown: Shown) -> Code:
     code = _ask(shown)
     code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__scaling=("of_site",))
     code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient: [H]")
+    return code
+
+
+# -- length ------------------------------------------------------------------------------------------------------------
+
+
+def _length(shown: Shown) -> tuple[Table, ...]:
+    """What was measured, and the patterns of the head."""
+    site, head, _ = _place(shown)
+    rows: list[tuple[Cell, ...]] = []
+    for source, run in (("stored", stored()), ("here", length_part.own())):
+        for way, curve in run.curves.items() if run else ():
+            rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
+    measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
+    found = cache.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
+    of = site_code(site, head)
+    asks, keys = (getattr(shown.analysis.whole, side)(site) for side in ("queries", "keys"))
+    maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
+    return measured, *(grid_table(f"{how}-{of}", "query \\ key", asks, keys, v[head]) for how, v in maps.items())
+
+
+def _length_code(shown: Shown) -> Code:
+    site, head, _ = _place(shown)
+    code = _ask(shown)
+    code.add(
+        f"found = other_patterns(checkpoint, analysis, {code.site(site)}, {shown.view.near_width})",
+        "of all heads, and a window of that width",
+        model__readings__other_patterns=("other_patterns",),
+    )
+    code.add(f"linear = found.linear.values[{head}]")
+    if site.of.is_self:
+        code.add(f"window = found.window.values[{head}]")
+    code.add(
+        "run = stored()", "time and memory; `measure(Limits())` measures anew", model__experiments__length_runs=("stored",)
+    )
     return code
 
 
@@ -215,6 +265,7 @@ OF_PART: dict[str, tuple[Callable[[Shown], tuple[Table, ...]], Callable[[Shown],
     "writers": (_writers, _writers_code),
     "map": (_map, _map_code),
     "scale": (_scale, _scale_code),
+    "length": (_length, _length_code),
     "lens": (_lens, _lens_code),
     "tokens": (_tokens, _tokens_code),
     "embeddings": (_embeddings, _embeddings_code),

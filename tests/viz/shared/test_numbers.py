@@ -111,7 +111,12 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, {"contribution-": ((), "values")} | HEAD),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
-    ("inside", {"part": "map"}, {"blocks": (("parameters",), "[*parameters.values()]")}),
+    (
+        "inside",
+        {"part": "map"},
+        {"blocks": (("parameters",), "[*each.values()]"), "sizes": (("parameters",), "[*sizes.values()]")},
+    ),
+    ("inside", {"part": "map", "size": "gpt2", "size_n": "3"}, {"sizes": (("parameters",), "[*sizes.values()]")}),
     (
         "inside",
         {"part": "scale"},
@@ -121,6 +126,11 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
                 "[n.variance[h] for h in range(len(divided.variance)) for n in (divided, undivided)]",
             )
         },
+    ),
+    (
+        "inside",
+        {"part": "length", "kind": "decoder", "near_w": "2"},
+        {"linear-": ((), "linear"), "window-": ((), "window")},
     ),
     (
         "inside",

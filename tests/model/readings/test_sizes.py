@@ -1,0 +1,149 @@
+"""Sizes from a configuration alone against models that are built, caches that are filled and operations that are counted."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+import tiny
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from model.config import END
+from model.network import masks
+from model.network.context import Cache, Pass
+from model.network.transformer import build
+from model.readings.blueprint import blueprint
+from model.readings.sizes import (
+    PRESETS,
+    Architecture,
+    cache_bytes,
+    of_config,
+    operations,
+    parameters,
+    pattern_bytes,
+)
+
+VARIANTS = [
+    dict(zip(("positions", "activation", "norm", "joint_vocab", "tied_output"), values, strict=True))
+    for values in itertools.product(
+        ("sinusoidal", "learned"), ("relu", "swiglu"), ("layernorm", "rmsnorm"), (True, False), (True, False)
+    )
+]
+FAMILIES = [
+    {"decoder_layers": 3},
+    {"source_vocab": 50, "joint_vocab": False, "encoder_layers": 1},
+    {"final_norm": False, "output_bias": True},
+    {"family": "decoder-only", "encoder_layers": 0, "positions": "learned", "heads": 4},
+    {"family": "encoder-only", "decoder_layers": 0, "embedding_norm": True, "output_transform": True, "output_bias": True},
+]
+
+
+@dataclasses.dataclass
+class Built:
+    """As much of a checkpoint as a plan needs."""
+
+    model: torch.nn.Module
+
+    @property
+    def config(self):
+        return self.model.config
+
+
+@pytest.mark.parametrize("changes", [*VARIANTS, *FAMILIES, tiny.MARIAN], ids=lambda c: "-".join(map(str, c.values())))
+def test_the_parameters_are_those_of_the_model_that_is_built_part_by_part(changes):
+    model = build(tiny.config(**({"max_positions": 11} | changes)))
+    found, blocks = parameters(of_config(model.config)), blueprint(Built(model), 3, 3)
+    part = {"positions": "embeddings", "embedding": "embeddings", "feed_forward": "feed-forward", "norm": "norms"}
+    part |= {"projection": "output", "transform": "output", "attention": "attention"}
+    counted = dict.fromkeys(found, 0)
+    for block in blocks:
+        if block.parameters:
+            counted[part[block.kind]] += block.parameters
+    assert found == counted
+    assert sum(found.values()) == model.parameter_count
+
+
+@pytest.mark.parametrize("name", ["en-fr", "en-fr-learned", "en-fr-peek"])
+def test_the_parameters_of_the_shipped_checkpoints(name):
+    from model import load
+
+    loaded = load(name, "cpu")
+    assert sum(parameters(of_config(loaded.config)).values()) == loaded.model.parameter_count
+
+
+@pytest.mark.parametrize("changes", [{}, *FAMILIES], ids=str)
+def test_the_operations_are_those_that_are_counted_in_a_pass(changes):
+    model, length = build(tiny.config(max_positions=16, **changes)), 9
+    ids = torch.full((1, length), END)
+    source, target = (ids if stack in model.config.kinds else None for stack in ("encoder", "decoder"))
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(source, target, masks.build(model.config, source, target))
+    assert length * sum(operations(of_config(model.config), length)) == counter.get_total_flops()
+
+
+@pytest.mark.parametrize("of", ["tiny", "shipped"])
+def test_the_cache_is_as_large_as_a_real_one(of):
+    from model import load
+
+    model = load("en-fr", "cpu").model if of == "shipped" else tiny.model(dtype=torch.float32, decoder_layers=3)
+    source, target, cache = tiny.ids(1, 7), tiny.target_ids(1, 5), Cache()
+    seen = masks.build(model.config, source, target)
+    with torch.inference_mode():
+        memory = model.encode(source, seen.encoder)
+        model.decode(target, memory, seen.decoder, seen.cross, Pass(cache=cache))
+    each = {
+        kind: sum(x.nbytes for site in tiny.sites(model.config) if site.kind == kind for x in vars(cache[site]).values())
+        for kind in ("decoder", "cross")
+    }
+    a_target, a_source = cache_bytes(of_config(model.config))
+    assert (each["decoder"], each["cross"]) == (5 * a_target, 7 * a_source)
+
+
+def test_the_patterns_are_as_large_as_real_ones(tiny_checkpoint):
+    from model import Request, analyse
+
+    trace = analyse(tiny_checkpoint, Request("The red fox sees a lamp.")).trace
+    pattern = trace.patterns[trace.sites("encoder")[0]]
+    assert pattern.nbytes == pattern_bytes(of_config(tiny_checkpoint.config), len(trace.source))
+
+
+@pytest.mark.parametrize(
+    ("name", "millions", "published"),
+    [
+        ("base", "63.1", "65"),  # 3 % less than the paper has
+        ("big", "214.2", "213"),
+        ("bert-base", "109.5", "110"),
+        ("bert-large", "335.1", "340"),
+        ("gpt2", "124.4", "124"),
+        ("gpt2-medium", "354.8", "355"),
+        ("gpt2-large", "774.0", "774"),
+        ("gpt2-xl", "1557.6", "1558"),
+    ],
+)
+def test_the_published_sizes(name, millions, published):
+    total = sum(parameters(PRESETS[name].architecture).values())
+    assert (f"{total / 1e6:.1f}", f"{PRESETS[name].published / 1e6:.0f}") == (millions, published)
+    assert abs(total / PRESETS[name].published - 1) < 0.03
+
+
+def test_known_counts_to_the_last_number():
+    """As the weights that were released have them: bert-base-uncased, gpt2 and gpt2-xl."""
+    totals = {name: sum(parameters(preset.architecture).values()) for name, preset in PRESETS.items()}
+    assert (totals["bert-base"], totals["bert-large"]) == (109_482_240, 335_141_888)
+    assert (totals["gpt2"], totals["gpt2-xl"]) == (124_439_808, 1_557_611_200)
+
+
+def test_other_sizes_are_checked():
+    base = PRESETS["base"].architecture
+    assert base.resized() == base
+    changed = base.resized(layers=2, d_model=64, heads=4)
+    assert (changed.encoder_layers, changed.decoder_layers, changed.d_model, changed.d_ff) == (2, 2, 64, base.d_ff)
+    assert PRESETS["gpt2"].architecture.resized(layers=3).encoder_layers == 0
+    with pytest.raises(ValueError, match=r"^7 heads cannot share a width d_model of 512; expected a multiple of 7, as 511$"):
+        base.resized(heads=7)
+    with pytest.raises(ValueError, match=r"^vocabulary is 1,000,000; expected 1 to 999,999$"):
+        base.resized(vocabulary=1_000_000)
+    with pytest.raises(ValueError, match=r"^decoder_layers is 201; expected 0 to 200$"):
+        Architecture("decoder-only", 0, 201, 8, 2, 8, 10)
