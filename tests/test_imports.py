@@ -67,6 +67,7 @@ WITHOUT_TORCH = (
     "model.inference.predictions",
     "model.variants.declared",
     "model.variants.record",
+    "model.variants.same_heads",
     "model.readings.comparison",
     "model.readings.head_metrics",
     "model.readings.head_pairs",
