@@ -25,9 +25,11 @@ class SiteMatch:
 
     `partners` has for each head of the one that of the other; `matched` is the mean of their `distances`. To be held
     against it: `held_out`, the same where the pairs were chosen on the other half of the sentences (None for one sentence);
-    `random`, the mean over all ways to pair; `shuffled`, the least mean where the heads of the other were shuffled anew in
-    every sentence, so that none has an identity, the mean over so many shuffles, and `chance`, how often it came as low as
-    `matched` (counting that one itself); `own`, how far two different heads of one and the same checkpoint are apart.
+    `random`, the mean over all ways to pair; `own`, how far two different heads of one and the same checkpoint are apart
+    (None where there is one); `shuffled`, the least mean where the heads of the other were shuffled anew in every sentence,
+    the mean over so many shuffles, and `chance`, how often it came as low as `matched`, itself counted. A small chance says
+    that heads keep their distances from sentence to sentence, as those of hardly trained models do too; whether they are
+    the same says `alike`, and whether three checkpoints agree, `Circle`.
     """
 
     one: int
@@ -42,6 +44,13 @@ class SiteMatch:
     shuffled: float
     chance: float
     own: float | None
+
+    @property
+    def alike(self) -> float | None:
+        """How far the pairs are on the way from any two heads (0) to the same one (1), on sentences that they were not
+        chosen on, if there are any; None where all heads are the same."""
+        found = self.matched if self.held_out is None else self.held_out
+        return 1 - found / self.random if self.random else None
 
 
 @dataclass(frozen=True)
@@ -109,13 +118,14 @@ class SameHeads:
     def sites_table(self) -> tuple[list[str], list[list[Cell]]]:
         """A row for each pair of checkpoints and site; heads and layers from 1, as on the screen."""
         names = ["one", "other", "site", "layer", "partners"]
-        numbers = ["matched", "held_out", "random", "shuffled", "chance", "own"]
+        numbers = ["matched", "held_out", "random", "own", "shuffled", "chance"]
         rows: list[list[Cell]] = []
         for each in self.sites:
             partners = " ".join(f"{head}-{partner + 1}" for head, partner in enumerate(each.partners, 1))
             place: list[Cell] = [self.checkpoints[each.one], self.checkpoints[each.other], each.kind, each.layer + 1]
-            rows.append([*place, partners, *(getattr(each, name) for name in numbers)])
-        return names + numbers, rows
+            alike = None if each.alike is None else round(each.alike, 4)
+            rows.append([*place, partners, alike, *(getattr(each, name) for name in numbers)])
+        return [*names, "alike", *numbers], rows
 
     def roles_table(self) -> tuple[list[str], list[list[Cell]]]:
         """A row for each role and kind of self-attention: how many checkpoints have it, and the best head of each."""

@@ -21,6 +21,7 @@ from model.experiments.same_head import SHUFFLES, distances, held_out, measure, 
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.head_roles import ROLES, ROWS, head_roles
+from model.trace import Site
 from model.variants.same_heads import SameHeads
 
 SIZES = {"d_model": 16, "heads": 4, "encoder_layers": 2, "decoder_layers": 1}
@@ -69,6 +70,21 @@ def test_a_distance_is_the_total_variation_of_rows():
     assert distances(one, one[:1])[:, 0].tolist() == pytest.approx([0, 1 + 0.3])
 
 
+def test_rows_that_may_look_at_one_key_alone_are_left_out(tokenizer):
+    """The decoder's first row; the mean is over all rows of all sentences, not over sentences."""
+    labs = [tiny.checkpoint(tokenizer, seed=seed, **(SIZES | {"heads": 1, "encoder_layers": 1})) for seed in (1, 2)]
+    found = measure(labs, LINES[:2], "ab", ["a", "b"])
+    rows = []
+    for line in LINES[:2]:
+        one, other = (analyse(lab, Request(line.source, target=line.target)).trace for lab in labs)
+        apart = np.abs(one.patterns[Site("decoder", 0)][0] - other.patterns[Site("decoder", 0)][0]).sum(-1) / 2  # [T]
+        assert apart[0] == 0
+        rows += list(apart[1:])
+    (site,) = (each for each in found.sites if each.kind == "decoder")
+    assert site.matched == pytest.approx(np.mean(rows), abs=1e-5)
+    assert (site.matched, site.own) == (site.random, None)
+
+
 def test_heads_that_were_put_in_another_order_are_found_exactly(tokenizer):
     lab = tiny.checkpoint(tokenizer, **SIZES)
     other, orders = permuted(lab)
@@ -78,7 +94,7 @@ def test_heads_that_were_put_in_another_order_are_found_exactly(tokenizer):
     for site in found.sites:
         order = orders[modules[site.kind].format(site.layer) + "_attention"]
         assert [order[partner] for partner in site.partners] == [0, 1, 2, 3]  # head n of the copy is head order[n]
-        assert (site.matched, site.held_out, max(site.distances)) == (0, 0, 0)
+        assert (site.matched, site.held_out, max(site.distances), site.alike) == (0, 0, 0, 1)
         assert site.chance == 1 / (1 + SHUFFLES)
         assert 0 < site.shuffled < site.random < site.own
     assert all((kind.matched, kind.same_layer) == (0, 1) for kind in found.kinds)
@@ -97,6 +113,7 @@ def test_three_copies_close_the_circle_and_strangers_need_not(tokenizer):
     strangers = measure([lab, tiny.checkpoint(tokenizer, seed=3, **SIZES)], LINES[:3], "ab", ["a", "b"])
     assert all(0 < site.matched <= site.random for site in strangers.sites)
     assert all(site.matched <= site.held_out for site in strangers.sites)
+    assert all(site.alike == pytest.approx(1 - site.held_out / site.random) for site in strangers.sites)
 
 
 def test_what_has_no_identity_is_paired_no_better_than_chance():
@@ -132,6 +149,8 @@ def test_roles_are_those_of_the_page_for_a_single_sentence(tokenizer):
     assert [best.holders for best in sought.best] == [0, 1]
     assert (sought.best[1].layer, sought.best[1].head) == (0, 0)
     assert sought.best[1].share == 1 > sought.bar > sought.best[0].share
+    short = measure([lab, dataclasses.replace(lab, model=made)], LINES[:1], "ab", ["a", "b"])  # too few rows to tell
+    assert {(best.share, best.holders) for role in short.roles for best in role.best} == {(None, 0)}
     for n, model in enumerate((lab.model, made)):
         trace = analyse(dataclasses.replace(lab, model=model), Request(line.source, target=line.target)).trace
         for role in found.roles:
