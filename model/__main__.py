@@ -7,7 +7,7 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import check, convert, evaluate, export, maps, report, train, translate
+from model.commands import check, convert, evaluate, export, maps, report, train, translate, variants
 
 COMMANDS = {
     "translate": translate,
@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "report": report,
     "train": train,
+    "variants": variants,
     "convert": convert,
 }
 

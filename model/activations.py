@@ -37,3 +37,11 @@ ACTIVATIONS: dict[str, Activation] = {
         Activation("silu", "SiLU", "damps what is below 0", ", bends them by SiLU (swish), x / (1 + exp(-x))"),
     )
 }
+
+
+def equal_width(d_model: int, d_ff: int) -> int:
+    """The inner width at which a gated network has as many parameters as a plain one of width `d_ff`, or nearly: with
+    biases, (3 d_model + 2) w + d_model against (2 d_model + 1) d_ff + d_model. Without them it is two thirds of it (Shazeer
+    2020, section 2).
+    """
+    return max(1, round(d_ff * (2 * d_model + 1) / (3 * d_model + 2)))

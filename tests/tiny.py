@@ -36,14 +36,15 @@ MARIAN = {
     "output_bias": True,
 }
 UNSCALED = {"activation": "gelu_tanh", "embedding_scale": False, "output_bias": True}
+MODERN = {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary"}
 NORMS: list[dict] = [  # what a walk back through the norms has to know
     {},
     {"norm_first": False},
     {"final_norm": False},
     {"norm_first": False, "final_norm": False},
     {"norm": "rmsnorm"},
-    {"norm": "rmsnorm", "norm_first": False},
-    {"activation": "swiglu", "positions": "rotary"},
+    MODERN | {"norm_first": False},
+    MODERN,
     MARIAN,
     UNSCALED,
 ]

@@ -6,17 +6,18 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from model.commands import options, report_alignment, report_faithfulness, report_heads
+from model.commands import options, report_alignment, report_faithfulness, report_heads, report_seeds
 
-HELP = "measure over many sentences: alignment and faithfulness, kept beside the checkpoint; heads, a table"
+HELP = "measure over many sentences: alignment and faithfulness, kept beside the checkpoint; heads, seeds: tables"
 
 WHAT = (
     "alignment: which head links words as people do; faithfulness: which reading of the source words is true; "
-    "heads: what every head does, and what becomes of a translation without it"
+    "heads: what every head does, and what becomes of a translation without it; "
+    "seeds: whether the same heads come back in checkpoints of other seeds"
 )
 DATA = (
     "alignment: a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible); "
-    "faithfulness, heads: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: or sentences alone)"
+    "faithfulness, heads, seeds: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: or sentences alone)"
 )
 
 
@@ -29,6 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
     options.add_machine(parser)
     report_heads.add(parser)
+    report_seeds.add(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -37,6 +39,9 @@ def run(args: argparse.Namespace) -> None:
     for name in ("out", "alignments", "of", "texts"):
         if args.what != "heads" and getattr(args, name) is not None:
             raise ValueError(f"--{name} says nothing to {args.what}; leave it out, or ask for heads")
+    if (args.what == "seeds") != (args.checkpoints is not None):
+        needs = "needs --checkpoints" if args.what == "seeds" else "reads one --checkpoint; leave out --checkpoints"
+        raise ValueError(f"{args.what} {needs}")
     REPORTS[args.what](args)
 
 
@@ -44,4 +49,5 @@ REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "alignment": report_alignment.run,
     "faithfulness": report_faithfulness.run,
     "heads": report_heads.run,
+    "seeds": report_seeds.run,
 }

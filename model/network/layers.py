@@ -51,7 +51,7 @@ class OutputTransform(nn.Module):
 
 class FeedForward(nn.Module):
     """W2 f(W1 x) with f = ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x));
-    or W2 (silu(Wg x) * W1 x), SwiGLU without further biases (Shazeer 2020)."""
+    or W2 (silu(Wg x) * W1 x), SwiGLU (Shazeer 2020). Each product has a bias, as in 2017; Shazeer leaves them out."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from model.trace import Probe, Site
 
 MODELS = pytest.mark.parametrize(
     "changes",
-    [{}, {"norm_first": False}, {"positions": "rotary", "norm": "rmsnorm", "final_norm": False}, {"window": 3}],
+    [{}, {"norm_first": False}, tiny.MODERN | {"final_norm": False}, {"window": 3}],
     ids=str,
 )
 SITES = tiny.sites(tiny.config())

@@ -27,7 +27,7 @@ MODELS = pytest.mark.parametrize(
     [
         {},
         {"norm_first": False},
-        {"positions": "rotary", "norm": "rmsnorm", "final_norm": False},
+        tiny.MODERN | {"final_norm": False},
         {"positions": "learned", "window": 3},
         {"causal": False, "activation": "swiglu"},
     ],

@@ -1,0 +1,193 @@
+"""The variants: what is declared of them, how they are run, and the record of what came out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+import tiny
+from command_line_helpers import fails
+
+from model.__main__ import build_parser, main
+from model.commands import variants
+from model.config import ModelConfig, TrainConfig
+from model.network.transformer import build
+from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
+from model.variants.record import FILE, SCORES, Measured, Seeded, Variants, chance_apart, read
+
+BRIEF = {
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "d_ff": 16,
+    "vocab_size": 300,
+    "epochs": 1,
+    "first_target_epochs": 0,
+    "batch_tokens": 400,
+    "warmup": 2,
+}
+
+
+def parameters(name: str) -> int:
+    options = PLAN.model_options(VARIANTS[name])
+    return build(ModelConfig(source_vocab=4000, target_vocab=4000, **options)).parameter_count
+
+
+def test_the_variants_differ_in_what_they_name_and_in_nothing_else():
+    base = ModelConfig(4000, 4000, **PLAN.model_options(VARIANTS[BASE])).to_dict()
+    for variant in VARIANTS.values():
+        own = ModelConfig(4000, 4000, **PLAN.model_options(variant)).to_dict()
+        assert {n for n in own if own[n] != base[n]} - {"d_ff"} == set(variant.changes)
+        assert (own["d_ff"] != base["d_ff"]) == (own["activation"] == "swiglu")
+    assert not VARIANTS[BASE].changes
+
+
+def test_no_variant_owes_its_score_to_more_parameters():
+    """Heads share the width; a gate makes the network narrower. The norms alone differ: RMSNorm has no bias."""
+    counts = {name: parameters(name) for name in VARIANTS}
+    assert max(counts.values()) / min(counts.values()) < 1.002
+    assert counts["heads-1"] == counts["heads-2"] == counts["heads-8"] == counts["gelu"] == counts[BASE]
+    assert counts[BASE] - counts["original"] == 2 * 2 * 128  # the norms at the end of both stacks
+    assert counts["swiglu"] - counts[BASE] == 6 * (3 * 128 * 341 + 2 * 341 - 2 * 128 * 512 - 512)
+
+
+def test_the_plan_is_that_of_en_fr_learned_but_for_the_mean_of_weights(shipped_metrics):
+    training = TrainConfig(**PLAN.train_options(1)).to_dict()
+    assert {n for n, value in training.items() if shipped_metrics["training"].get(n, value) != value} == {"average"}
+
+
+@pytest.fixture
+def shipped_metrics():
+    from model.checkpoint import find
+
+    return json.loads((find("en-fr-learned") / "metrics.json").read_text())
+
+
+def made(name: str, *bleus: float) -> Measured:
+    runs = tuple(Seeded(n, bleu, bleu + 20, 1.5, 100, 3) for n, bleu in enumerate(bleus, 1))
+    return Measured(name, name.title(), "says", {"heads": 4}, 1000, runs, 500.0)
+
+
+def record(*each: Measured) -> Variants:
+    return Variants(BASE, {"epochs": 1}, {"test": "ab"}, {"beam": 4}, 9, "nrefs:1", each)
+
+
+def test_designs_are_apart_where_no_seed_overlaps():
+    base, above, mixed = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0), made("mixed", 31.5, 40.0, 41.0)
+    assert above.spread("bleu") == (33.5, 32.5, 35.0, 3)
+    assert above.against(base, "bleu") == (2.5, True, 0.1)
+    assert base.against(above, "bleu")[:2] == (-2.5, True)
+    assert mixed.against(base, "bleu").is_apart is False
+    columns, rows = record(base, above, mixed).table()
+    cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
+    assert cells["bleu_difference"] == (None, 2.5, 6.5)
+    assert cells["bleu_apart"] == (None, True, False)
+    assert cells["times_base"] == (1.0, 1.0, 1.0)
+    assert "3 seeds each happens in 10% of cases" in record(base, above).told
+    assert "column of chances" in record(base, made("one", 40.0)).told
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (3, 3)])
+def test_the_chance_is_that_of_all_orders(n, m):
+    import itertools
+
+    splits = list(itertools.combinations(range(n + m), n))
+    apart = [s for s in splits if set(s) in (set(range(n)), set(range(m, n + m)))]
+    assert chance_apart(n, m) == pytest.approx(min(1, len(apart) / len(splits)))
+
+
+def test_a_record_comes_back_as_it_was_written():
+    written = record(made(BASE, 30.0), made("other", 31.0))
+    assert Variants.from_dict(json.loads(json.dumps(written.to_dict()))) == written
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda v: v.update(schema=2), "'schema' is 2; expected 1"),
+        (lambda v: v.update(variants={}), "'variants' is {}; expected a list"),
+        (lambda v: v.update(base=3), "'base' is 3; expected a text"),
+        (lambda v: v["variants"][0].update(runs=[]), r"has runs \[\]; expected a list with at least one"),
+        (lambda v: v["variants"][0]["runs"][0].update(bleu="high"), "a run of 'base' is .*; expected numbers of at least 0"),
+        (lambda v: v["variants"][0].update(parameters=-1), "'base' lacks its title, says, model or parameters"),
+        (lambda v: v.pop("data"), "'data' is None; expected an object"),
+    ],
+)
+def test_a_damaged_record_says_what_is_wrong(damage, said):
+    values = record(made(BASE, 30.0)).to_dict()
+    values = json.loads(json.dumps(values))
+    damage(values)
+    with pytest.raises(ValueError, match=said):
+        Variants.from_dict(values)
+
+
+@pytest.fixture
+def asked(pair_files, tmp_path) -> list[str]:
+    train, dev = map(str, pair_files)
+    return [
+        "variants",
+        "--data",
+        train,
+        "--dev",
+        dev,
+        "--test",
+        dev,
+        "--out",
+        str(tmp_path / "runs"),
+        *tiny.options(**BRIEF),
+    ]
+
+
+def test_the_commands_are_those_of_training_and_scoring(asked, capsys):
+    """Each is one that the command line takes, with the very settings of its variant."""
+    assert main([*asked, "--commands"]) == 0
+    lines = [shlex.split(line)[3:] for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 2 * len(VARIANTS) * len(SEEDS)
+    parsed = [build_parser().parse_args(line) for line in lines]
+    assert [each.command for each in parsed[:2]] == ["train", "evaluate"]
+    (original,) = [each for each in parsed if each.command == "train" and each.out.name == "original-2"]
+    assert (original.norm_first, original.final_norm, original.seed, original.d_model) == (False, False, 2, 16)
+    assert len({each.out for each in parsed if each.command == "train"}) == len(VARIANTS) * len(SEEDS)
+
+
+def test_it_trains_scores_and_goes_on_where_it_was(asked, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "runs"
+    chosen = ["--only", "modern", "--seed", "3", "--device", "cpu"]
+    assert main([*asked, *chosen, "--max-minutes", "0"]) == 0
+    assert not (out / FILE).exists()
+    assert main([*asked, *chosen]) == 0
+    found = read(out / FILE)
+    assert [(each.name, [run.seed for run in each.runs]) for each in found.variants] == [("modern", [3])]
+    assert found.variants[0].model["d_ff"] == 11
+    scores = json.loads((out / "modern-3" / "checkpoint" / "metrics.json").read_text())
+    assert {name: getattr(found.variants[0].runs[0], name) for name in SCORES} == {
+        "bleu": scores["test"]["bleu"],
+        "chrf": scores["test"]["chrf"],
+        "dev_loss": scores["dev"]["dev_loss"],
+    }
+    monkeypatch.setattr(variants, "_called", None)  # nothing is done again
+    assert main([*asked, *chosen]) == 0
+    assert "As today" in capsys.readouterr().out
+    assert "(training: epochs was 1, now 2); give another --out" in fails(capsys, *asked, *chosen, "--epochs", "2")
+
+
+def test_speed_is_measured_in_turn_and_joins_the_record(asked, tmp_path):
+    assert main([*asked, "--only", "base", "--only", "gelu", "--speed", "1", "--device", "cpu"]) == 0
+    found = json.loads((tmp_path / "runs" / "speed.json").read_text())
+    assert set(found["tokens_per_second"]) == {"base", "gelu"}
+    assert all(speed > 0 for speed in found["tokens_per_second"].values())
+    assert found["rounds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--only", "rotating"], "choose from"),
+        (["--speed", "0"], "--speed is 0; expected at least 1 round"),
+        (["--d-model", "9"], "d_model is 9; expected a multiple of heads, which is 4"),
+        (["--epochs", "0"], "epochs is 0; expected more than 0"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_line(asked, capsys, more, said):
+    assert said in fails(capsys, *asked, *more)
