@@ -25,6 +25,7 @@ WHERE_FROM = (
 MAX_MINUTES = 1_000_000  # nearly two years
 # These follow from the data: pairs make an encoder-decoder.
 FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
+FIXED += ("segments", "pooler", "pooling", "follows", "classes")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
