@@ -19,7 +19,7 @@ BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
 def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
     options = SMALL if model is None else model
     config = TrainConfig(**(BRIEF | changes))
-    return Run(folder, Files(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
+    return Run(folder, Files.single(*files), options, config, torch.device("cpu"), ("English", "Made-up"), init)
 
 
 def entries(folder: Path) -> list[dict]:

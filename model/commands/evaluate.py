@@ -1,37 +1,62 @@
-"""python -m model evaluate: BLEU and chrF of a checkpoint."""
+"""python -m model evaluate: BLEU and chrF of a model that translates, bits a character of one that goes on with a text."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from model.commands import options
+from model.commands import evaluate_text, options
 from model.decoding.strategy import Decoding, strategy
 from model.files import shown
 from model.folders import is_name
 
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
 WRITTEN = ("parameters", "training", "validations", "warnings", "alignment")  # keys of metrics.json that are no scores
-HELP = "BLEU and chrF on a file of pairs"
+HELP = "BLEU and chrF on a file of pairs, or bits a character on a text"
+OF_PAIRS = ("limit", "references", "warnings", "strategy", "beam", *options.CONTROLS)  # options that a text has no use for
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     options.add_checkpoint(parser)
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=".tsv, .tsv.gz or .zip: source TAB target")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
-    hint = "which targets of a sentence that occurs several times count (default: %(default)s)"
-    parser.add_argument("--references", choices=("first", "all"), default="first", help=hint)
+    hint = "to translate: .tsv, .tsv.gz or .zip, source TAB target; to go on with: .txt or .txt.gz, one paragraph a line"
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
+    pairs = parser.add_argument_group("of a model that translates")
+    pairs.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
+    hint = "which targets of a sentence that occurs several times count (default: first)"
+    pairs.add_argument("--references", choices=("first", "all"), help=hint)
     options.add_decoding(parser)
+    hint = "also count how often the lab's warnings are right (--record writes them for the lab to tell)"
+    pairs.add_argument("--warnings", action="store_true", default=None, help=hint)
+    evaluate_text.add(parser.add_argument_group("of a model that goes on with a text"))
     hint = "also write the scores into the checkpoint's metrics.json, under KEY"
     parser.add_argument("--record", metavar="KEY", help=hint)
-    hint = "also count how often the lab's warnings are right (--record writes them for the lab to tell)"
-    parser.add_argument("--warnings", action="store_true", help=hint)
     parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
     options.add_machine(parser)
 
 
 def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected at least 1")
+    if args.record is not None and (not is_name(args.record) or args.record in WRITTEN):
+        raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
+    asked = options.decoding(args)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    known = {"encoder-decoder": (_pairs, evaluate_text.OPTIONS), "decoder-only": (evaluate_text.run, OF_PAIRS)}
+    if loaded.config.family not in known:
+        raise ValueError(f"{loaded.name} is {loaded.config.family}; expected a model that is one of {', '.join(known)}")
+    measure, others = known[loaded.config.family]
+    if unread := list(options.given(args, others)):
+        raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to {loaded.name}, which is {loaded.config.family}")
+    measure(args, loaded, asked)
+
+
+def _pairs(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
@@ -39,12 +64,7 @@ def run(args: argparse.Namespace) -> None:
     from model.experiments import warnings
     from model.text.corpus import by_source, file_hash, read_pairs
 
-    if args.limit is not None and args.limit < 1:
-        raise ValueError(f"--limit is {args.limit}; expected at least 1")
-    if args.record is not None and (not is_name(args.record) or args.record in WRITTEN):
-        raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
-    asked, pairs = options.decoding(args), read_pairs(args.data)
-    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    pairs, references = read_pairs(args.data), args.references or "first"
     total = min(len(by_source(pairs)), args.limit or len(pairs))
     with tqdm(total=total, unit="sentence", disable=args.json) as bar:
         scores = scoring.evaluate(
@@ -52,12 +72,12 @@ def run(args: argparse.Namespace) -> None:
             loaded.source_tokenizer,
             loaded.target_tokenizer,
             pairs,
-            args.references == "all",
+            references == "all",
             args.limit,
             bar.update,
             asked,
         )
-    scores |= {"references": args.references} | _how(asked)
+    scores |= {"references": references} | _how(asked)
     counted = {"warnings": warnings.measure(loaded, pairs, args.limit, decoding=asked)} if args.warnings else {}
     if args.record:
         folder, data = checkpoints.find(args.checkpoint), {"data_sha256": file_hash(args.data)}

@@ -8,11 +8,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.commands import options
 from model.config import ModelConfig, TrainConfig, is_language
 from model.files import shown
+from model.training.tasks import TRAINING_TASKS, task_named
 
 if TYPE_CHECKING:
     from model.training.run import Run
@@ -23,22 +24,26 @@ WHERE_FROM = (
     "Hold some lines back as a dev file: they choose which weights are kept."
 )
 MAX_MINUTES = 1_000_000  # nearly two years
-# These follow from the data: pairs make an encoder-decoder.
+# These follow from the task and its data.
 FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
 FIXED += ("segments", "pooler", "pooling", "follows", "classes")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = f"Trains. {WHERE_FROM}", WHERE_FROM
-    hint = "training pairs: .tsv, .tsv.gz or .zip, source TAB target"
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
-    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs, in the same form")
+    hint = "; ".join(f"{task.name}: {task.does}" for task in TRAINING_TASKS.values())
+    parser.add_argument("--task", choices=tuple(TRAINING_TASKS), default="translate", help=f"{hint} (default: %(default)s)")
+    hint = "; ".join(f"{task.name}: {task.examples}" for task in TRAINING_TASKS.values())
+    files: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
+    parser.add_argument("--data", help=f"what is learned. {hint}", **files)
+    parser.add_argument("--dev", help="what the weights that are kept are chosen by, in the same form", **files)
     hint = "folder of the run; the same command goes on with it"
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
-    hint = "sentences to watch through the training: name TAB source TAB target"
+    hint = "sentences to watch through the training: name TAB source TAB target; lm: name TAB text"
     parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
     parser.add_argument("--init", metavar="CHECKPOINT", help="begin with these weights and this vocabulary")
-    parser.add_argument("--languages", default="English,French", help="two names, for display (default: %(default)s)")
+    names = ",".join(TRAINING_TASKS["translate"].languages)
+    parser.add_argument("--languages", help=f"two names, for display (default of translate: {names})")
     parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
     options.add_machine(parser)
     options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=FIXED)
@@ -48,7 +53,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from model.training.run import Files, Run
 
-    languages = tuple(args.languages.split(","))
+    task = task_named(args.task)
+    languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages
     if len(languages) != 2 or not all(map(is_language, languages)):
         raise ValueError(
             f"--languages is {shown(args.languages)}; expected two names with a comma between, such as English,French"
@@ -56,11 +62,14 @@ def run(args: argparse.Namespace) -> None:
     if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
         raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
     fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
-    chosen = options.given(args, fields)
-    config = TrainConfig(**options.given(args, TrainConfig.__dataclass_fields__))
-    ModelConfig(source_vocab=260, target_vocab=260, **chosen)  # faults are told before the data is read
+    chosen, learned = options.given(args, fields), options.given(args, TrainConfig.__dataclass_fields__)
+    task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
+    config = TrainConfig(**(dict(task.training) | learned))
+    sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
+    ModelConfig(**(sizes | dict(task.model) | chosen))  # faults are told before the data is read
     device = options.machine(args)
-    made = Run(args.out, Files(args.data, args.dev, args.probes), chosen, config, device, languages, args.init)
+    files = Files(tuple(args.data), tuple(args.dev), args.probes)
+    made = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
     if made.group.first:
         _introduce(made)
     with _stopping(made):
@@ -77,12 +86,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _introduce(run: Run) -> None:
     """What is about to be trained, in a line; a second one for what will not come out well."""
-    copies = f" ({run.copies} of them copies as people type them)" if run.copies else ""
-    dropped = f", {run.corpus.dropped} left out as too long" if run.corpus.dropped else ""
     where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
-    print(
-        f"{len(run.corpus)} pairs{copies}{dropped}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps"
-    )
+    print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
         print(f"going on at step {run.progress.step}")
     if run.total <= run.config.warmup:

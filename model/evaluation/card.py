@@ -1,4 +1,4 @@
-"""The part of a model card that is written by what was measured: how often the lab's warnings are right."""
+"""The parts of a model card that are written by what was measured: how often the lab's warnings are right."""
 
 from __future__ import annotations
 
@@ -42,17 +42,23 @@ def signs_table(warnings: dict[str, Any]) -> str:
 
 
 def write(path: Path, warnings: dict[str, Any]) -> None:
-    """Puts the section into a model card, in place of the one that was there; the rest stays as it is.
+    """Puts the section into a model card; errors as `put`."""
+    section = (
+        f"Of {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
+        f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
+        f"{table(warnings)}\n\n{signs_table(warnings)}"
+    )
+    put(path, HEADING, section)
+
+
+def put(path: Path, heading: str, section: str) -> None:
+    """Puts a section into a model card, in place of the one that was there; the rest stays as it is.
 
     Raises FileError where the card is no text, too large, or no regular file.
     """
     text = read_text(path, MOST) if os.path.lexists(path) else ""
-    section = (
-        f"{HEADING}\n\nOf {warnings['sentences']:,} sentences {warnings['bad']:,} came out badly: chrF under "
-        f"{warnings['bar']:g} against the best of their references. Counted by `python -m model evaluate --warnings`.\n\n"
-        f"{table(warnings)}\n\n{signs_table(warnings)}\n"
-    )
-    before, heading, after = text.partition(HEADING)
-    following = re.search(r"^## ", after, re.MULTILINE) if heading else None
+    before, found, after = text.partition(heading)
+    following = re.search(r"^## ", after, re.MULTILINE) if found else None
     rest = after[following.start() :] if following else ""
-    path.write_text("\n\n".join(part.strip() for part in (before, section, rest) if part.strip()) + "\n", encoding="utf-8")
+    parts = (before, f"{heading}\n\n{section}", rest)
+    path.write_text("\n\n".join(part.strip() for part in parts if part.strip()) + "\n", encoding="utf-8")

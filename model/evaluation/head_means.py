@@ -8,11 +8,12 @@ from model.config import PAD
 from model.network.context import Pass, forced
 from model.network.transformer import Transformer
 from model.text.corpus import Corpus
+from model.text.windows import Windows
 from model.trace import Probe, Site
 
 
 @torch.inference_mode()
-def head_means(model: Transformer, corpus: Corpus, tokens: int = 4096) -> dict[Site, torch.Tensor]:
+def head_means(model: Transformer, corpus: Corpus | Windows, tokens: int = 4096) -> dict[Site, torch.Tensor]:
     """Mean z of every head at every site, [H,K], over the positions of a corpus that are not padding (teacher-forced)."""
     device = next(model.parameters()).device
     sums: dict[Site, torch.Tensor] = {}

@@ -42,6 +42,39 @@ def read_pairs(path: Path, limit: int | None = None, with_targets: bool = True) 
     pairs: list[tuple[str, str]] = []
     form = "source TAB target" if with_targets else "a sentence"
     blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
+    for number, line in lines(path, ".tsv, .tsv.gz or .zip"):
+        if not line.strip():
+            blank = blank or number
+            if number - blank >= MAX_BLANK:
+                raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
+            continue
+        if blank:
+            raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
+        fields = [f.strip() for f in line.split("\t")]
+        if not with_targets:
+            fields[1:] = [""]
+        if len(fields) < 2:
+            raise DataError(f"{path}, line {number}: no tab; expected source TAB target on every line.")
+        if not fields[0] or (with_targets and not fields[1]):
+            both = " on both sides" if with_targets else ""
+            side = "source (column 1)" if not fields[0] else "target (column 2)"
+            raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence{both}.")
+        if len(pairs) == MAX_PAIRS:
+            raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
+        pairs.append((fields[0], fields[1]))
+        if limit and len(pairs) >= limit:
+            break
+    if not pairs:
+        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'} in it; expected at least one line of {form}.")
+    return pairs
+
+
+def lines(path: Path, forms: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text file, numbered from 1, with their ends; plain, `.gz`, or the first text in a `.zip`.
+
+    Raises DataError, with the line's number where there is one, for bytes that are no UTF-8 or no plain text, and for a file
+    that cannot be opened, which should have been one of `forms`.
+    """
     try:
         for number, raw in enumerate(_lines(path), 1):
             line = _decoded(path, number, raw)
@@ -49,35 +82,12 @@ def read_pairs(path: Path, limit: int | None = None, with_targets: bool = True) 
                 raise DataError(f"{path}, line {number}: a NUL byte is in it; {PLAIN}")
             if "\r" in line.rstrip("\r\n"):
                 raise DataError(f"{path}, line {number}: a carriage return inside it, as in old Mac files; {PLAIN}")
-            if not line.strip():
-                blank = blank or number
-                if number - blank >= MAX_BLANK:
-                    raise DataError(f"{path}, line {blank}: from here on there are more than {MAX_BLANK:,} empty lines.")
-                continue
-            if blank:
-                raise DataError(f"{path}, line {blank}: the line is empty; expected {form}. Remove the line.")
-            fields = [f.strip() for f in line.split("\t")]
-            if not with_targets:
-                fields[1:] = [""]
-            if len(fields) < 2:
-                raise DataError(f"{path}, line {number}: no tab; expected source TAB target on every line.")
-            if not fields[0] or (with_targets and not fields[1]):
-                both = " on both sides" if with_targets else ""
-                side = "source (column 1)" if not fields[0] else "target (column 2)"
-                raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence{both}.")
-            if len(pairs) == MAX_PAIRS:
-                raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
-            pairs.append((fields[0], fields[1]))
-            if limit and len(pairs) >= limit:
-                break
+            yield number, line
     except DataError:
         raise
     except DAMAGED as fault:
         reason = " ".join(str(getattr(fault, "strerror", None) or fault or type(fault).__name__).split())[:200]
-        raise DataError(f"{path}: {reason}; expected a readable .tsv, .tsv.gz or .zip file.") from None
-    if not pairs:
-        raise DataError(f"{path}: no {'pair' if with_targets else 'sentence'} in it; expected at least one line of {form}.")
-    return pairs
+        raise DataError(f"{path}: {reason}; expected a readable {forms} file.") from None
 
 
 def _decoded(path: Path, number: int, raw: bytes) -> str:
@@ -150,13 +160,14 @@ def with_typeset_copies(pairs: Sequence[tuple[str, str]], share: int = 20) -> li
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of some pairs: source [B,S], and what the decoder predicts, outputs [B,T]; both end in `</s>`."""
+    """Padded ids: of some pairs the source [B,S] and what the decoder predicts, outputs [B,T], which both end in `</s>`; of
+    windows of a text no source."""
 
-    source: Tensor
+    source: Tensor | None
     outputs: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        return Batch(self.source.to(device), self.outputs.to(device))
+        return Batch(None if self.source is None else self.source.to(device), self.outputs.to(device))
 
 
 @dataclass(frozen=True)
@@ -216,6 +227,10 @@ class Corpus:
             batches[-1].append(i)
         draw.shuffle(batches)
         return batches
+
+    def tokens(self, rows: Sequence[int]) -> int:
+        """How many tokens are predicted in some rows."""
+        return sum(len(self.targets[i]) for i in rows)
 
     def batch(self, indices: Sequence[int]) -> Batch:
         targets = [self.targets[i] for i in indices]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -11,6 +12,8 @@ from model.config import PAD, TrainConfig
 from model.network.context import forced
 from model.network.transformer import Transformer
 from model.text.corpus import Batch
+
+Loss = Callable[[Transformer, Batch, float], tuple[Tensor, int]]  # model, batch, smoothing: summed nats, and of how many
 
 
 def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
@@ -32,13 +35,13 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> tuple[Tens
 class Objective(nn.Module):
     """The model with its loss, as one module: what several processes must call to share their gradients."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, model: Transformer, smoothing: float, loss: Loss = batch_loss) -> None:
         super().__init__()
-        self.model, self.smoothing = model, smoothing
+        self.model, self.smoothing, self.loss = model, smoothing, loss
 
     def forward(self, batch: Batch) -> Tensor:
         """Summed loss of a batch, in nats."""
-        return batch_loss(self.model, batch, self.smoothing)[0]
+        return self.loss(self.model, batch, self.smoothing)[0]
 
 
 def learning_rate(config: TrainConfig, step: int, total: int) -> float:

@@ -24,6 +24,7 @@ from model.trace import KINDS, SITE_KINDS, Site
 
 SENTENCES = 12  # the shortest of the file that many are kept
 LEVELS = 255
+TEXT_KINDS = ("decoder",)  # of attention, where there is no source
 LOG_PROBS = "log_probs"
 MAX_STEPS = 1000
 MAX_HEADER = 16 * MEGABYTE
@@ -32,7 +33,8 @@ MAX_BYTES = 1 << 30  # of a file, and of its arrays
 
 @dataclass(frozen=True)
 class Sentence:
-    """A source with a target that is held fixed through the training; ids end in `</s>`."""
+    """A source with a target that is held fixed through the training; ids end in `</s>`. A text for a model without an
+    encoder is a target, and its source is empty."""
 
     name: str
     source_text: str
@@ -89,7 +91,8 @@ class Recording:
         try:
             with opened(path, MAX_BYTES) as raw, zipfile.ZipFile(raw) as archive:
                 sentences, steps = _sentences(parsed(_header(archive)))
-                sizes = {kind: _size(archive, kind) for kind in KINDS}
+                kinds = KINDS if sentences[0].source else TEXT_KINDS
+                sizes = {kind: _size(archive, kind) for kind in kinds}
                 expected = shapes(sentences, sizes, len(steps))
                 if sum(map(np.prod, expected.values())) > MAX_BYTES:
                     raise ValueError("its arrays are too large")
@@ -121,7 +124,9 @@ def _sentences(header: Any) -> tuple[tuple[Sentence, ...], tuple[int, ...]]:
     for each in found:
         if not all(isinstance(text, str) for text in (each.name, each.source_text, each.target_text)):
             raise ValueError("a sentence of it is no text")
-        for ids in (each.source, each.target):
+        if bool(each.source) != bool(found[0].source):
+            raise ValueError("some of its sentences have a source, and some have none")
+        for ids in (each.source, each.target) if each.source else (each.target,):
             if not 0 < len(ids) <= MAX_TOKENS or not all(map(is_count, ids)):
                 raise ValueError("a sentence of it has no tokens, or too many")
     return found, tuple(steps)

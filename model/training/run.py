@@ -15,21 +15,20 @@ from torch import nn
 
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
-from model.config import ModelConfig, TrainConfig
+from model.config import TrainConfig
 from model.device import keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
 from model.network.transformer import Transformer, build
-from model.text.augmented import with_typed_copies
-from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.seen import Seen
 from model.training import saved_state, snapshots
 from model.training.distributed import Group
-from model.training.epochs import Epochs
 from model.training.loss import Objective, learning_rate
+from model.training.material import Order, prepare
 from model.training.meter import Meter
-from model.training.prepare import adam, check_options, products, vocabularies
+from model.training.prepare import adam, check_options, products
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
-from model.training.validation import Validator, Weights, averaged, told
+from model.training.tasks import task_named
+from model.training.validation import Weights, averaged
 
 
 class Run:
@@ -44,8 +43,9 @@ class Run:
         device: torch.device,
         languages: tuple[str, str],
         init: str | None = None,
+        task: str = "translate",
     ) -> None:
-        """Prepares a new run, or the one in `folder` for going on.
+        """Prepares a new run of a task (`TRAINING_TASKS`), or the one in `folder` for going on.
 
         Raises TrainingError where the folder holds a run with other settings or other data, and where model options are
         given beside `init`, whose model is as it is; DataError for a bad file.
@@ -54,35 +54,25 @@ class Run:
         self.files = RunFolder(folder)
         self.group = Group(device)
         self.config, self.device, self.languages = config, self.group.device, languages
-        read = read_pairs(files.train)
         self.settings = {
             "model": model_options,
             "training": config.to_dict(),
             "data": files.hashes(),
             "init": init,
             "processes": self.group.size,
+            "task": task,
         }
         self.files.check(self.settings)
-        watched = snapshots.read(files.probes) if files.probes else []
-        pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
-        self.copies = len(pairs) - len(read)
-        start = checkpoints.load(init) if init else None
-        learned = vocabularies(pairs, config.vocab_size, model_options.get("joint_vocab", True)) if start is None else ()
-        self.source_tokenizer, self.target_tokenizer = learned or (start.source_tokenizer, start.target_tokenizer)
-        sizes = {"source_vocab": self.source_tokenizer.size, "target_vocab": self.target_tokenizer.size}
-        self.model_config = start.config if start else ModelConfig(**sizes, **model_options)
-        self.corpus = Corpus.encode(pairs, self.source_tokenizer, self.target_tokenizer)
-        self.epochs = Epochs(self.corpus, pairs, self.source_tokenizer, self.target_tokenizer, config)
-        if not len(self.corpus):
-            raise DataError(f"{files.train}: every pair is longer than the text limit.")
-        self.dev = Validator(files.dev, self.source_tokenizer, self.target_tokenizer, 4 * config.batch_tokens)
-        self.recorder = snapshots.SnapshotRecorder(snapshots.encode(watched, self.source_tokenizer, self.target_tokenizer))
+        start, declared = checkpoints.load(init) if init else None, task_named(task)
+        self.material = prepare(Order(declared, files, model_options, config, start))
+        self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
+        self.recorder = snapshots.SnapshotRecorder(self.material.watched)
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
             self.model.load_state_dict(start.model.state_dict())
         self.model.to(self.device)
-        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing))
+        self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
         if self.group.size > 1:
             torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
         self.optimizer = adam(self.model, config)
@@ -191,7 +181,7 @@ class Run:
         share = indices[self.group.rank :: self.group.size]
         corpus = self.epochs.corpus(self.progress.epoch)
         batch = corpus.batch(share or indices[:1]).to(self.device)
-        tokens = int(self.group.sums([sum(len(corpus.targets[i]) for i in share)])[0])
+        tokens = int(self.group.sums([corpus.tokens(share)])[0])
         self.model.train()
         with self.autocast:
             loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
@@ -217,7 +207,7 @@ class Run:
     # -- measuring and keeping ------------------------------------------------------------------------------------
 
     def validate(self) -> str:
-        """Dev loss of the first targets (no smoothing, nats a token), BLEU and chrF of the averaged weights.
+        """Dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
 
         Keeps them where the loss is the lowest so far; ends the run after `patience` validations without a lower one.
         """
@@ -226,11 +216,7 @@ class Run:
             self.snapshots.append({k: v.detach().float().cpu().clone() for k, v in self.model.state_dict().items()})
             del self.snapshots[: -self.config.average]
             model = averaged(self.model, self.snapshots)
-            entry = {"step": state.step, "dev_loss": round(self.dev.loss(model, self.autocast), 4)}
-            if self.config.average > 1:
-                entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
-            self._check_loss("dev loss", entry["dev_loss"])
-            entry |= self.dev.scores(model)
+            entry = self._measured(model)
             self.log(**entry)
             state.validations.append(entry)
             if not state.best or entry["dev_loss"] <= state.best["dev_loss"]:
@@ -239,14 +225,22 @@ class Run:
             late = len(state.validations) - 1 - state.validations.index(state.best)
             state.ended = bool(self.config.patience) and late >= self.config.patience
         state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
-        return told(state.validations[-1])
+        return self.dev.told(state.validations[-1])
+
+    def _measured(self, model: Transformer) -> dict[str, Any]:
+        """What is measured of a model on the dev files; beside means of weights, the loss of the weights as they are."""
+        loss = self.dev.loss(model, self.autocast)
+        entry: dict[str, Any] = {"step": self.progress.step, "dev_loss": round(loss, 4)}
+        if model is not self.model and self.config.average > 1:
+            entry["dev_loss_unaveraged"] = round(self.dev.loss(self.model, self.autocast), 4)
+        self._check_loss("dev loss", loss)
+        return entry | self.dev.restated(loss) | self.dev.scores(model)
 
     def _keep_early(self, meter: Meter) -> None:
         """Measures the weights as they are and keeps them; the run itself goes on as if this had not been."""
         if self.group.first:
-            entry = {"step": self.progress.step, "dev_loss": round(self.dev.loss(self.model, self.autocast), 4)}
-            entry |= self.dev.scores(self.model)
-            meter.say(told(entry))
+            entry = self._measured(self.model)
+            meter.say(self.dev.told(entry))
             self._keep(self.model, entry)
 
     def _keep(self, model: Transformer, entry: dict[str, Any]) -> None:
@@ -266,35 +260,32 @@ class Run:
             self._watch()
         if self.group.first:
             folder = self.files.path / "checkpoint"
-            kept = checkpoints.load(str(folder), self.device).model
+            kept = checkpoints.load(str(folder), self.device)
             try:
-                checkpoints.save_means(head_means(kept, self.dev.corpus), folder)
+                checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
                 if self.recorder.steps:
                     self.recorder.recording().save(folder / "probes.npz")
+                if self.material.card:
+                    (folder / "README.md").write_text(self.material.card(kept), encoding="utf-8")
             except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
 
     @cached_property
-    def seen(self) -> Seen:
-        """The pairs that are trained on in an epoch, counted once a run."""
-        corpus = self.epochs.corpus(self.progress.epoch)
-        return Seen.count(corpus.sources, corpus.targets, self.source_tokenizer)
+    def seen(self) -> Seen | None:
+        """What is trained on in an epoch, counted once a run."""
+        return self.material.seen(self.progress.epoch)
 
     def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
-        """A model of this run, with what is known of it; `entry` is what was measured of it on the dev pairs."""
-        counts = {
-            "source": count_tokens(self.corpus.sources, self.source_tokenizer.size),
-            "target": count_tokens(self.corpus.targets, self.target_tokenizer.size),
-        }
-        state = self.progress
-        made_by = {"steps": state.step, "minutes": round(state.seconds / 60), "pairs": len(self.corpus)}
+        """A model of this run, with what is known of it; `entry` is what was measured of it on the dev files."""
+        state, made = self.progress, self.material
+        made_by = {"steps": state.step, "minutes": round(state.seconds / 60)} | made.size
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},
-            "dev": entry | {"distinct_sources": len(self.dev.groups)},
+            "dev": entry | self.dev.facts(),
             "validations": state.validations or [entry],
         }
-        tokenizers = self.source_tokenizer, self.target_tokenizer
-        known = (self.languages, metrics, counts)
+        tokenizers = made.source_tokenizer, made.target_tokenizer
+        known = (self.languages, metrics, made.counts)
         return Checkpoint(self.files.path.name, self.model_config, model, *tokenizers, *known, seen=self.seen)

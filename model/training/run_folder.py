@@ -22,6 +22,7 @@ from model.text.corpus import file_hash
 from model.training import saved_state
 
 MAX_TOLD = 4  # settings that differ
+FORMER = {"task": "translate"}  # what settings were that are not in the files of older runs
 MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
 DEFAULTS = {
     part: {f.name: f.default for f in dataclasses.fields(record) if f.default is not dataclasses.MISSING}
@@ -35,16 +36,26 @@ class TrainingError(ValueError):
 
 @dataclass(frozen=True)
 class Files:
-    """What a run reads: pairs to learn, pairs to choose by, and sentences to watch, if any."""
+    """What a run reads: files to learn from, files to choose by, and sentences to watch, if any."""
 
-    train: Path
-    dev: Path
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...]
     probes: Path | None = None
 
+    @classmethod
+    def single(cls, train: Path, dev: Path, probes: Path | None = None) -> Files:
+        return cls((train,), (dev,), probes)
+
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of each file; DataError for one that cannot be read."""
-        named = {"train": self.train, "dev": self.dev} | ({"probes": self.probes} if self.probes else {})
+        """SHA-256 of each file, by `train`, `dev` and `probes`, of several `train 2` and so on; DataError for one that
+        cannot be read."""
+        named = {_numbered(name, n): path for name in ("train", "dev") for n, path in enumerate(getattr(self, name), 1)}
+        named |= {"probes": self.probes} if self.probes else {}
         return {name: file_hash(path) for name, path in named.items()}
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} {number}"
 
 
 @dataclass
@@ -93,7 +104,7 @@ class RunFolder:
         if old is None:
             return
         for part, value in settings.items():
-            found = old.get(part)
+            found = old.get(part, FORMER.get(part))
             if part == "data":
                 self._check_data(found, value)
             elif differing := _difference(found, value, DEFAULTS.get(part, {})):

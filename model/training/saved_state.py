@@ -96,7 +96,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_validation(entry: Any) -> bool:
-    needed = {"step", "dev_loss", "bleu", "chrf"}
+    needed = {"step", "dev_loss"}
     return isinstance(entry, dict) and needed <= set(entry) and all(map(_is_number, entry.values()))
 
 

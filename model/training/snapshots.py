@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -24,6 +25,16 @@ def read(path: Path) -> list[tuple[str, str, list[str]]]:
 
     Raises DataError with the line's number, or where the file cannot be read.
     """
+    form = "name TAB source TAB targets with | between them"
+    return [(name, source, targets.split("|")) for name, source, targets in _rows(path, 3, form)]
+
+
+def read_texts(path: Path) -> list[tuple[str, str]]:
+    """Name and text of each line NAME TAB TEXT, for a model without an encoder; errors as `read`."""
+    return [(name, text) for name, text in _rows(path, 2, "name TAB text")]
+
+
+def _rows(path: Path, columns: int, form: str) -> list[list[str]]:
     try:
         lines = read_text(path, MOST).splitlines()
     except (OSError, FileError) as fault:
@@ -34,11 +45,11 @@ def read(path: Path) -> list[tuple[str, str, list[str]]]:
         if not line.strip() or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != 3 or not all(fields):
-            raise DataError(f"{path}, line {number}: expected name TAB source TAB targets with | between them.")
-        found.append((fields[0], fields[1], fields[2].split("|")))
+        if len(fields) != columns or not all(fields):
+            raise DataError(f"{path}, line {number}: expected {form}.")
+        found.append(fields)
     if not found:
-        raise DataError(f"{path}: no probe in it; expected at least one line of name TAB source TAB target.")
+        raise DataError(f"{path}: no probe in it; expected at least one line of {form}.")
     return found
 
 
@@ -62,7 +73,7 @@ class SnapshotRecorder:
         was_training, device = model.training, next(model.parameters()).device
         model.eval()
         for number, sentence in enumerate(self.sentences):
-            source = torch.tensor([sentence.source], device=device)
+            source = torch.tensor([sentence.source], device=device) if sentence.source else None
             outputs, probe = torch.tensor([sentence.target], device=device), Probe("maps")
             logits = model.project(forced(model, source, outputs, Pass(probe=probe)))  # [1,T,V]
             log_probs = logits.float().log_softmax(-1).gather(-1, outputs[..., None])[0, :, 0]  # [T]
@@ -102,3 +113,9 @@ def encode(
             raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
         found.append(Sentence(name, source, targets[0], *ids))
     return found
+
+
+def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[Sentence]:
+    """Texts with their ids, without a source; errors as `encode`."""
+    made = encode([(name, text, [text]) for name, text in texts], tokenizer, tokenizer)
+    return [replace(sentence, source_text="", source=()) for sentence in made]

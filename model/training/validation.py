@@ -1,4 +1,4 @@
-"""How good the weights are while they are trained: loss and scores on the dev pairs."""
+"""How good the weights are while they are trained: loss and scores on the dev files."""
 
 from __future__ import annotations
 
@@ -16,25 +16,20 @@ from model.evaluation import scoring
 from model.network.transformer import Transformer
 from model.text.corpus import Corpus, DataError, by_source, read_pairs
 from model.text.tokenizer import Tokenizer
-from model.training.loss import batch_loss
+from model.text.windows import Windows
+from model.training.loss import Loss, batch_loss
 
 SCORED = 500  # dev sentences that are translated at each validation
 Weights = dict[str, Tensor]
 
 
 class Validator:
-    """The dev pairs, ready to be measured on: of each distinct source the first target, as the scores have it."""
+    """Held-out examples, ready to be measured on; what else than the loss is measured is a task's own."""
 
-    def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
-        """`tokens` is the size of a batch. Raises DataError for a bad file and where every pair is too long."""
-        self.groups = by_source(read_pairs(path))
-        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
-        pairs = [(source, targets[0]) for source, targets in self.groups.items()]
-        self.corpus = Corpus.encode(pairs, source_tokenizer, target_tokenizer)
-        if not len(self.corpus):
-            raise DataError(f"{path}: every pair is longer than the text limit.")
-        self.scored = pairs[:SCORED]
-        self.batches = self.corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
+    def __init__(self, corpus: Corpus | Windows, tokens: int, batch_loss: Loss) -> None:
+        """`tokens` is the size of a batch."""
+        self.corpus, self.batch_loss = corpus, batch_loss
+        self.batches = corpus.batches(max(tokens, 2 * MAX_TOKENS), 0, 0)
 
     def loss(self, model: Transformer, precision: AbstractContextManager) -> float:
         """Nats a token, without smoothing; the model's mode stays."""
@@ -43,15 +38,52 @@ class Validator:
         total, count = 0.0, 0
         with torch.inference_mode(), precision:
             for indices in self.batches:
-                loss, tokens = batch_loss(model, self.corpus.batch(indices).to(device), 0.0)
+                loss, tokens = self.batch_loss(model, self.corpus.batch(indices).to(device), 0.0)
                 total, count = total + float(loss), count + tokens
         model.train(was_training)
         return total / count
+
+    def restated(self, loss: float) -> dict[str, float]:
+        """The same loss in units that people compare."""
+        return {}
+
+    def scores(self, model: Transformer) -> dict[str, Any]:
+        """What is measured beside the loss."""
+        return {}
+
+    def facts(self) -> dict[str, int]:
+        """How much it is that is measured on."""
+        return {}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        """What was measured at a validation, in a line."""
+        return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}"
+
+
+class Translations(Validator):
+    """The dev pairs: of each distinct source the first target, as the scores have it."""
+
+    def __init__(self, path: Path, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, tokens: int) -> None:
+        """`tokens` is the size of a batch. Raises DataError for a bad file and where every pair is too long."""
+        self.groups = by_source(read_pairs(path))
+        self.source_tokenizer, self.target_tokenizer = source_tokenizer, target_tokenizer
+        pairs = [(source, targets[0]) for source, targets in self.groups.items()]
+        corpus = Corpus.encode(pairs, source_tokenizer, target_tokenizer)
+        if not len(corpus):
+            raise DataError(f"{path}: every pair is longer than the text limit.")
+        self.scored = pairs[:SCORED]
+        super().__init__(corpus, tokens, batch_loss)
 
     def scores(self, model: Transformer) -> dict[str, Any]:
         """BLEU and chrF of greedy translations of the first 500 sentences."""
         found = scoring.evaluate(model, self.source_tokenizer, self.target_tokenizer, self.scored)
         return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
+
+    def facts(self) -> dict[str, int]:
+        return {"distinct_sources": len(self.groups)}
+
+    def told(self, entry: dict[str, Any]) -> str:
+        return f"{super().told(entry)}, BLEU {entry['bleu']}, chrF {entry['chrf']}"
 
 
 def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
@@ -59,8 +91,3 @@ def averaged(model: Transformer, snapshots: Sequence[Weights]) -> Transformer:
     made = copy.deepcopy(model)
     made.load_state_dict({key: torch.stack([s[key] for s in snapshots]).mean(dim=0) for key in snapshots[0]})
     return made.eval()
-
-
-def told(entry: dict[str, Any]) -> str:
-    """What was measured at a validation, in a line."""
-    return f"step {entry['step']}: dev loss {entry['dev_loss']:.3f}, BLEU {entry['bleu']}, chrF {entry['chrf']}"

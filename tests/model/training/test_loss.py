@@ -12,9 +12,8 @@ from torch.nn import functional as F
 from model.config import PAD, START, TrainConfig
 from model.network import masks
 from model.network.context import shifted
-from model.text.corpus import Batch
+from model.text.corpus import Batch, count_tokens
 from model.training.loss import batch_loss, learning_rate, smoothed_loss
-from model.training.run import count_tokens
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

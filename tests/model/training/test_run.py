@@ -130,8 +130,8 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     copy = EncoderDecoder(run.model_config)
     copy.load_state_dict(run.model.state_dict())
     adam = torch.optim.Adam(copy.parameters(), betas=(0.9, 0.98), eps=1e-9)
-    for step, indices in enumerate(run.corpus.batches(300, run.config.seed, 0), 1):
-        batch = run.corpus.batch(indices)
+    for step, indices in enumerate(run.epochs.whole.batches(300, run.config.seed, 0), 1):
+        batch = run.epochs.whole.batch(indices)
         loss, tokens, rate = run._step(indices)
         inputs = shifted(batch.outputs)
         logits = copy(batch.source, inputs, masks.build(copy.config, batch.source, inputs))
@@ -158,7 +158,7 @@ def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
             seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
             return super().validate()
 
-    files, config = Files(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
+    files, config = Files.single(*pair_files), TrainConfig(**(BRIEF | {"epochs": 4, "average": 3}))
     run = Watched(tmp_path, files, SMALL, config, torch.device("cpu"), ("English", "Made-up"))
     run.train()
     assert len(seen) >= 4
@@ -204,7 +204,7 @@ def test_the_last_epochs_see_only_first_targets(tmp_path):
     rows = ["It's old.\tEs vechu.", "It's old.\tSta vechu.", "A lamp.\tUna lumel.", "It's old.\tEra vechu."]
     file.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
     run = make(tmp_path / "run", (file, file), epochs=3, first_target_epochs=1, batch_tokens=40)
-    texts = [run.target_tokenizer.decode(run.corpus.targets[i]) for i in run.corpus.first]
+    texts = [run.material.target_tokenizer.decode(run.epochs.whole.targets[i]) for i in run.epochs.whole.first]
     assert texts == ["Es vechu.", "Una lumel.", "Es vechu."]  # the last is of the typeset copy
     seen = [sorted(i for batch in run.epochs.batches(epoch) for i in batch) for epoch in range(3)]
     assert seen == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 2, 4]]
@@ -235,7 +235,8 @@ def test_typeset_copies_are_learned_and_not_measured(tmp_path):
     straight = tmp_path / "straight.tsv"
     straight.write_text("It's old.\tEs vechu.\nA lamp.\tUna lumel.\n", encoding="utf-8")
     run = make(tmp_path / "run", (straight, straight))
-    assert [run.source_tokenizer.decode(row) for row in run.corpus.sources] == ["It's old.", "A lamp.", "It’s old."]
+    decode = run.material.source_tokenizer.decode
+    assert [decode(row) for row in run.epochs.whole.sources] == ["It's old.", "A lamp.", "It’s old."]
     assert len(run.dev.corpus) == 2
 
 

@@ -239,4 +239,4 @@ def test_probes_from_a_device_or_too_long_are_refused(tmp_path, tokenizer):
 
 def test_data_from_a_device_are_not_counted_for_ever(tmp_path, pair_files):
     with pytest.raises(DataError, match="/dev/zero is no regular file, but a device, a pipe or the like; expected"):
-        Files(pair_files[0], tmp_path.joinpath("/dev/zero")).hashes()
+        Files.single(pair_files[0], tmp_path.joinpath("/dev/zero")).hashes()

@@ -1,0 +1,61 @@
+"""python -m model evaluate, of a decoder-only model: bits a character of a text, and what counting alone needs for it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+    from model.decoding.strategy import Decoding
+
+OPTIONS = ("stride", "ngrams", "dev")
+
+
+def add(group: argparse._ArgumentGroup) -> None:
+    hint = "tokens that a window predicts, and after which the next begins (default: 32, with 96 or more before each)"
+    group.add_argument("--stride", type=int, metavar="N", help=hint)
+    files: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE"}
+    hint = "texts, such as those of its training, from which n-gram models are counted, and measured beside it; needs --dev"
+    group.add_argument("--ngrams", help=hint, **files)
+    group.add_argument("--dev", help="texts that choose the orders of the n-grams", **files)
+
+
+def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+    """Measures and prints; with `--record` also writes metrics.json and the model card."""
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.evaluation import text_card
+    from model.evaluation.text_scoring import STRIDE
+    from model.experiments import text_report
+    from model.text.corpus import file_hash
+    from model.text.windows import read_paragraphs
+
+    if bool(args.ngrams) != bool(args.dev):
+        given, missing = ("ngrams", "dev") if args.ngrams else ("dev", "ngrams")
+        raise ValueError(f"--{given} is given without --{missing}; one text counts n-grams, another chooses their order")
+    paragraphs, stride = read_paragraphs(args.data), STRIDE if args.stride is None else args.stride
+    texts, dev = ([read_paragraphs(path) for path in paths or ()] for paths in (args.ngrams, args.dev))
+    began = time.perf_counter()
+    with tqdm(unit="token", disable=args.json) as bar:
+        found, costs = text_report.measure(loaded, paragraphs, stride, bar.update)
+    found["seconds"] = round(time.perf_counter() - began, 2)
+    if texts:
+        counted = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
+        found["ngrams"] = counted | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
+    if args.record:
+        folder = checkpoints.find(args.checkpoint)
+        entry = found | {"data_sha256": file_hash(args.data)}
+        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        text_card.write(folder / "README.md", found)
+    print(json.dumps(found) if args.json else text_card.scores(found))
+
+
+def _is_own_data(loaded: Checkpoint, hashes: list[str]) -> bool:
+    """Whether these are the files that the checkpoint was trained on."""
+    known = loaded.metrics.get("training", {}).get("data_sha256", {})
+    return sorted(hashes) == sorted(digest for name, digest in known.items() if name.split()[0] == "train")

@@ -1,0 +1,104 @@
+"""The model card of a language model, written from what is known of it; its scores are put in by `evaluate --record`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import Checkpoint
+from model.config import MAX_TOKENS
+from model.evaluation.card import put
+
+HEADING = "## Scores"
+NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
+
+
+def card(made: Checkpoint) -> str:
+    """The whole card, as a training leaves it."""
+    return "\n\n".join((f"# {made.name}", _purpose(), _parts(made), _data(made.metrics), _training(made.metrics), _limits()))
+
+
+def _purpose() -> str:
+    return (
+        "A small decoder-only model that goes on with a text, made to be looked at: token by token, layer by layer. "
+        "It is no product for writing."
+    )
+
+
+def _parts(made: Checkpoint) -> str:
+    config = made.config
+    output = (
+        "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
+    )
+    order = "Pre-norm" if config.norm_first else "Post-norm"
+    return (
+        f"## What it is\n\n{order} Transformer decoder without cross-attention: {config.decoder_layers} layers, "
+        f"{config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, "
+        f"{config.positions} positions, a byte-level BPE vocabulary of {config.target_vocab:,} tokens {output}. "
+        f"{made.model.parameter_count:,} parameters, stored as float16 and computed in float32.\n\nA text begins with "
+        f"`<s>`, a paragraph ends with `</s>`, and a window has {MAX_TOKENS} tokens. In training a window begins anywhere."
+    )
+
+
+def _data(metrics: dict[str, Any]) -> str:
+    training, dev = metrics["training"], metrics["dev"]
+    lines = [
+        "## Data",
+        f"Trained on {training['tokens']:,} tokens ({training['characters']:,} characters, {training['paragraphs']:,} "
+        f"paragraphs, {training['texts']} texts, their front matter included); chosen by {dev['tokens']:,} tokens "
+        f"({dev['characters']:,} characters, {dev['paragraphs']:,} paragraphs) of texts that are held out whole.",
+        "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in training["data_sha256"].items()),
+    ]
+    return "\n\n".join(lines)
+
+
+def _training(metrics: dict[str, Any]) -> str:
+    run, dev = metrics["training"], metrics["dev"]
+    return (
+        f"## Training\n\n{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
+        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {run['schedule']}; batches of at most "
+        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; gradient norm "
+        f"clipped at {run['clip']:g}. What is validated and kept is the mean of the weights at the last {run['average']} "
+        f"validations; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats a token, "
+        f"{dev['bits_per_character']:.3f} bits a character in windows that do not overlap."
+    )
+
+
+def _limits() -> str:
+    return (
+        f"## Limits\n\n- It knows the texts of its training and little else; what it writes is no knowledge of the world.\n"
+        f"- It sees at most {MAX_TOKENS} tokens; what stands before them is forgotten."
+    )
+
+
+def scores(found: dict[str, Any]) -> str:
+    """What `evaluate` measured, as a table: the model, and counting where it was asked for."""
+    low, high = found["interval"]
+    told = [
+        f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
+        f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
+        f"paragraph is a character, and `</s>` what tells it. 95% intervals: {found['resamples']:,} bootstrap samples of "
+        "paragraphs.",
+        "| | bits a character | 95% |\n|---|---|---|",
+    ]
+    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+    for name, row in _counted(found):
+        low, high = row["interval"]
+        told[1] += f"\n| {row['order']}-grams of {name} | {row['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+    if "ngrams" in found:
+        low, high = found["ngrams"]["gain"]["interval"]
+        told.append(
+            f"The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
+            f"The model needs {found['ngrams']['gain']['bits_per_character']:.3f} bits a character less than the better of "
+            f"them ({low:.3f} to {high:.3f})."
+        )
+    return "\n\n".join(told)
+
+
+def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, found["ngrams"][name]) for name in ("bytes", "tokens")] if "ngrams" in found else []
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    """Puts the scores into a model card, in place of those that were there; errors as `model.evaluation.card.put`."""
+    put(path, HEADING, f"Counted by `python -m model evaluate`.\n\n{scores(found)}")

@@ -1,0 +1,72 @@
+"""What can be trained: one entry a task. It imports no torch, so that the command line knows the tasks at once.
+
+A task names the family of its model, what its files hold and which settings it begins with. The `prepare` of its module
+makes of the files what the loop runs over (`model.training.material`): examples, batches, the loss, what is validated, and
+what the checkpoint tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.files import shown
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """What a model learns to do. The module of its name, in `model.training`, has its `prepare`."""
+
+    name: str  # for --task
+    module: str
+    family: str  # of the model that it trains
+    does: str  # for the command line
+    examples: str  # what its files hold
+    languages: tuple[str, str]  # for display, where none are given
+    several: bool = False  # --data and --dev may name several files
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig, where none are given
+    training: Mapping[str, Any] = field(default_factory=dict)  # the same of TrainConfig
+    fixed: tuple[str, ...] = ()  # fields of either that say nothing to it
+
+    def check(self, given: Mapping[str, Any], files: Mapping[str, int]) -> None:
+        """ValueError for an option that says nothing to the task, and for more files than it reads."""
+        if unread := [name for name in given if name in self.fixed]:
+            raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to --task {self.name}; leave it out")
+        for name, count in files.items():
+            if count > 1 and not self.several:
+                raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
+
+
+TRAINING_TASKS: dict[str, TrainingTask] = {
+    made.name: made
+    for made in (
+        TrainingTask(
+            "translate",
+            "translation",
+            "encoder-decoder",
+            "a model that translates",
+            "pairs: .tsv, .tsv.gz or .zip, source TAB target",
+            ("English", "French"),
+        ),
+        TrainingTask(
+            "lm",
+            "language_model",
+            "decoder-only",
+            "a model that goes on with a text, as GPT does",
+            "text: .txt or .txt.gz, one paragraph a line",
+            ("Text", "Continuation"),
+            several=True,
+            model={"encoder_layers": 0, "decoder_layers": 6},
+            training={"label_smoothing": 0.0},
+            fixed=("encoder_layers", "joint_vocab", "joined_share", "typed_copies", "first_target_epochs"),
+        ),
+    )
+}
+
+
+def task_named(name: str) -> TrainingTask:
+    """ValueError for a name that none has."""
+    if name not in TRAINING_TASKS:
+        raise ValueError(f"the task is {shown(name)}; expected one of {', '.join(TRAINING_TASKS)}")
+    return TRAINING_TASKS[name]

@@ -1,0 +1,50 @@
+"""--task translate: an encoder-decoder learns from pairs of sentences."""
+
+from __future__ import annotations
+
+from model.text.augmented import with_typed_copies
+from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.seen import Seen
+from model.training import snapshots
+from model.training.epochs import Epochs
+from model.training.loss import batch_loss
+from model.training.material import Material, Order
+from model.training.prepare import vocabularies
+from model.training.validation import Translations
+
+
+def prepare(order: Order) -> Material:
+    """Pairs, with copies as people type them; of dev the first target of each source."""
+    (train,), (dev,), config = order.files.train, order.files.dev, order.config
+    read = read_pairs(train)
+    watched = snapshots.read(order.files.probes) if order.files.probes else []
+    pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
+    both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
+    model, corpus = order.model(*both), Corpus.encode(pairs, *both)
+    epochs = Epochs(corpus, pairs, *both, config)
+    if not len(corpus):
+        raise DataError(f"{train}: every pair is longer than the text limit.")
+    counts = {
+        "source": count_tokens(corpus.sources, both[0].size),
+        "target": count_tokens(corpus.targets, both[1].size),
+    }
+
+    def seen(epoch: int) -> Seen:
+        known = epochs.corpus(epoch)
+        return Seen.count(known.sources, known.targets, both[0])
+
+    copies = len(pairs) - len(read)
+    told = f"{len(corpus)} pairs" + f" ({copies} of them copies as people type them)" * bool(copies)
+    told += f", {corpus.dropped} left out as too long" * bool(corpus.dropped)
+    return Material(
+        *both,
+        model=model,
+        epochs=epochs,
+        dev=Translations(dev, *both, 4 * config.batch_tokens),
+        loss=batch_loss,
+        size={"pairs": len(corpus)},
+        told=told,
+        counts=counts,
+        seen=seen,
+        watched=snapshots.encode(watched, *both),
+    )
