@@ -20,6 +20,7 @@ from model.limits import MAX_WEIGHTS, check
 
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
+MASK_TOKEN = "<mask>"  # a blank: the control token behind them in the vocabulary of a model that fills in
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
 MAX_LANGUAGE = 40  # characters of a language's name, and of a label's
 MAX_CLASSES = 100  # labels of a classifier
@@ -101,7 +102,8 @@ def _from_dict(cls: type, values: Any) -> Any:
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
     if missing := sorted(required - set(values)):
         raise ValueError(f"the field {missing[0]!r} is missing")
-    return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    lists = {f.name for f in dataclasses.fields(cls) if f.type == "tuple[str, ...]"}  # what JSON has for them
+    return cls(**{n: tuple(value) if n in lists and isinstance(value, list) else value for n, value in values.items()})
 
 
 @dataclass(frozen=True)
@@ -252,6 +254,8 @@ class TrainConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     first_target_epochs: int = 0  # the last epochs see only the first target of each source
     joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
+    masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
+    whole_words: bool = False  # it is to tell all tokens of a word, or none
     typed_copies: int = 0  # one pair in so many stands again as people type it; 0: none
     validate_every: int = 1000
     average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
@@ -265,7 +269,7 @@ class TrainConfig:
             self,
             CHOICES,
             positive=(*counts, "log_every", "save_minutes"),
-            shares=("label_smoothing", "weight_decay", "joined_share"),
+            shares=("label_smoothing", "weight_decay", "joined_share", "masked"),
         )
         for name in ("patience", "seed", "typed_copies"):
             if getattr(self, name) < 0:

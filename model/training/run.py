@@ -70,7 +70,7 @@ class Run:
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
-            self.model.load_state_dict(start.model.state_dict())
+            self.model.load_state_dict(start.model.state_dict(), strict=start.config == self.model_config)
         self.model.to(self.device)
         self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
         if self.group.size > 1:
