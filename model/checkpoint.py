@@ -203,10 +203,12 @@ def _check_numbers(model: Transformer, path: Path) -> None:
         torch.linspace(END, size - 1, length).long()[None] if stack in config.kinds else None  # [1,T]
         for stack, size in (("encoder", config.source_vocab), ("decoder", config.target_vocab))
     )
-    logits = model.project(forced(model, source, outputs, Pass(probe=probe)))
+    hidden = forced(model, source, outputs, Pass(probe=probe))  # [1,T,D]
+    logits = model.project(hidden)
     records = (each for record in probe.records.values() for each in record.items())
     streams = (("residual stream", each) for both in probe.streams.values() for each in both)
-    for what, tensor in (*records, *streams, ("logits", logits)):
+    pooled = [("pooled state", model.pooled(hidden, source))] if config.pooler else []
+    for what, tensor in (*records, *streams, ("logits", logits), *pooled):
         if not tensor.isfinite().all():
             raise CheckpointError(
                 f"{path}: a first pass gives a number that is NaN or infinite ({what}); expected finite numbers. The "

@@ -20,13 +20,15 @@ from model.limits import MAX_WEIGHTS, check
 
 PAD, START, END = 0, 1, 2  # ids of the control tokens, the same in every vocabulary
 CONTROL_TOKENS = ("<pad>", "<s>", "</s>")
+MASK_TOKEN = "<mask>"  # a blank: the control token behind them in the vocabulary of a model that fills in
 MAX_TOKENS = 128  # longest source and longest target, `</s>` included
-MAX_LANGUAGE = 40  # characters of a language's name
+MAX_LANGUAGE = 40  # characters of a language's name, and of a label's
+MAX_CLASSES = 100  # labels of a classifier
 MAX_CHARACTERS = 20_000  # of a text, before it is split or tokenised: both may take time that grows with its square
 
 
 def is_language(value: Any) -> bool:
-    """True for what a language may be called: it is written beside every text of it."""
+    """True for what a language, or a label of texts, may be called: it is written beside every text of it."""
     return isinstance(value, str) and bool(value.strip()) and value.isprintable() and len(value) <= MAX_LANGUAGE
 
 
@@ -85,6 +87,7 @@ CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
     "positions": SCHEMES,
     "activation": ACTIVATIONS,
     "norm": ("layernorm", "rmsnorm"),
+    "pooling": ("first", "mean"),
     "schedule": ("noam", "cosine"),
     "precision": ("auto", "float32", "bfloat16"),
 }
@@ -99,7 +102,8 @@ def _from_dict(cls: type, values: Any) -> Any:
     required = {f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING}
     if missing := sorted(required - set(values)):
         raise ValueError(f"the field {missing[0]!r} is missing")
-    return cls(**values)
+    lists = {f.name for f in dataclasses.fields(cls) if f.type == "tuple[str, ...]"}  # what JSON has for them
+    return cls(**{n: tuple(value) if n in lists and isinstance(value, list) else value for n, value in values.items()})
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,11 @@ class ModelConfig:
     embedding_norm: bool = False  # a norm after the positions are added; these three of a model that only reads
     output_transform: bool = False  # a linear layer, the activation and a norm before the output projection
     source_start: bool = False  # the source begins with `<s>`, as BERT's with [CLS]
+    segments: int = 0  # 2: to each token is added which of two sentences it belongs to; these five too
+    pooler: bool = False  # one vector of the whole text, through a linear layer and tanh
+    pooling: Literal["first", "mean"] = "first"  # the pooler reads the first token's state, or the mean of all
+    follows: bool = False  # what is pooled says of two sentences whether the second follows the first
+    classes: tuple[str, ...] = ()  # the labels of which what is pooled chooses one
 
     def __post_init__(self) -> None:
         sizes = ("source_vocab", "target_vocab", "d_model", "heads", "d_ff")
@@ -147,9 +156,13 @@ class ModelConfig:
             if has != (count > 0) or count < 0:
                 expected = "more than 0" if has else f"0, for a model that is {self.family} has no {stack}"
                 raise ValueError(f"{stack}_layers is {shown(count)}; expected {expected}")
-        for name in ("embedding_norm", "output_transform", "source_start"):
-            if getattr(self, name) and self.kinds != ("encoder",):
-                raise ValueError(f"{name} is True; expected False, for a model that is {self.family} has none")
+        for name in ("embedding_norm", "output_transform", "source_start", "segments", "pooler", "follows", "classes"):
+            if (value := getattr(self, name)) and self.kinds != ("encoder",):
+                expected = type(value)()  # False, 0 or ()
+                raise ValueError(
+                    f"{name} is {shown(value)}; expected {expected}, for a model that is {self.family} has none"
+                )
+        self._check_pooled()
         if len(self.kinds) == 1 and not self.joint_vocab:
             raise ValueError(f"joint_vocab is False; expected True, for a model that is {self.family} has one vocabulary")
         if self.d_model % self.heads:
@@ -165,6 +178,24 @@ class ModelConfig:
             )
         if self.weights > MAX_WEIGHTS:
             raise ValueError(f"the model would have {self.weights:,} weights; expected at most {MAX_WEIGHTS:,}")
+
+    def _check_pooled(self) -> None:
+        """ValueError for heads that say something of the whole text and have nothing to read."""
+        if self.segments not in (0, 2):
+            raise ValueError(f"segments is {shown(self.segments)}; expected 0 or 2")
+        for name, without in (("follows", False), ("classes", ()), ("pooling", "first")):
+            if (value := getattr(self, name)) != without and not self.pooler:
+                raise ValueError(f"{name} is {shown(value)}; expected {without!r}, for the model has no pooler")
+        if self.pooler and self.pooling == "first" and not self.source_start:
+            raise ValueError(
+                "source_start is False; expected True, for the pooler reads the state of the first token, `<s>`"
+            )
+        fit = len(self.classes) != 1 and len(set(self.classes)) == len(self.classes) <= MAX_CLASSES
+        if not (fit and all(map(is_language, self.classes))):
+            raise ValueError(
+                f"classes is {shown(self.classes)}; expected 2 to {MAX_CLASSES} different labels of at most {MAX_LANGUAGE} "
+                "printable characters, or none"
+            )
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -198,7 +229,7 @@ class ModelConfig:
         rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
         rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.trained
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
-        rows += self.d_model * self.output_transform
+        rows += self.d_model * (self.output_transform + self.pooler) + self.segments + 2 * self.follows + len(self.classes)
         matrices = 3 if ACTIVATIONS[self.activation].gated else 2
         return rows * self.d_model + 4 * attentions * self.d_model**2 + matrices * stacks * self.d_model * self.d_ff
 
@@ -228,6 +259,8 @@ class TrainConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     first_target_epochs: int = 0  # the last epochs see only the first target of each source
     joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
+    masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
+    whole_words: bool = False  # it is to tell all tokens of a word, or none
     typed_copies: int = 0  # one pair in so many stands again as people type it; 0: none
     validate_every: int = 1000
     average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
@@ -241,7 +274,7 @@ class TrainConfig:
             self,
             CHOICES,
             positive=(*counts, "log_every", "save_minutes"),
-            shares=("label_smoothing", "weight_decay", "joined_share"),
+            shares=("label_smoothing", "weight_decay", "joined_share", "masked"),
         )
         for name in ("patience", "seed", "typed_copies"):
             if getattr(self, name) < 0:
@@ -256,46 +289,3 @@ class TrainConfig:
     def from_dict(cls, values: Any) -> TrainConfig:
         """Inverse of `to_dict`; ValueError on unknown, missing or unfit fields."""
         return _from_dict(cls, values)
-
-
-HELP = {  # what each field does, for the command line; a test compares the names
-    "joint_vocab": "one table embeds both languages",
-    "tied_output": "the output projection is the target embedding, transposed",
-    "d_model": "width of the residual stream, in numbers a token",
-    "heads": "attention heads of a layer; they share the width",
-    "encoder_layers": "layers of the encoder",
-    "decoder_layers": "layers of the decoder",
-    "d_ff": "inner width of the feed-forward layers",
-    "positions": "how tokens know their places",
-    "max_positions": "rows of a learned table of positions, in tokens",
-    "activation": "between the two products of a feed-forward layer",
-    "norm": "kind of normalisation",
-    "norm_first": "normalise before each sub-layer (pre-norm) and not after it (post-norm, as in 2017)",
-    "final_norm": "a norm after the last layer of each stack",
-    "norm_eps": "added inside the root of the norm",
-    "causal": "the decoder is trained with its mask; without it, it sees what it should predict",
-    "window": "width of sliding-window self-attention, in tokens; none: unlimited",
-    "dropout": "share of embeddings and sub-layer outputs that is dropped",
-    "attention_dropout": "share of attention weights that is dropped",
-    "embedding_scale": "embeddings are multiplied by the root of d_model before positions are added",
-    "output_bias": "the output projection adds a number of its own to each token's logit",
-    "vocab_size": "tokens of a vocabulary that is learned, at most",
-    "epochs": "how often all of the data is seen",
-    "batch_tokens": "size of a batch, in tokens a side with padding",
-    "learning_rate": "the peak, reached at the end of the warm-up",
-    "warmup": "steps over which the learning rate rises",
-    "schedule": "how the learning rate falls: with the root of the steps (noam), or to 0 at the end (cosine)",
-    "label_smoothing": "share of the probability that is spread over all tokens",
-    "clip": "largest norm of a step's gradient",
-    "weight_decay": "added to the gradient for each unit of a weight",
-    "seed": "of the weights, the order of the data, and dropout",
-    "precision": "of the products; auto: bfloat16 where it is fast",
-    "joined_share": "for each pair so many more that join 2 to 5 random ones: teaches longer texts",
-    "typed_copies": "one pair in so many stands again in lower case, without its end sign or as a title; 0: none",
-    "first_target_epochs": "last epochs that see only the first target of each source",
-    "validate_every": "steps between two measurements on the dev files",
-    "average": "what is kept is the mean of the weights at so many last validations",
-    "patience": "validations without a lower dev loss after which the run ends; 0: it goes to the end",
-    "log_every": "steps between two lines of log.jsonl",
-    "save_minutes": "minutes between two saves of the whole run",
-}

@@ -61,6 +61,8 @@ def _check_type(field: dataclasses.Field, value: Any, choices: Mapping[str, Coll
         raise ValueError(f"{field.name} is {shown(value)}; expected a whole number")
     if field.type == "int | None" and not (value is None or (is_whole(value) and value >= 1)):
         raise ValueError(f"{field.name} is {shown(value)}; expected None or a whole number of at least 1")
+    if field.type == "tuple[str, ...]" and not (isinstance(value, tuple) and all(isinstance(each, str) for each in value)):
+        raise ValueError(f"{field.name} is {shown(value)}; expected a list of texts")
     if field.type == "float" and not (is_whole(value) or isinstance(value, float)):
         raise ValueError(f"{field.name} is {shown(value)}; expected a number")
 

@@ -7,7 +7,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from model.arguments import device_name
-from model.config import CHOICES, HELP, ModelConfig
+from model.commands.field_help import HELP
+from model.config import CHOICES, ModelConfig
 from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding
 from model.files import shown
 

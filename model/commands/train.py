@@ -26,6 +26,7 @@ WHERE_FROM = (
 MAX_MINUTES = 1_000_000  # nearly two years
 # These follow from the task and its data.
 FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
+FIXED += ("segments", "pooler", "classes")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

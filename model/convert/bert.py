@@ -1,8 +1,8 @@
 """BERT models in Hugging Face's form (Devlin et al. 2019): a sentence is read at once, and blanks in it are filled in.
 
 Post-norm without a norm at the end, learned positions, a norm after the embeddings, and before the output a linear layer
-with activation and norm. One sentence is read at a time, all of it of the first of BERT's segments, whose vector is added
-to each position here. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`.
+with activation and norm. [CLS] is `<s>`, [SEP] is `</s>`, [PAD] is `<pad>`: what stands up to the first `</s>` is of BERT's
+first segment, what follows it of the second. The heads that judge two sentences come along where the files have them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,16 @@ _LAYER = {  # theirs and ours
     "output.LayerNorm": "residuals.1.norm",
 }
 _HEAD = "cls.predictions"
-_IGNORED = ("bert.pooler.", "cls.seq_relationship.")  # they say of two sentences whether one follows the other
-_NOTES = (
-    "Post-norm, learned positions, a norm after the embeddings and a transform before the output, as BERT has them",
-    "Every sentence is read as BERT’s first segment: its vector is added to each position",
-    "The pooler and the next-sentence head, where the files had them, are left out",
-)
+_POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they say of two sentences whether one follows the other
+_NOTES = ("Post-norm, learned positions, a norm after the embeddings and a transform before the output, as BERT has them",)
+_SEGMENTS = {
+    True: "A sentence is read as BERT’s first segment, what follows its </s> as the second",
+    False: "It has one segment for all: its vector is added to each position",
+}
+_JUDGES = {
+    True: "The pooler and the next-sentence head are those of the files",
+    False: "The files have no next-sentence head",
+}
 
 
 def convert(folder: Path, options: Options) -> Converted:
@@ -58,10 +62,12 @@ def convert(folder: Path, options: Options) -> Converted:
     output = state.take(f"{_HEAD}.decoder.weight", None)
     bias = state.take(f"{_HEAD}.bias", None)
     twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files
-    config = _config(values, len(order), tied=output is None or output.equal(table))
+    positions, segments = _positions(state)
+    judges = state.has(f"{_POOLER}.weight"), state.has(f"{_POOLER}.weight") and state.has(f"{_FOLLOWS}.weight")
+    config = _config(values, len(order), output is None or output.equal(table), segments, *judges)
     made = {
         "source_embedding.table.weight": order.of(table),
-        "source_embedding.positional.table.weight": _positions(state),
+        "source_embedding.positional.table.weight": positions,
         "projection.weight": order.of(table if output is None else output),
         "projection.bias": order.bias(bias if bias is not None else twin),
     }
@@ -70,35 +76,45 @@ def convert(folder: Path, options: Options) -> Converted:
     made |= _both(state, "bert.embeddings.LayerNorm", "source_embedding.norm")
     made |= _both(state, f"{_HEAD}.transform.dense", "transform.dense")
     made |= _both(state, f"{_HEAD}.transform.LayerNorm", "transform.norm")
+    if segments is not None:
+        made["source_embedding.segments.weight"] = segments
+    for theirs, ours, there in ((_POOLER, "pooler.dense", config.pooler), (_FOLLOWS, "follows", config.follows)):
+        made |= _both(state, theirs, ours) if there else {}
     for n in range(config.encoder_layers):
         for theirs, ours in _LAYER.items():
             made |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
     state.check_all_taken()
     tokenizer = found.tokenizer(order)
-    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), _NOTES)
+    notes = (*_NOTES, _SEGMENTS[config.segments > 0], _JUDGES[config.follows])
+    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
 
 
 def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """With the names that norms have today, and without the heads that judge two sentences."""
+    """With the names that norms have today, and without numbers of positions and a next-sentence head that has no pooler."""
     found = {
         name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias"): each
         for name, each in state.items()
     }
-    return {name: each for name, each in found.items() if not name.startswith(_IGNORED) and "position_ids" not in name}
+    lone = () if f"{_POOLER}.weight" in found else (_FOLLOWS,)
+    return {name: each for name, each in found.items() if not name.startswith(lone) and "position_ids" not in name}
 
 
-def _positions(state: Taken) -> Tensor:
-    """The learned positions [P,D], with the vector of the first segment in each."""
+def _positions(state: Taken) -> tuple[Tensor, Tensor | None]:
+    """The learned positions [P,D] and the segments [2,D]; where there are not two, the first is added to each position."""
     positions = state.take("bert.embeddings.position_embeddings.weight")
     segments = state.take("bert.embeddings.token_type_embeddings.weight", None)
-    return positions if segments is None else positions + segments[0]
+    if segments is None or len(segments) == 2:
+        return positions, segments
+    return positions + segments[0], None
 
 
 def _both(state: Taken, theirs: str, ours: str) -> dict[str, Tensor]:
     return {f"{ours}.{what}": state.take(f"{theirs}.{what}") for what in ("weight", "bias")}
 
 
-def _config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
+def _config(
+    values: dict[str, Any], size: int, tied: bool, segments: Tensor | None, pooler: bool, follows: bool
+) -> ModelConfig:
     kind = values.get("position_embedding_type", "absolute")
     if kind != "absolute":
         raise ConvertError(f"config.json: 'position_embedding_type' is {shown(kind)}; expected 'absolute'")
@@ -126,4 +142,7 @@ def _config(values: dict[str, Any], size: int, tied: bool) -> ModelConfig:
         embedding_norm=True,
         output_transform=True,
         source_start=True,
+        segments=0 if segments is None else 2,
+        pooler=pooler,
+        follows=follows,
     )

@@ -81,6 +81,9 @@ class Taken:
             raise ConvertError(f"{self.file}: {name!r} is missing; expected it by config.json")
         return otherwise
 
+    def has(self, name: str) -> bool:
+        return name in self._state
+
     def check_all_taken(self) -> None:
         """ConvertError that names a tensor which the format has no place for."""
         if rest := sorted(set(self._state) - self._taken):

@@ -56,7 +56,9 @@ def source_ids(checkpoint: Checkpoint, text: str) -> list[int]:
     tokenizer, start = checkpoint.source_tokenizer, [START] if checkpoint.config.source_start else []
     if tokenizer.mask is None:
         return [*start, *tokenizer.encode(text.strip()), END]
-    first, *others = (tokenizer.encode(part) for part in blanks.parts(text.strip()))
+    *before, last = blanks.parts(text.strip())
+    parts = [part.removesuffix(" ") for part in before]  # the space before a word belongs to its token
+    first, *others = (tokenizer.encode(part) for part in (*parts, last))
     return [*start, *first, *(token for part in others for token in (tokenizer.mask, *part)), END]
 
 

@@ -49,6 +49,26 @@ class OutputTransform(nn.Module):
         return self.norm(self.activation(self.dense(x)))
 
 
+class Pooler(nn.Module):
+    """tanh(W x), one vector of a whole text: x is the state of its first token (Devlin et al. 2019), or the mean of those of
+    all its tokens."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.mean = config.pooling == "mean"
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor, real: Tensor) -> Tensor:
+        """States [B,S,D] to [B,D]; of each row the tokens that are real, bool [B,S], and not padding."""
+        return self.dropout(self.dense(self._read(x, real.to(x.dtype))).tanh())
+
+    def _read(self, x: Tensor, real: Tensor) -> Tensor:
+        if not self.mean:
+            return x[:, 0]  # [B,D]
+        return (real[..., None] * x).sum(1) / real.sum(1, keepdim=True).clamp(min=1)  # [B,D]
+
+
 class FeedForward(nn.Module):
     """W2 f(W1 x) with f = ReLU, GELU (exact, or by its tanh formula; Hendrycks and Gimpel 2016) or SiLU (x sigmoid(x));
     or W2 (silu(Wg x) * W1 x), SwiGLU (Shazeer 2020). Each product has a bias, as in 2017; Shazeer leaves them out."""

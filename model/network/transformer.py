@@ -9,22 +9,29 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from model.config import ModelConfig
+from model.config import END, PAD, ModelConfig
 from model.network.context import PLAIN, Pass
 from model.network.dropout import Dropout
-from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, final_norm, make_norm
+from model.network.layers import DecoderLayer, EncoderLayer, OutputTransform, Pooler, final_norm, make_norm
 from model.network.masks import Masks
 from model.network.positions import PositionalEncoding
 
 
+def segments(ids: Tensor) -> Tensor:
+    """For ids [B,T] which of two sentences each token belongs to, [B,T]: 0 up to the first `</s>`, 1 after it."""
+    ends = (ids == END).long()
+    return (ends.cumsum(-1) - ends).clamp(max=1)
+
+
 class Embedding(nn.Module):
     """Token embeddings times sqrt(D), where the config scales them, with positions added (Vaswani et al. 2017, sections 3.4
-    and 3.5); where the config says so, a norm follows (Devlin et al. 2019)."""
+    and 3.5); where the config says so, segments are added and a norm follows (Devlin et al. 2019)."""
 
     def __init__(self, config: ModelConfig, table: nn.Embedding) -> None:
         super().__init__()
         self.table = table
         self.scale = math.sqrt(config.d_model) if config.embedding_scale else 1.0
+        self.segments = nn.Embedding(config.segments, config.d_model) if config.segments else None
         self.positional = PositionalEncoding(config)
         self.has_norm = config.embedding_norm
         if config.embedding_norm:
@@ -38,7 +45,10 @@ class Embedding(nn.Module):
 
     def added(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
         """The same before the norm, if there is one: [B,T,D]."""
-        return self.positional(self.table(ids) * self.scale, positions, present)
+        embedded = self.table(ids) * self.scale  # [B,T,D]
+        if self.segments is not None:
+            embedded = embedded + self.segments(segments(ids))
+        return self.positional(embedded, positions, present)
 
 
 class Transformer(nn.Module, ABC):
@@ -151,7 +161,8 @@ class EncoderDecoder(Encodes, Transformer):
 
 
 class EncoderOnly(Encodes, Transformer):
-    """Reads a sentence and says of each position which token stands there (the encoder of Devlin et al. 2019)."""
+    """Reads a sentence and says of each position which token stands there (the encoder of Devlin et al. 2019). Where the
+    config has such heads, it says of the whole whether its second sentence follows the first, and which label it has."""
 
     family = "encoder-only"
 
@@ -161,11 +172,29 @@ class EncoderOnly(Encodes, Transformer):
         self.source_embedding = Embedding(config, table)
         self.encoder = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
         self.encoder_norm = final_norm(config)
+        if config.pooler:
+            self.pooler = Pooler(config)
+        if config.follows:
+            self.follows = nn.Linear(config.d_model, 2)
+        if config.classes:
+            self.classifier = nn.Linear(config.d_model, len(config.classes))
         self._finish(table)
 
     def states(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
         assert target is None, "an encoder-only model has no decoder"
         return self.encode(source, masks.encoder, at)  # [B,S,D]
+
+    def pooled(self, hidden: Tensor, source: Tensor) -> Tensor:
+        """Hidden states [B,S,D] of source ids [B,S] to one vector a row, [B,D]."""
+        return self.pooler(hidden, source != PAD)
+
+    def following(self, hidden: Tensor, source: Tensor) -> Tensor:
+        """The same to logits [B,2]: the second sentence follows the first, or comes from elsewhere."""
+        return self.follows(self.pooled(hidden, source))
+
+    def judged(self, hidden: Tensor, source: Tensor) -> Tensor:
+        """The same to logits [B,C], one for each of `config.classes`."""
+        return self.classifier(self.pooled(hidden, source))
 
 
 class DecoderOnly(Transformer):

@@ -51,7 +51,7 @@ class Block:
     """One block of the architecture, as a reader of figure 1 of Vaswani et al. (2017) would point at it."""
 
     key: str  # unique: the path of its module, or a name of its own
-    kind: str  # tokens, embedding, positions, norm, attention, feed_forward, add, memory, projection or softmax
+    kind: str  # tokens, embedding, segments, positions, norm, attention, feed_forward, add, memory, projection, pooler...
     column: Column
     name: str
     sentence: str  # what it does
@@ -150,6 +150,10 @@ class _Plan:
         said = f"Looks up the row of each token, {config.d_model} learned numbers{scaled}."
         name = f"{self._side(column).capitalize()} embedding"
         yield self.block("embedding", column, f"{side}_embedding.table", name, said, [ids, rows])
+        if entrance.segments is not None:
+            said = "Adds to each vector a learned one: the first of two sentences has one, the second another."
+            shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
+            yield self.block("segments", column, f"{side}_embedding.segments", "Segments", said, shapes)
         scheme = entrance.positional.scheme
         if scheme.adds:
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
@@ -253,6 +257,25 @@ class _Plan:
         probabilities = self.shape("probabilities", f"B{length}V")
         code = _code(teacher_force)
         yield Block("softmax", "softmax", column, "Softmax", said, (logits, probabilities), code)
+        if config.pooler:
+            yield from self._pooled(column)
+
+    def _pooled(self, column: Column) -> Iterator[Block]:
+        """What reads the whole text as one vector."""
+        config, labels = self.config, len(self.config.classes)
+        read = "the first token’s vector" if config.pooling == "first" else "the mean of all vectors"
+        hidden, vector = self.shape("in", "BSD"), self.shape("pooled", "BD")
+        said = f"One vector of the whole text: a linear layer and tanh of {read}."
+        yield self.block("pooler", column, "pooler", "Pooler", said, [hidden, vector])
+        if config.follows:
+            said = "Scores whether the second sentence follows the first, or comes from elsewhere."
+            scores = self.shape("logits", "BC", C=2)
+            yield self.block("pooler", column, "follows", "Next sentence", said, [vector, scores])
+        if labels:
+            said = f"Scores each of {labels} labels of the whole text."
+            yield self.block(
+                "pooler", column, "classifier", "Classifier", said, [vector, self.shape("logits", "BC", C=labels)]
+            )
 
 
 _SUBLAYERS = {"self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward"}

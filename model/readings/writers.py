@@ -24,10 +24,10 @@ Kind = Literal["token", "position", "head", "feed-forward", "bias", "own", "patc
 
 
 class Writer(NamedTuple):
-    """What wrote into the residual stream: the token's embedding, its position, a head (of a site, from 0), a feed-forward
-    network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what an edit has
-    put into the stream after a layer in the place of what stood there. `own` wrote nothing: it is what a head that reads
-    adds by itself."""
+    """What wrote into the residual stream: the token's embedding, its position (and segment), a head (of a site, from 0), a
+    feed-forward network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what
+    an edit has put into the stream after a layer in the place of what stood there. `own` wrote nothing: it is what a head
+    that reads adds by itself."""
 
     kind: Kind
     site: Site | None = None
@@ -57,7 +57,7 @@ class Stream:
     stack: Stack
     token: int
     position: int
-    ids: tuple[int, ...] = ()  # of all positions, where the embedding has a norm
+    ids: tuple[int, ...] = ()  # of all positions, where the embedding has a norm or segments
 
     @property
     def layers(self) -> list[EncoderLayer | DecoderLayer]:
@@ -175,12 +175,13 @@ class _Back:
         token, x = (embedding.table.weight[self._stream.token] * embedding.scale).double(), x.double()  # [D]
         edits = [edit for row in self._stream.at.edits.rows for edit in row.edits]
         put_in = any("patch_stream" in edit.hooks and edit.acts_at(self._stream.stack, 0) for edit in edits)
-        if embedding.has_norm:
+        if embedding.has_norm or embedding.segments is not None:
             ids = torch.tensor([self._stream.ids], device=x.device)
             added = embedding.added(ids, *self._stream.at.positions("source", ids))[0, self._stream.position]  # [D]
+            norm = embedding.norm if embedding.has_norm else nn.Identity()
             if put_in:
-                self._parts[Writer("patch", layer=-1)] = self._directions @ (x - embedding.norm(added).double())
-            self.through(embedding.norm, added)
+                self._parts[Writer("patch", layer=-1)] = self._directions @ (x - norm(added).double())
+            self.through(norm, added)
             x = added.double()
         elif put_in:
             ids, at = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))

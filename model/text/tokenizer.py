@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
-from model.config import CONTROL_TOKENS, END, MAX_CHARACTERS, PAD, START
+from model.config import CONTROL_TOKENS, END, MASK_TOKEN, MAX_CHARACTERS, PAD, START
 from model.files import parsed, read_bytes
 from model.text import tokenizer_file
 from model.text.foreign_file import library
@@ -71,7 +71,8 @@ def _untrained() -> Backend:
 class Tokenizer:
     """A trained vocabulary. Immutable, and safe to share between threads."""
 
-    mask: int | None = None  # the token of a blank; this kind of vocabulary has none
+    mask: int | None = None  # the token of a blank, where the vocabulary has one
+    _controls = CONTROL_TOKENS
 
     def __init__(self, backend: Backend) -> None:
         found = tuple(backend.id_to_token(i) for i in (PAD, START, END))
@@ -80,14 +81,17 @@ class Tokenizer:
         if backend.pre_tokenizer is None:
             raise ValueError("it has no pre_tokenizer; expected byte-level byte-pair encoding")
         backend.encode_special_tokens = True  # not stored in the file: typed text must never become a control token
+        if len(CONTROL_TOKENS) in backend.get_added_tokens_decoder():
+            self.mask, self._controls = len(CONTROL_TOKENS), (*CONTROL_TOKENS, MASK_TOKEN)
         self._backend = backend
         self._raw = functools.cache(self._bytes_of_token)
-        self._elided = frozenset(i for i in range(len(CONTROL_TOKENS), self.size) if _is_elided(self._raw(i)))
+        self._elided = frozenset(i for i in range(len(self._controls), self.size) if _is_elided(self._raw(i)))
         self._model_ids = functools.lru_cache(1 << 16)(lambda piece: [t.id for t in backend.model.tokenize(piece)])
 
     @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int) -> Tokenizer:
-        """Learns a vocabulary of at most `vocab_size` tokens (256 bytes and 3 control tokens included).
+    def train(cls, texts: Iterable[str], vocab_size: int, blanks: bool = False) -> Tokenizer:
+        """Learns a vocabulary of at most `vocab_size` tokens (256 bytes and 3 control tokens included); with `blanks` it has
+        a fourth one, `<mask>`.
 
         Raises ValueError where `vocab_size` leaves no room for a single merge.
         """
@@ -96,7 +100,7 @@ class Tokenizer:
         backend = _untrained()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            special_tokens=list(CONTROL_TOKENS),
+            special_tokens=[*CONTROL_TOKENS, *[MASK_TOKEN] * blanks],
             initial_alphabet=sorted(byte_of()),
             show_progress=False,
         )
@@ -168,6 +172,10 @@ class Tokenizer:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.encode(text) for text in texts]
 
+    def raw(self, token: int) -> bytes:
+        """The bytes that a token stands for by itself, with the space before a word; errors as in `bytes_of`."""
+        return self._raw(token)
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the ids; control tokens have none. Bytes that are no UTF-8 become U+FFFD."""
         return _text(self.bytes_of(ids))
@@ -191,7 +199,7 @@ class Tokenizer:
         return found
 
     def _bytes_of_token(self, token: int) -> bytes:
-        if 0 <= token < len(CONTROL_TOKENS):
+        if 0 <= token < len(self._controls):
             return b""
         piece = self._backend.id_to_token(token) if token >= 0 else None
         if piece is None:
@@ -201,8 +209,8 @@ class Tokenizer:
 
     def piece(self, token: int) -> str:
         """A visible string for one token: a leading space as `·`, bytes of a split character as `⟨E2⟩`."""
-        if 0 <= token < len(CONTROL_TOKENS):
-            return CONTROL_TOKENS[token]
+        if 0 <= token < len(self._controls):
+            return self._controls[token]
         return _shown(self._raw(token))
 
     def pieces(self, ids: Iterable[int]) -> tuple[str, ...]:

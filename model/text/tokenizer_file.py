@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from model.config import CONTROL_TOKENS
+from model.config import CONTROL_TOKENS, MASK_TOKEN
 from model.files import MEGABYTE, shown
 from model.limits import is_whole
 
@@ -14,6 +14,7 @@ MOST = 128 * MEGABYTE  # bytes of the file
 LONGEST = 1000  # bytes of a token
 # Options of the library's BPE that would join pieces by other rules than the list of merges alone.
 OTHER_RULES = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback", "ignore_merges")
+WORDS = {3: "three", 4: "four"}
 _KIND = "byte-level byte-pair encoding as `python -m model train` writes it"
 
 
@@ -27,7 +28,7 @@ def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> N
             raise ValueError(f"its {name!r} is {shown(values.get(name))}; expected {shown(frame[name])}, {_KIND}")
     added = values.get("added_tokens")
     found = tuple(token.get("content") for token in added if isinstance(token, dict)) if isinstance(added, list) else ()
-    if found != CONTROL_TOKENS or len(added) != len(found):
+    if found not in (CONTROL_TOKENS, (*CONTROL_TOKENS, MASK_TOKEN)) or len(added) != len(found):
         raise ValueError(f"the first three tokens are {shown(found)}; expected {CONTROL_TOKENS}, and no other added token")
     for number, token in enumerate(added):
         if not is_whole(token.get("id")) or token["id"] != number:
@@ -39,31 +40,31 @@ def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> N
     for name in (*OTHER_RULES, "unk_token", "fuse_unk"):
         if model.get(name):
             raise ValueError(f"its model has {name} = {shown(model[name])}; expected merges alone")
-    _check_vocabulary(model.get("vocab"), alphabet)
-    _check_merges(model.get("merges"), model["vocab"])
+    _check_vocabulary(model.get("vocab"), alphabet, found)
+    _check_merges(model.get("merges"), model["vocab"], found)
 
 
-def _check_vocabulary(vocabulary: Any, alphabet: Collection[str]) -> None:
+def _check_vocabulary(vocabulary: Any, alphabet: Collection[str], controls: tuple[str, ...]) -> None:
     if not isinstance(vocabulary, dict) or not all(map(is_whole, vocabulary.values())):
         raise ValueError("its 'vocab' is no object with an id for each token")
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(f"its 'vocab' has {len(vocabulary):,} tokens; expected the ids from 0 on, each once")
-    found = tuple(sorted(vocabulary, key=vocabulary.__getitem__)[: len(CONTROL_TOKENS)])
-    if found != CONTROL_TOKENS:
-        raise ValueError(f"the first three tokens are {shown(found)}; expected {CONTROL_TOKENS}")
+    found = tuple(sorted(vocabulary, key=vocabulary.__getitem__)[: len(controls)])
+    if found != controls:
+        raise ValueError(f"the first {WORDS[len(controls)]} tokens are {shown(found)}; expected {controls}")
     if missing := [char for char in alphabet if char not in vocabulary]:
         raise ValueError(f"its 'vocab' has no token for the byte written {missing[0]!r}; expected one for each of 256")
     known = set(alphabet)
     for token in vocabulary:
-        if token not in CONTROL_TOKENS and (not token or len(token) > LONGEST or not known.issuperset(token)):
+        if token not in controls and (not token or len(token) > LONGEST or not known.issuperset(token)):
             raise ValueError(f"its 'vocab' has the token {shown(token)}; expected 1 to {LONGEST} bytes in their stand-ins")
 
 
-def _check_merges(merges: Any, vocabulary: Mapping[str, int]) -> None:
+def _check_merges(merges: Any, vocabulary: Mapping[str, int], controls: tuple[str, ...]) -> None:
     if not isinstance(merges, list):
         raise ValueError(f"its 'merges' are {shown(merges)}; expected a list of pairs")
     for merge in merges:
         pair = merge.split(" ") if isinstance(merge, str) else merge
         known = isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) and one in vocabulary for one in pair)
-        if not known or set(pair) & set(CONTROL_TOKENS) or "".join(pair) not in vocabulary:
+        if not known or {*pair, "".join(pair)} & set(controls) or "".join(pair) not in vocabulary:
             raise ValueError(f"its 'merges' have {shown(merge)}; expected two tokens of the vocabulary that make a third")

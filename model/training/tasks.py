@@ -38,6 +38,14 @@ class TrainingTask:
                 raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
 
 
+OF_PAIRS = (
+    "joined_share",
+    "typed_copies",
+    "first_target_epochs",
+)  # settings that only pairs of two languages have a use for
+OF_BLANKS = ("masked", "whole_words")  # the same of blanks
+READS = {"decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}  # a model that reads two sentences
+
 TRAINING_TASKS: dict[str, TrainingTask] = {
     made.name: made
     for made in (
@@ -48,6 +56,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "a model that translates",
             "pairs: .tsv, .tsv.gz or .zip, source TAB target",
             ("English", "French"),
+            fixed=(*OF_BLANKS, "follows", "pooling"),
         ),
         TrainingTask(
             "lm",
@@ -59,7 +68,31 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             several=True,
             model={"encoder_layers": 0, "decoder_layers": 6},
             training={"label_smoothing": 0.0},
-            fixed=("encoder_layers", "joint_vocab", "joined_share", "typed_copies", "first_target_epochs"),
+            fixed=("encoder_layers", "joint_vocab", *OF_PAIRS, *OF_BLANKS, "follows", "pooling"),
+        ),
+        TrainingTask(
+            "mlm",
+            "filling",
+            "encoder-only",
+            "a model that fills in blanks and tells whether a sentence follows another, as BERT does",
+            "text: .txt or .txt.gz, one paragraph a line",
+            ("Text", "Text"),
+            several=True,
+            model={"encoder_layers": 6, "activation": "gelu", "output_transform": True, "output_bias": True, "follows": True}
+            | READS,
+            training={"label_smoothing": 0.0},
+            fixed=("decoder_layers", "joint_vocab", "causal", *OF_PAIRS),
+        ),
+        TrainingTask(
+            "classify",
+            "judging",
+            "encoder-only",
+            "a model that gives a text one of some labels",
+            "labelled texts: .tsv, .tsv.gz or .zip, label TAB text",
+            ("Text", "Text"),
+            model={"d_model": 128, "heads": 4, "encoder_layers": 2, "d_ff": 256, "dropout": 0.3, "activation": "gelu"}
+            | {"decoder_layers": 0, "source_start": True, "pooler": True},
+            fixed=("decoder_layers", "joint_vocab", "causal", "follows", *OF_PAIRS, *OF_BLANKS),
         ),
     )
 }

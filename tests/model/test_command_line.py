@@ -14,7 +14,8 @@ from command_line_helpers import fails, python_m_model
 import model
 from model.__main__ import build_parser, main
 from model.commands import options, train
-from model.config import HELP, ModelConfig, TrainConfig
+from model.commands.field_help import HELP
+from model.config import ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
 from model.inference.request import Request

@@ -47,6 +47,7 @@ def links(block: Block, rotary: bool = False, first: str = pages.PAGES[0].title)
 
 _SHARES = {
     ("embedding", None): "Embeddings",
+    ("segments", None): "Segments",
     ("positions", None): "Positions",
     ("attention", "encoder"): "Encoder self-attention",
     ("attention", "decoder"): "Decoder self-attention",
@@ -55,6 +56,7 @@ _SHARES = {
     ("norm", None): "Norms",
     ("transform", None): "Output transform",
     ("projection", None): "Output projection",
+    ("pooler", None): "Heads over the whole text",
 }
 
 

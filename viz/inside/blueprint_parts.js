@@ -25,7 +25,7 @@ export function column(data, name, box) {
       put({ plate: { from: a, to: b, column: name, parameters, opens: to < open ? b : a, key: `${name} plate ${a}` } }, size.plate * u, w + 48);
     }
   };
-  const before = blocks.filter((block) => block.layer === null && (["embedding", "positions"].includes(block.kind) || block.key.endsWith("_embedding.norm")));
+  const before = blocks.filter((block) => block.layer === null && (["embedding", "segments", "positions"].includes(block.kind) || block.key.endsWith("_embedding.norm")));
   const inside = blocks.filter((block) => block.layer !== null), after = blocks.filter((block) => !before.includes(block) && block.layer === null);
   for (const block of before) {
     y -= block.kind === "positions" ? (2 * size.before) / 3 : size.before;

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional as F
 
 from model import checkpoint as checkpoints
 from model.convert.parts import ConvertError
@@ -17,6 +19,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse, teacher_force
 from model.inference.request import Request
+from model.network.context import forced
 from model.readings.blueprint import blueprint
 from model.readings.logit_lens import lens
 from model.readings.score_writers import score_writers
@@ -68,6 +71,84 @@ def test_its_numbers_are_those_that_transformers_has(labs, kind):
 def test_its_numbers_are_those_of_the_transformers_that_is_installed(labs, kind):
     pytest.importorskip("transformers")
     compared(labs[kind], kind, hugging_face.of_transformers(kind))
+
+
+def plain_bert(weights, ids, second):
+    """BERT's states [T,D] out of torch's own modules, from the tensors by the names that they have in the files."""
+    d, take = hugging_face.BERT["hidden_size"], lambda name: [weights[f"{name}.{what}"] for what in ("weight", "bias")]
+    norm = lambda x, name: F.layer_norm(x, (d,), *take(name), eps=1e-12)  # noqa: E731
+    tables = [weights[f"bert.embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")]
+    rows = (torch.tensor(ids), torch.arange(len(ids)), torch.tensor(second))
+    x = norm(sum(table[row] for table, row in zip(tables, rows, strict=True)), "bert.embeddings.LayerNorm")[None]
+    for n in range(hugging_face.BERT["num_hidden_layers"]):
+        place = f"bert.encoder.layer.{n}"
+        layer = nn.TransformerEncoderLayer(d, 4, 48, 0.0, "gelu", 1e-12, batch_first=True).eval()
+        own = [take(f"{place}.attention.self.{name}") for name in ("query", "key", "value")]
+        state = {
+            "self_attn.in_proj_weight": torch.cat([w for w, _ in own]),
+            "self_attn.in_proj_bias": torch.cat([b for _, b in own]),
+        }
+        parts = {"self_attn.out_proj": "attention.output.dense", "linear1": "intermediate.dense", "linear2": "output.dense"}
+        parts |= {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
+        for theirs, name in parts.items():
+            state[f"{theirs}.weight"], state[f"{theirs}.bias"] = take(f"{place}.{name}")
+        layer.load_state_dict(state)
+        x = layer(x)
+    return x[0]
+
+
+def pretraining(folder):
+    """The small BERT with the heads of BertForPreTraining: its weights, and the folder."""
+    folder, drawn = hugging_face.save("bert", folder), np.random.RandomState(11)
+    shapes = {"bert.pooler.dense": (32, 32), "cls.seq_relationship": (2, 32)}
+    more = {
+        f"{name}.{what}": shape if what == "weight" else shape[:1]
+        for name, shape in shapes.items()
+        for what in ("weight", "bias")
+    }
+    made = {name: torch.from_numpy((0.4 * drawn.standard_normal(shape)).astype(np.float32)) for name, shape in more.items()}
+    weights = load_file(folder / "model.safetensors") | made
+    save_file(weights, folder / "model.safetensors")
+    return weights, folder
+
+
+@torch.no_grad()
+def test_the_heads_over_two_sentences_come_along(tmp_path):
+    weights, folder = pretraining(tmp_path / "bert")
+    lab = checkpoints.load(str(convert(folder, tmp_path / "lab")))
+    ids = hugging_face.ids("bert")
+    states = plain_bert(weights, ids, [0] * len(ids))
+    made = F.gelu(F.linear(states, *(weights[f"cls.predictions.transform.dense.{w}"] for w in ("weight", "bias"))))
+    made = F.layer_norm(
+        made, (32,), *(weights[f"cls.predictions.transform.LayerNorm.{w}"] for w in ("weight", "bias")), eps=1e-12
+    )
+    logits = made @ weights["bert.embeddings.word_embeddings.weight"].T + weights["cls.predictions.bias"]
+    recorded = hugging_face.recorded("bert")["logits"]
+    np.testing.assert_allclose(logits, recorded, atol=1e-5)  # so what is compared with is BERT itself
+    theirs = [*ids, *ids[5:]]  # [CLS] a [SEP] b [SEP]
+    order = [0, 3, 4, *(n for n in range(len(hugging_face.PIECES)) if n not in (0, 3, 4))]
+    ours = torch.tensor([[order.index(token) for token in theirs]])
+    states = plain_bert(weights, theirs, [0] * len(ids) + [1] * (len(theirs) - len(ids)))
+    found = forced(lab.model, ours, None)
+    torch.testing.assert_close(found[0], states, atol=1e-5, rtol=0)
+    pooled = torch.tanh(F.linear(states[0], *(weights[f"bert.pooler.dense.{w}"] for w in ("weight", "bias"))))
+    follows = F.linear(pooled, *(weights[f"cls.seq_relationship.{w}"] for w in ("weight", "bias")))
+    torch.testing.assert_close(lab.model.following(found, ours)[0], follows, atol=1e-5, rtol=0)
+    assert (plain_bert(weights, theirs, [0] * len(theirs)) - states).abs().max() > 1e-2
+    assert "the next-sentence head are those of the files" in (tmp_path / "lab" / "README.md").read_text()
+
+
+def test_a_bert_with_one_segment_has_it_in_its_positions(tmp_path):
+    _, folder = pretraining(tmp_path / "bert")
+    weights = load_file(folder / "model.safetensors")
+    name = "bert.embeddings.token_type_embeddings.weight"
+    save_file(
+        {n: each for n, each in (weights | {name: weights[name][:1].clone()}).items() if "pooler" not in n},
+        folder / "model.safetensors",
+    )
+    lab = checkpoints.load(str(convert(folder, tmp_path / "lab")))
+    assert (lab.config.segments, lab.config.pooler, lab.config.follows) == (0, False, False)
+    compared(lab, "bert", hugging_face.recorded("bert"))
 
 
 @EACH

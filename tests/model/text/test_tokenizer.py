@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 import unicodedata
 
@@ -66,6 +67,31 @@ def test_typed_text_never_becomes_a_control_token(tokenizer, tmp_path, typed):
         assert not {PAD, START, END} & set(ids)
         assert each.encode_batch([typed]) == [ids]
         assert each.decode(ids) == typed
+
+
+@pytest.mark.parametrize("typed", ["<mask>", "a <mask> b", "<mask></s>", "[MASK]", "___"])
+def test_typed_text_never_becomes_a_blank(tmp_path, typed):
+    made = Tokenizer.train([*tiny.SENTENCES, *["a <mask> and <mask>"] * 50], 320, blanks=True)
+    made.save(tmp_path / "tokenizer.json")
+    for each in (made, Tokenizer.load(tmp_path / "tokenizer.json")):
+        assert (each.mask, each.piece(3), each.size) == (3, "<mask>", 320)
+        ids = each.encode(typed)
+        assert min(ids) > 3 and each.decode(ids) == typed
+        assert each.decode([3]) == "" and each.words([5, 3, 3]) == (0, 1, 2)
+
+
+def test_a_file_whose_merges_make_a_control_token_is_refused(tmp_path):
+    Tokenizer.train(tiny.SENTENCES, 320, blanks=True).save(tmp_path / "tokenizer.json")
+    values = json.loads((tmp_path / "tokenizer.json").read_text())
+    values["model"]["vocab"] |= {"<mas": 320, "k>": 321}
+    values["model"]["merges"].append(["<mas", "k>"])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"its 'merges' have .*; expected two tokens of the vocabulary"):
+        Tokenizer.load(tmp_path / "tokenizer.json")
+
+
+def test_a_vocabulary_without_blanks_is_as_it_was(tokenizer):
+    assert tokenizer.mask is None and tokenizer.piece(3) != "<mask>"
 
 
 def test_encode_adds_no_control_token(tokenizer):

@@ -27,7 +27,7 @@ def drawn(tokenizer):
     def made(view: View = View(kind="cross", layer=2, step=3), mode="light", rotary=False, **changes):  # noqa: B008
         checkpoint = tiny.checkpoint(tokenizer, **({"encoder_layers": 3} | changes))
         trace = analyse(checkpoint, Request(TEXT)).trace
-        blocks = plan(checkpoint, len(trace.source), len(trace.inputs))
+        blocks = plan(checkpoint, len(trace.source), len(trace.inputs or ()))
         return checkpoint, blocks, payload(blocks, trace, view, mode, rotary)
 
     return made
@@ -54,7 +54,13 @@ def test_closed_layers_are_there_with_their_parameters(drawn, layer):
         assert data["layers"][column] == [sum(p.numel() for p in module.parameters()) for module in layers]
 
 
-@pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"joint_vocab": False, "tied_output": False}], ids=str)
+JUDGES = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "output_transform": True}
+JUDGES |= {"segments": 2, "pooler": True, "follows": True, "classes": ("no", "yes")}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"positions": "learned"}, {"joint_vocab": False, "tied_output": False}, JUDGES], ids=str
+)
 def test_the_shares_add_up(drawn, changes):
     checkpoint, blocks, _ = drawn(**changes)
     assert sum(count for _, _, count in shares(blocks)) == checkpoint.model.parameter_count

@@ -1,0 +1,107 @@
+"""--task mlm: a tiny run learns to fill in, goes on where it was stopped, and leaves a checkpoint that the lab reads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import tiny
+from torch.nn import functional as F
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.config import PAD
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.network.context import forced
+from model.text.masking import Masking
+from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
+from model.text.tokenizer import Tokenizer
+from model.training.filling import filled_loss, losses, rows
+
+SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}
+BRIEF = {"vocab_size": 400, "batch_tokens": 200, "warmup": 20, "learning_rate": 1e-2, "masked": 0.2}
+BRIEF |= {"validate_every": 100, "average": 1, "log_every": 50}
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """Two books in which the same sentences follow one another, in the same order."""
+    folder = tmp_path_factory.mktemp("books")
+    lines = ["The fox sees me. A lamp takes you. My boat paints him. Our king finds them."] * 24
+    for name, own in (("one", lines), ("two", lines), ("dev", lines[:12])):
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in own), encoding="utf-8")
+    return folder
+
+
+def words(folder, out, *more, **changes):
+    files = ["--data", str(folder / "one.txt"), str(folder / "two.txt"), "--dev", str(folder / "dev.txt"), "--out", str(out)]
+    return ["train", "--task", "mlm", *files, "--device", "cpu", *tiny.options(**(SIZES | BRIEF | changes)), *more]
+
+
+def test_a_run_learns_to_fill_in_and_leaves_a_checkpoint(books, tmp_path):
+    assert main(words(books, tmp_path / "run", epochs=20)) == 0
+    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
+    first, last = (lab.metrics["validations"][n] for n in (0, -1))
+    assert last["blanks_right"] > 0.8 and last["pairs_right"] > 0.8 and last["blank_loss"] < first["blank_loss"]
+    assert last["dev_loss"] == pytest.approx(last["blank_loss"] + last["pair_loss"], abs=2e-4)
+    assert {"pairs_right", "pair_loss"} <= set(last)
+    assert (lab.config.segments, lab.config.pooler, lab.config.follows, lab.source_tokenizer.mask) == (2, True, True, 3)
+    assert set(lab.means) == set(tiny.sites(lab.config))
+    found = analyse(lab, Request("The fox ___ me.")).trace
+    place = found.source.ids.index(3)
+    assert found.source.labels[place - 1] == "fox"  # the blank has taken the space before it
+    assert lab.source_tokenizer.piece(int(found.log_probs[place].argmax())) == "·sees"
+    log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    assert any("blank_loss" in entry and "pair_loss" in entry for entry in log)
+
+
+def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    assert main(words(books, whole, epochs=2)) == 0
+    assert main(words(books, halved, "--max-minutes", "0", epochs=2)) == 0
+    assert main(words(books, halved, epochs=2)) == 0
+    one, other = (checkpoints.load(str(folder / "checkpoint")).model.state_dict() for folder in (whole, halved))
+    assert all(one[name].equal(value) for name, value in other.items())
+
+
+def test_the_losses_are_added_and_each_is_a_mean(books):
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 300, blanks=True)
+    pairs = rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
+    batch = pairs.batch(range(12))
+    sizes = {"source_vocab": 300, "target_vocab": 300, "family": "encoder-only", "decoder_layers": 0, "source_start": True}
+    model = tiny.model(**sizes, segments=2, pooler=True, follows=True)
+    model.requires_grad_(False)
+    total, count = filled_loss(model, batch, 0.0)
+    assert count == pairs.tokens(range(12)) == int((batch.outputs != PAD).sum())
+    hidden = forced(model, batch.source, None)
+    real, judged = batch.outputs != PAD, batch.labels != NOTHING
+    assert judged.any() and not judged.all()
+    blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real])
+    following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged])
+    assert float(total / count) == pytest.approx(float(blanks + following), abs=1e-6)
+    batch.labels[:] = NOTHING
+    assert float(losses(model, batch)[3]) == 0 and FOLLOWS == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--decoder-layers", "2"], "--decoder-layers says nothing to --task mlm; leave it out"),
+        (["--typed-copies", "2"], "--typed-copies says nothing to --task mlm"),
+        (["--masked", "1"], "masked is 1.0; expected at least 0 and less than 1"),
+        (["--init", "en-fr"], "leave out"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_line(books, tmp_path, capsys, more, message):
+    assert main(words(books, tmp_path / "run", *more)) == 2
+    assert message in capsys.readouterr().err
+    assert main(["train", "--data", "a.tsv", "--dev", "b.tsv", "--out", str(tmp_path / "r"), "--whole-words"]) == 2
+    assert "--whole-words says nothing to --task translate" in capsys.readouterr().err
+
+
+def test_without_what_follows_there_are_no_pairs(books, tmp_path):
+    assert main(words(books, tmp_path / "run", "--no-follows", "--whole-words", epochs=1)) == 0
+    lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
+    assert (lab.config.segments, lab.config.pooler, lab.config.follows) == (0, False, False)
+    assert "pair_loss" not in lab.metrics["validations"][-1]
