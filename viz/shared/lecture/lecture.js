@@ -8,7 +8,7 @@ import { nameAt, rectOf } from "./pointing.js";
 
 export const BLANK = "attention-lab-blank", POINTER = "attention-lab-pointer"; // what follows the lecturer listens to these
 const OFFERED = "attention-lab-key"; // a key that something over the page may take
-const SAID_MS = 1800;
+const SAID_MS = 1800, FOLLOWED_MS = 100; // between two looks at where a ringed thing has gone
 const NEXT = { PageDown: 1, PageUp: -1 }, STEPS = { ArrowLeft: -1, ArrowRight: 1, " ": 1 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -44,7 +44,7 @@ function end(state) {
   window.removeEventListener("keydown", state.late);
   document.removeEventListener("mousemove", state.moved);
   document.documentElement.removeEventListener("mouseleave", state.left);
-  cancelAnimationFrame(state.frame);
+  clearTimeout(state.again);
   clearTimeout(state.silence);
   state.unfollow();
   for (const name of ["ring", "said", "sheet", "dark"]) state[name]?.remove();
@@ -180,7 +180,7 @@ function point(state, name) {
   if (name === (state.pointed || "")) return;
   state.pointed = name;
   document.dispatchEvent(new CustomEvent(POINTER, { detail: { name } }));
-  cancelAnimationFrame(state.frame);
+  clearTimeout(state.again);
   ring(state);
 }
 
@@ -188,5 +188,5 @@ function ring(state) { // it stays with what it stands around, which may move or
   const box = state.pointed && rectOf(state.pointed);
   state.ring.hidden = !box;
   if (box) Object.assign(state.ring.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
-  if (state.pointed) state.frame = requestAnimationFrame(() => ring(state));
+  if (state.pointed) state.again = setTimeout(() => ring(state), FOLLOWED_MS);
 }
