@@ -9,6 +9,7 @@ import streamlit as st
 from viz import state
 from viz.inside import (
     embeddings_large,
+    length_part,
     lens_part,
     map_part,
     parts,
@@ -30,6 +31,7 @@ _LARGE: dict[str, Callable[[Shown], None]] = {
     "lens": lens_part.large,
     "tokens": tokens_part.large,
     "embeddings": embeddings_large.draw,
+    "length": length_part.large,
 }
 _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kind of attention
 

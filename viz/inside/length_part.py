@@ -20,6 +20,8 @@ from viz.inside.sizes_texts import weighed
 from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.shared.heatmap_figures import attention_map
+from viz.shared.lecture import chart, lecture
+from viz.shared.shown import Shown
 from viz.turns import MEASURING
 from viz.view import MAX_NEAR, View
 
@@ -34,6 +36,7 @@ TICKS = {
 LIMITS = Limits()
 MAPS = {"softmax": "Softmax, as it is", "linear": "Linear attention", "window": "Sliding window"}
 MAP_SIZE = 336  # px
+HALL, LEFT = 1.7, 470  # how many times as large a chart is in lecture mode, and the pixels that are left for it there
 _own: dict[str, Run] = {}  # the last run that was made here, for all visitors
 
 
@@ -62,6 +65,23 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     texts.note(" ".join(filter(None, told)))
     texts.write('<h2 class="lab-label lab-rule">What would this head look at?</h2>')
     _patterns(page_data, view, mode)
+
+
+def large(shown: Shown) -> None:
+    """One of the charts over the whole page, and what it says."""
+    lecture.walk("memory, after time", "the one before", _walk)
+    what, (title, _) = list(CHARTS.items())[lecture.picture(shown.view, len(CHARTS)) - 1]
+    ways, run = tuple(WAYS.values()), own() or length_runs.stored()
+    texts.write(f'<h2 class="lab-large-title">{title} against the length</h2>')
+    if told := length_texts.growth(ways, run):
+        texts.write(f'<div class="lab-large">{told}</div>')
+    with chart.place(HALL):
+        figure = drawn(what, own(), shown.mode, chart.height(LEFT, HALL))
+        chart.draw(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
+
+
+def _walk(by: int) -> None:
+    state.change(large=(lecture.picture(state.current(), len(CHARTS)) - 1 + by) % len(CHARTS) + 1)
 
 
 @st.fragment
@@ -107,10 +127,10 @@ def _measured(bar: st.delta_generator.DeltaGenerator) -> Run:
 
 
 @cached_figure
-def drawn(what: str, made: Run | None, mode: theme.Mode) -> go.Figure:
+def drawn(what: str, made: Run | None, mode: theme.Mode, height: int = 292) -> go.Figure:
     """One chart, by what is measured: the stored run, thin where there is another."""
     stored = lines(what, length_runs.stored(), is_faint=made is not None)
-    return length_chart([*stored, *(lines(what, made) if made else ())], LENGTHS, TICKS[what], mode)
+    return length_chart([*stored, *(lines(what, made) if made else ())], LENGTHS, TICKS[what], mode, height)
 
 
 def lines(what: str, run: Run, is_faint: bool = False) -> list[Line]:
