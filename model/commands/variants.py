@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from model.arguments import Parser
 from model.commands import evaluate, options, train
-from model.config import HELP as FIELDS
 from model.variants.declared import PLAN, SEEDS, VARIANTS, Plan
 from model.variants.record import FILE, Variants
 
@@ -51,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what all variants have in common")
     for name, default in {**PLAN.size, **PLAN.training}.items():
         if name != "heads":  # variants differ in it
-            hint = f"{FIELDS[name]} (default: {default})"
+            hint = f"{options.HELP[name]} (default: {default})"
             group.add_argument(_option(name), type=type(default), metavar="N", help=hint)
 
 
