@@ -1,4 +1,5 @@
-"""python -m model evaluate: BLEU and chrF of a model that translates, bits a character of one that goes on with a text."""
+"""python -m model evaluate: BLEU and chrF of a model that translates, bits a character of one that goes on with a text, what
+is right of one that fills in or judges."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import evaluate_text, options
+from model.commands import evaluate_reading, evaluate_text, options
 from model.decoding.strategy import Decoding, strategy
 from model.files import shown
 from model.folders import is_name
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 WRITTEN = ("parameters", "training", "validations", "warnings", "alignment")  # keys of metrics.json that are no scores
-HELP = "BLEU and chrF on a file of pairs, or bits a character on a text"
+HELP = "BLEU and chrF on a file of pairs, bits a character on a text, or how many blanks or labels are right"
 OF_PAIRS = ("limit", "references", "warnings", "strategy", "beam", *options.CONTROLS)  # options that a text has no use for
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     options.add_checkpoint(parser)
     hint = "to translate: .tsv, .tsv.gz or .zip, source TAB target; to go on with: .txt or .txt.gz, one paragraph a line"
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
+    hint += "; to fill in: the same, also several; to judge: label TAB text"
+    parser.add_argument("--data", type=Path, nargs="+", required=True, metavar="FILE", help=hint)
     pairs = parser.add_argument_group("of a model that translates")
     pairs.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
     hint = "which targets of a sentence that occurs several times count (default: first)"
@@ -32,6 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     hint = "also count how often the lab's warnings are right (--record writes them for the lab to tell)"
     pairs.add_argument("--warnings", action="store_true", default=None, help=hint)
     evaluate_text.add(parser.add_argument_group("of a model that goes on with a text"))
+    evaluate_reading.add(parser.add_argument_group("of a model that fills in or judges"))
     hint = "also write the scores into the checkpoint's metrics.json, under KEY"
     parser.add_argument("--record", metavar="KEY", help=hint)
     parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
@@ -47,12 +50,20 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
     asked = options.decoding(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
-    known = {"encoder-decoder": (_pairs, evaluate_text.OPTIONS), "decoder-only": (evaluate_text.run, OF_PAIRS)}
-    if loaded.config.family not in known:
-        raise ValueError(f"{loaded.name} is {loaded.config.family}; expected a model that is one of {', '.join(known)}")
+    known = {
+        "encoder-decoder": (_pairs, (*evaluate_text.OPTIONS, *evaluate_reading.OPTIONS)),
+        "decoder-only": (evaluate_text.run, (*OF_PAIRS, *evaluate_reading.OPTIONS)),
+        "encoder-only": (evaluate_reading.run, (*OF_PAIRS, *(o for o in evaluate_text.OPTIONS if o != "dev"))),
+    }
     measure, others = known[loaded.config.family]
     if unread := list(options.given(args, others)):
         raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to {loaded.name}, which is {loaded.config.family}")
+    if loaded.config.family != "encoder-only":
+        if len(args.data) > 1:
+            raise ValueError(
+                f"--data names {len(args.data)} files; expected one, for {loaded.name} is {loaded.config.family}"
+            )
+        (args.data,) = args.data
     measure(args, loaded, asked)
 
 

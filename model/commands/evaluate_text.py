@@ -21,7 +21,8 @@ def add(group: argparse._ArgumentGroup) -> None:
     files: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE"}
     hint = "texts, such as those of its training, from which n-gram models are counted, and measured beside it; needs --dev"
     group.add_argument("--ngrams", help=hint, **files)
-    group.add_argument("--dev", help="texts that choose the orders of the n-grams", **files)
+    hint = "what chooses the orders of the n-grams; or with --baseline, what tunes the baselines"
+    group.add_argument("--dev", help=hint, **files)
 
 
 def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:

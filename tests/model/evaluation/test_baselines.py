@@ -1,0 +1,138 @@
+"""What counting makes of blanks, pairs and labels: probabilities that add up, and the right answers where there are such."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.config import END, START
+from model.evaluation import logistic
+from model.evaluation.neighbours_counted import Counted, Neighbours
+from model.evaluation.overlap import Overlap, standardised
+from model.evaluation.single_blanks import Choices, blanks, score
+from model.network.context import forced
+from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, Row, joined
+from model.text.tokenizer import Tokenizer
+
+READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}
+NOUNS, VERBS = ("fox", "lamp", "boat", "king"), ("sees", "takes", "paints", "finds")
+TEXTS = [f"The {one} {verb} {one} the {two}." for one, verb in zip(NOUNS, VERBS, strict=True) for two in NOUNS]
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Tokenizer:
+    return Tokenizer.train(TEXTS * 9, 400, blanks=True)
+
+
+@pytest.fixture(scope="module")
+def encoded(vocabulary) -> list[list[int]]:
+    return [vocabulary.encode(text) for text in TEXTS * 3]
+
+
+def test_blanks_are_whole_words_of_one_token(vocabulary, encoded):
+    choices = Choices(vocabulary)
+    asked = blanks(encoded, vocabulary, choices)
+    assert {blank.sentence for blank in asked} == set(range(len(encoded)))
+    for blank in asked:
+        ids = encoded[blank.sentence]
+        assert ids[blank.place] == blank.token and vocabulary.raw(blank.token).strip().isalpha()
+        word, at = vocabulary.spelled(ids)[blank.word]
+        assert at == (blank.place,) and vocabulary.raw(blank.token).decode().strip() == word
+        assert choices.opens(blank.token) == (blank.place == 0)
+        assert choices.tokens[blank.place == 0][choices.number[blank.token]] == blank.token
+
+
+def test_counting_knows_what_stands_between_its_neighbours(vocabulary, encoded):
+    choices = Choices(vocabulary)
+    dev, asked = blanks(encoded[:30], vocabulary, choices, "dev"), blanks(encoded, vocabulary, choices)
+    counted = Counted(vocabulary, choices, encoded, [(encoded, blank) for blank in (*dev, *asked)])
+    made = Neighbours(counted, encoded, dev)
+    told = made.score(encoded, asked)
+    assert told.right.mean() > 0.85 and told.log_probs.mean() > -0.5
+    for blank, log_prob in list(zip(asked, told.log_probs, strict=True))[:20]:
+        row = made.distribution(encoded, blank)
+        assert row.sum() == pytest.approx(1, abs=1e-12) and row.min() > 0
+        assert np.log(row[choices.number[blank.token]]) == log_prob
+    verb = next(blank for blank in asked if vocabulary.raw(blank.token) == b" sees")
+    assert [own.most_common(1)[0][0] for own in counted.counts(encoded, verb)[5:]] == [choices.number[verb.token]] * 4
+    nothing = Neighbours(Counted(vocabulary, choices, encoded[:1], [(encoded, b) for b in (*dev, *asked)]), encoded, dev)
+    assert nothing.score(encoded, asked).log_probs.mean() < told.log_probs.mean() - 1
+
+
+def test_a_model_chooses_among_the_same_words(vocabulary, encoded):
+    choices, lab = Choices(vocabulary), tiny.checkpoint(vocabulary, **READS)
+    asked = blanks(encoded[:5], vocabulary, choices)
+    told = score(lab.model, vocabulary, encoded, asked, choices)
+    for n, blank in enumerate(asked):
+        ids = [START, *encoded[blank.sentence], END]
+        ids[1 + blank.place] = vocabulary.mask
+        logits = lab.model.project(forced(lab.model, torch.tensor([ids]), None))[0, 1 + blank.place].double()
+        among = logits[choices.tokens[choices.opens(blank.token)]]
+        assert told.log_probs[n] == pytest.approx(float(logits[blank.token] - among.logsumexp(0)), abs=1e-5)
+        assert told.right[n] == (float(among.max()) == float(logits[blank.token]))
+
+
+def test_logistic_regression_is_fitted_to_the_end():
+    x, y = torch.randn(200, 5, generator=torch.Generator().manual_seed(3), dtype=torch.float64), torch.arange(200) % 3
+    x[:, 0] += y
+    made = logistic.fit(x, y, 3, 0.01)
+    errors = made.log_probs(x).exp() - torch.nn.functional.one_hot(y, 3)
+    slope = x.T @ errors / 200 + 2 * 0.01 * made.weight
+    assert slope.abs().max() < 1e-4 and errors.mean(0).abs().max() < 1e-4
+    sparse = logistic.fit(x.to_sparse_csr(), y, 3, 0.01)
+    torch.testing.assert_close(sparse.weight, made.weight, atol=1e-4, rtol=0)
+    best, loss = logistic.tuned((x, y), (x, y), 3)
+    assert best.penalty == min(logistic.PENALTIES) and loss < float(-made.log_probs(x)[torch.arange(200), y].mean())
+
+
+def test_words_in_common_tell_what_follows(vocabulary):
+    """Pairs that share a noun follow one another; the others do not."""
+    draw, rows = random.Random(1), []
+    for one, other in itertools.product(NOUNS, NOUNS):
+        for verb in VERBS:
+            texts = f"The {one} {verb}.", f"A {other} {draw.choice(VERBS)}."
+            rows.append(Row(joined(*map(vocabulary.encode, texts)), FOLLOWS if one == other else ELSEWHERE))
+    overlap = Overlap(vocabulary, [vocabulary.encode(text) for text in TEXTS])
+    (x,) = standardised(overlap.features(rows))
+    assert x.isfinite().all() and x.mean(0).abs().max() < 1e-5
+    labels = torch.tensor([row.label for row in rows])
+    assert (logistic.fit(x, labels, 2, 1e-3).log_probs(x).argmax(-1) == labels).double().mean() > 0.9
+
+
+def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):
+    checkpoints.save(tiny.checkpoint(vocabulary, **READS), tmp_path / "lab")
+    (tmp_path / "text.txt").write_text("".join(f"{text}\n" for text in TEXTS * 2), encoding="utf-8")
+    text, lab = str(tmp_path / "text.txt"), str(tmp_path / "lab")
+    words = ["evaluate", "--checkpoint", lab, "--data", text, text, "--baseline", text, "--dev", text, "--device", "cpu"]
+    assert main([*words, "--record", "test", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for part, rival in (("words", "neighbours"), ("follows", "overlap")):
+        low, high = found[part]["accuracy_interval"]
+        assert 0 <= low <= found[part]["accuracy"] <= high <= 1 and found[part]["log_loss"] > 0
+        gain = found[part]["accuracy"] - found[part][rival]["accuracy"]
+        assert found[part]["gain"]["accuracy"] == pytest.approx(gain, abs=2e-4)
+    assert found["words"]["neighbours"]["accuracy"] > 0.8 > found["words"]["accuracy"]
+    assert checkpoints.load(lab).metrics["test"]["words"] == found["words"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--baseline", "x.txt"], "--baseline is given without --dev; one counts the baseline, the other tunes it"),
+        (["--beam", "2"], "--beam says nothing to lab, which is encoder-only"),
+        (["--stride", "2"], "--stride says nothing to lab"),
+    ],
+)
+def test_what_says_nothing_to_it_is_refused(vocabulary, tmp_path, capsys, more, message):
+    checkpoints.save(tiny.checkpoint(vocabulary, **READS), tmp_path / "lab")
+    (tmp_path / "text.txt").write_text("The fox sees.\n", encoding="utf-8")
+    assert main(["evaluate", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "text.txt"), *more]) == 2
+    assert message in capsys.readouterr().err
