@@ -34,6 +34,7 @@ MOST = {  # bytes of each file; that of weights follows from the config
 }
 NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # what weights may be stored as: bytes each
 HEADER = 16 * MEGABYTE  # of a file of weights
+MAX_BITS = 10_000  # of a character: more than any text needs
 MAX_WEIGHT = 65504.0  # the largest number of float16
 
 
@@ -170,16 +171,19 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 
 def _check_scores(values: dict[str, Any]) -> None:
-    """`test`, where there is one, is what `python -m model evaluate --record test` writes."""
+    """`test`, where there is one, is what `python -m model evaluate --record test` writes: of pairs, or of a text."""
     test = values.get("test")
     if test is None:
         return
     if not isinstance(test, dict):
         raise ValueError(f"'test' is {shown(test)}; expected an object with the scores")
-    bleu, sentences, beam = test.get("bleu"), test.get("sentences"), test.get("beam", 1)
-    if not ((is_whole(bleu) or isinstance(bleu, float)) and 0 <= bleu <= 100):
-        raise ValueError(f"'test': 'bleu' is {shown(bleu)}; expected a number from 0 to 100")
-    for name, count in (("sentences", sentences), ("beam", beam)):
+    of_text = "bits_per_character" in test
+    score, most = ("bits_per_character", MAX_BITS) if of_text else ("bleu", 100)
+    found = test.get(score)
+    if not ((is_whole(found) or isinstance(found, float)) and 0 <= found <= most):
+        raise ValueError(f"'test': {score!r} is {shown(found)}; expected a number from 0 to {most}")
+    for name in ("characters",) if of_text else ("sentences", "beam"):
+        count = test.get(name, 1 if name == "beam" else None)
         if not (is_count(count) and count):
             raise ValueError(f"'test': {name!r} is {shown(count)}; expected a whole number of at least 1")
 

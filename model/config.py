@@ -208,6 +208,11 @@ class ModelConfig:
         return {kind: self.encoder_layers if kind == "encoder" else self.decoder_layers for kind in self.kinds}
 
     @property
+    def two_in_one(self) -> bool:
+        """Whether one table embeds two languages, that of the source and that of the target."""
+        return self.joint_vocab and "cross" in self.kinds
+
+    @property
     def scheme(self) -> Scheme:
         """What is known of its positions."""
         return SCHEMES[self.positions]

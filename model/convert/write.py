@@ -18,6 +18,8 @@ from model.checkpoint import Checkpoint
 from model.convert.parts import Converted, ConvertError
 from model.network.transformer import build
 
+DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt"}  # what a model of a family is scored on
+
 
 def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
     """Makes the folder of a checkpoint, which must not be there yet, or be empty.
@@ -82,6 +84,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
     layers = (
         f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
     )
+    data = DATA.get(config.family)
     lines = [
         f"# {made.name}",
         "",
@@ -95,7 +98,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
         *(f"- {note}" for note in converted.notes),
         *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
         "",
-        "No scores are known here: `python -m model evaluate --data FILE.tsv` measures them.",
+        "No scores are known here" + (f": `python -m model evaluate --data {data}` measures them." if data else "."),
         "The licence is that of the model it came from.",
     ]
     return "\n".join(lines) + "\n"

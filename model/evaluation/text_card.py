@@ -10,12 +10,13 @@ from model.config import MAX_TOKENS
 from model.evaluation.card import put
 
 HEADING = "## Scores"
+FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 
 
 def card(made: Checkpoint) -> str:
     """The whole card, as a training leaves it."""
-    return "\n\n".join((f"# {made.name}", _purpose(), _parts(made), _data(made.metrics), _training(made.metrics), _limits()))
+    return "\n\n".join((f"# {made.name}", _purpose(), _parts(made), _data(made.metrics), _training(made), _limits()))
 
 
 def _purpose() -> str:
@@ -42,22 +43,24 @@ def _parts(made: Checkpoint) -> str:
 
 def _data(metrics: dict[str, Any]) -> str:
     training, dev = metrics["training"], metrics["dev"]
+    texts = "1 text" if training["texts"] == 1 else f"{training['texts']} texts"
     lines = [
         "## Data",
         f"Trained on {training['tokens']:,} tokens ({training['characters']:,} characters, {training['paragraphs']:,} "
-        f"paragraphs, {training['texts']} texts, their front matter included); chosen by {dev['tokens']:,} tokens "
-        f"({dev['characters']:,} characters, {dev['paragraphs']:,} paragraphs) of texts that are held out whole.",
+        f"paragraphs, {texts}); chosen by {dev['tokens']:,} tokens ({dev['characters']:,} characters, {dev['paragraphs']:,} "
+        "paragraphs) of a text that is held out.",
         "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in training["data_sha256"].items()),
     ]
     return "\n\n".join(lines)
 
 
-def _training(metrics: dict[str, Any]) -> str:
-    run, dev = metrics["training"], metrics["dev"]
+def _training(made: Checkpoint) -> str:
+    run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
     return (
         f"## Training\n\n{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
-        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {run['schedule']}; batches of at most "
-        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; gradient norm "
+        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
+        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; dropout "
+        f"{config.dropout:g} on embeddings and sub-layer outputs, {config.attention_dropout:g} on attention; gradient norm "
         f"clipped at {run['clip']:g}. What is validated and kept is the mean of the weights at the last {run['average']} "
         f"validations; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats a token, "
         f"{dev['bits_per_character']:.3f} bits a character in windows that do not overlap."
@@ -86,11 +89,13 @@ def scores(found: dict[str, Any]) -> str:
         low, high = row["interval"]
         told[1] += f"\n| {row['order']}-grams of {name} | {row['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
     if "ngrams" in found:
-        low, high = found["ngrams"]["gain"]["interval"]
+        gain = found["ngrams"]["gain"]
+        sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
+        low, high = sorted(sign * end for end in gain["interval"])
         told.append(
-            f"The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
-            f"The model needs {found['ngrams']['gain']['bits_per_character']:.3f} bits a character less than the better of "
-            f"them ({low:.3f} to {high:.3f})."
+            "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
+            f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
+            f"({low:.3f} to {high:.3f})."
         )
     return "\n\n".join(told)
 

@@ -113,7 +113,7 @@ def nearest(
 ) -> dict[Side | Literal["unknown"], tuple[Neighbour, ...]]:
     """The tokens nearest to one, itself and control tokens left out, most alike first: a list for each side that shares its
     table. Hardly trained tokens are left out; where nothing is known of the training, one list of all tokens, `unknown`."""
-    alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.joint_vocab, checkpoint.counts
+    alike, joint, counts = cosines(checkpoint, token, side), checkpoint.config.two_in_one, checkpoint.counts
     if not counts:
         everything = np.arange(len(alike)) >= len(CONTROL_TOKENS)
         return {"unknown": _ranked(alike, everything, token, count, None, None, None)}
@@ -172,8 +172,8 @@ def _ranked(
 
 @torch.inference_mode()
 def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey | None:
-    """How far a joint table keeps its languages apart; None where it is not joint, or nothing is known of the training."""
-    if not checkpoint.config.joint_vocab or not checkpoint.counts:
+    """How far a joint table keeps its languages apart; None where it has but one, or nothing is known of the training."""
+    if not checkpoint.config.two_in_one or not checkpoint.counts:
         return None
     own, other = (language_of(checkpoint.counts, each, True) for each in (side, SIDES[side == "source"]))
     alone = np.flatnonzero(own & ~other)

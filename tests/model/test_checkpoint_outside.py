@@ -260,6 +260,8 @@ def test_a_vocabulary_as_older_files_write_it_is_read(saved, tokenizer):
         ({"bleu": 50, "sentences": 0}, "'test': 'sentences' is 0; expected a whole number of at least 1"),
         ({"bleu": 50.5, "sentences": True}, "'test': 'sentences' is True"),
         ({"bleu": 50, "sentences": 3, "beam": []}, r"'test': 'beam' is \[\]"),
+        ({"bits_per_character": "2"}, "'test': 'bits_per_character' is '2'; expected a number from 0 to 10000"),
+        ({"bits_per_character": 2.5}, "'test': 'characters' is None; expected a whole number of at least 1"),
     ],
 )
 def test_scores_of_wrong_types(saved, test, message):

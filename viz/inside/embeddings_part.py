@@ -111,7 +111,7 @@ def total_counts(loaded: Checkpoint, side: Side) -> Sequence[int] | None:
     """How often each token of a side's vocabulary was seen, on both sides where it is joint."""
     if not loaded.counts:
         return None
-    sides = SIDES if loaded.config.joint_vocab else (side,)
+    sides = SIDES if loaded.config.two_in_one else (side,)
     return [sum(each) for each in zip(*(loaded.counts[s] for s in sides), strict=True)]
 
 
@@ -259,7 +259,7 @@ def seen(loaded: Checkpoint, token: int, side: Side) -> str:
 
 def counted(loaded: Checkpoint, token: int, side: Side) -> str:
     """How often the training data has a token, in each language that shares its table; empty where that is not known."""
-    sides = (SIDES if loaded.config.joint_vocab else (side,)) if loaded.counts else ()
+    sides = (SIDES if loaded.config.two_in_one else (side,)) if loaded.counts else ()
     return ", ".join(f"{format.times(loaded.counts[s][token])} in {loaded.languages[s == 'target']}" for s in sides)
 
 
@@ -267,7 +267,7 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
     """What stands in the lists and what not, and how far the table keeps its languages apart, as sentences."""
     if not loaded.counts:
         return ["Nothing is known of how often the training saw a token, so none is left out, nor its language told."]
-    if not loaded.config.joint_vocab:
+    if not loaded.config.two_in_one:
         return [f"Tokens that were seen fewer than {RARE} times are left out."]
     surveys = [cache.survey(view.checkpoint, view.device, each) for each in SIDES]
     parts = [

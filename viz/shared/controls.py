@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -269,18 +269,26 @@ def sidebar() -> None:
 
 def _facts(loaded: Checkpoint) -> None:
     """How large a checkpoint is, how good, and where it runs."""
-    config, test = loaded.config, loaded.metrics.get("test")
-    how = f", beam {test['beam']}" if test and test.get("beam", 1) > 1 else ""
-    score = f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}." if test else "Not scored on a test set."
+    config, score = loaded.config, _scored(loaded.metrics.get("test"))
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
     heads = "1 head" if config.heads == 1 else f"{config.heads} heads"
     layers = terms.marked(
         f"{stacks} layers, {heads}, {size} parameters. {score}",
-        *("layer", "head", "BLEU"),
+        *("layer", "head", "BLEU", "bits"),
     )
     texts.write(
         f'<div class="lab-facts"><div><b>{html.escape(uploads.shown(loaded.name))}</b>{layers}</div>'
         f"<div>Runs on {html.escape(loaded.device.type.upper())}</div></div>"
     )
+
+
+def _scored(test: dict[str, Any] | None) -> str:
+    """What was measured of a checkpoint on a test set, in a sentence."""
+    if not test:
+        return "Not scored on a test set."
+    if "bits_per_character" in test:
+        return f"{test['bits_per_character']:.2f} bits a character on {test['characters']:,} characters of test text."
+    how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
+    return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}."
