@@ -34,7 +34,11 @@ MOST = {  # bytes of each file; that of weights follows from the config
 }
 NUMBERS = {"F16": 2, "BF16": 2, "F32": 4, "F64": 8}  # what weights may be stored as: bytes each
 HEADER = 16 * MEGABYTE  # of a file of weights
-MAX_BITS = 10_000  # of a character: more than any text needs
+SCORES = {  # what a test was measured in: the most that it can be, and what was counted
+    "bits_per_character": (10_000, ("characters",)),
+    "accuracy": (1, ("sentences",)),
+    "bleu": (100, ("sentences", "beam")),
+}
 MAX_WEIGHT = 65504.0  # the largest number of float16
 
 
@@ -171,18 +175,18 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 
 def _check_scores(values: dict[str, Any]) -> None:
-    """`test`, where there is one, is what `python -m model evaluate --record test` writes: of pairs, or of a text."""
+    """`test`, where there is one, is what `python -m model evaluate --record test` writes."""
     test = values.get("test")
     if test is None:
         return
     if not isinstance(test, dict):
         raise ValueError(f"'test' is {shown(test)}; expected an object with the scores")
-    of_text = "bits_per_character" in test
-    score, most = ("bits_per_character", MAX_BITS) if of_text else ("bleu", 100)
+    score = next((name for name in SCORES if name in test), "bleu")
+    most, counts = SCORES[score]
     found = test.get(score)
     if not ((is_whole(found) or isinstance(found, float)) and 0 <= found <= most):
         raise ValueError(f"'test': {score!r} is {shown(found)}; expected a number from 0 to {most}")
-    for name in ("characters",) if of_text else ("sentences", "beam"):
+    for name in counts:
         count = test.get(name, 1 if name == "beam" else None)
         if not (is_count(count) and count):
             raise ValueError(f"'test': {name!r} is {shown(count)}; expected a whole number of at least 1")

@@ -54,14 +54,24 @@ def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
 
     data, counted = read(args.data), (read(args.baseline), read(args.dev)) if args.baseline else None
     with tqdm(unit="blank", disable=args.json) as bar:
-        found: dict[str, Any] = {"sentences": data.sentences, "words": filled(loaded, data, counted, bar.update)}
+        words = filled(loaded, data, counted, bar.update)
+    found = {"sentences": data.sentences, "accuracy": words["accuracy"], "words": words}
     if loaded.config.follows:
         found["follows"] = followed(loaded, data, counted)
     return found
 
 
 def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
-    raise NotImplementedError
+    from model.experiments.judging_report import judged
+    from model.text.labelled import read_labelled
+
+    def read(paths: list[Path]) -> list[tuple[str, str]]:
+        return [each for path in paths for each in read_labelled(path, loaded.config.classes)]
+
+    counted = (read(args.baseline), read(args.dev)) if args.baseline else None
+    texts = read(args.data)
+    labels = judged(loaded, texts, counted)
+    return {"sentences": len(texts), "accuracy": labels["accuracy"], "labels": labels}
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

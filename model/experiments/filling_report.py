@@ -12,8 +12,8 @@ from model.checkpoint import Checkpoint
 from model.evaluation import logistic
 from model.evaluation.neighbours_counted import Counted, Neighbours
 from model.evaluation.overlap import Overlap, standardised
-from model.evaluation.single_blanks import Blank, Choices, Told, blanks, score
-from model.experiments.sweep import RESAMPLES, SEED, intervals
+from model.evaluation.single_blanks import Choices, Told, blanks, score
+from model.experiments.against import gain, scores, told_of
 from model.network.context import forced
 from model.text.corpus import pad
 from model.text.sentence_pairs import NOTHING, Books, Row
@@ -33,8 +33,9 @@ def filled(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | N
     asked = blanks(sentences, tokenizer, choices, DRAWN)
     if not asked:
         raise ValueError("no sentence has a word that is one token of the vocabulary; expected some")
+    own = [blank.sentence for blank in asked]
     told = score(checkpoint.model, tokenizer, sentences, asked, choices, progress)
-    found = {"blanks": len(asked), "choices": [len(each) for each in choices.tokens.values()], **_scores(told, asked)}
+    found = {"blanks": len(asked), "choices": [len(each) for each in choices.tokens.values()], **scores(told, own)}
     if counted is None:
         return found
     dev = _sentences(counted[1])
@@ -43,7 +44,7 @@ def filled(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | N
         raise ValueError("no sentence of --dev has a word that is one token of the vocabulary; expected some")
     known = Counted(tokenizer, choices, _sentences(counted[0]), [(dev, b) for b in tuning] + [(sentences, b) for b in asked])
     rival = Neighbours(known, dev, tuning).score(sentences, asked)
-    return found | {"neighbours": _scores(rival, asked), "gain": _gain(told, rival, asked)}
+    return found | {"neighbours": scores(rival, own), "gain": gain(told, rival, own)}
 
 
 def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] | None) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] |
     if not asked:
         raise ValueError("the text has too few sentences to make pairs of; expected at least 3")
     told = _judged(checkpoint, asked, labels)
-    found = {"pairs": len(asked), **_scores(told)}
+    found = {"pairs": len(asked), **scores(told)}
     if counted is None:
         return found
     train, dev = (_pairs(books) for books in counted)
@@ -66,8 +67,8 @@ def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] |
     x = standardised(*(overlap.features(rows) for rows in (train, dev, asked)))
     y = [torch.tensor([row.label for row in rows]) for rows in (train, dev)]
     fitted, _ = logistic.tuned((x[0], y[0]), (x[1], y[1]), 2)
-    rival = _told(fitted.log_probs(x[2]).numpy(), labels)
-    return found | {"overlap": _scores(rival) | {"penalty": fitted.penalty}, "gain": _gain(told, rival)}
+    rival = told_of(fitted.log_probs(x[2]).numpy(), labels)
+    return found | {"overlap": scores(rival) | {"penalty": fitted.penalty}, "gain": gain(told, rival)}
 
 
 def _sentences(books: Books) -> list[list[int]]:
@@ -84,30 +85,4 @@ def _judged(checkpoint: Checkpoint, rows: Sequence[Row], labels: np.ndarray) -> 
     for first in range(0, len(rows), ROWS):
         source = pad([row.ids for row in rows[first : first + ROWS]]).to(checkpoint.device)
         found.append(model.following(forced(model, source, None), source).double().log_softmax(-1).cpu().numpy())
-    return _told(np.concatenate(found), labels)
-
-
-def _told(log_probs: np.ndarray, labels: np.ndarray) -> Told:
-    """What log-probabilities [N,C] are worth for labels [N]."""
-    return Told(log_probs[np.arange(len(labels)), labels], log_probs.argmax(-1) == labels)
-
-
-def _scores(told: Told, asked: Sequence[Blank] | None = None) -> dict[str, Any]:
-    """Accuracy and log-loss in nats, with intervals over the sentences, or over the examples where each is its own."""
-    return _both(told.right.astype(float), -told.log_probs, asked)
-
-
-def _gain(told: Told, rival: Told, asked: Sequence[Blank] | None = None) -> dict[str, Any]:
-    """What the model is better by, in the same samples."""
-    return _both(told.right.astype(float) - rival.right, told.log_probs - rival.log_probs, asked)
-
-
-def _both(right: np.ndarray, loss: np.ndarray, asked: Sequence[Blank] | None) -> dict[str, Any]:
-    number = (
-        np.arange(len(right)) if asked is None else np.unique([blank.sentence for blank in asked], return_inverse=True)[1]
-    )
-    counts, made = np.bincount(number), {}
-    for name, values in (("accuracy", right), ("log_loss", loss)):
-        mean, low, high = (round(float(each), 4) for each in intervals(np.bincount(number, values), counts))
-        made |= {name: mean, f"{name}_interval": [low, high]}
-    return made | {"resamples": RESAMPLES, "seed": SEED}
+    return told_of(np.concatenate(found), labels)

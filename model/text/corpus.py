@@ -31,16 +31,18 @@ class DataError(ValueError):
     """A data file that cannot be used; the text says which, where, and what was expected."""
 
 
-def read_pairs(path: Path, limit: int | None = None, with_targets: bool = True) -> list[tuple[str, str]]:
+def read_pairs(
+    path: Path, limit: int | None = None, with_targets: bool = True, names: tuple[str, str] = ("source", "target")
+) -> list[tuple[str, str]]:
     """Source and target of every line of a tab-separated file; further columns are ignored. Without targets these are empty,
-    and a line may be a source alone.
+    and a line may be a source alone. `names` are what both columns are called where one is told of.
 
     Plain text, `.gz`, or the `.zip` that manythings.org/anki publishes, unpacked piece by piece. Raises DataError with the
     line's number where a line is empty or lacks a tab or a text, where the bytes are no UTF-8 or no plain text, where there
     is more than a run can hold, and where the file cannot be opened.
     """
     pairs: list[tuple[str, str]] = []
-    form = "source TAB target" if with_targets else "a sentence"
+    form = " TAB ".join(names) if with_targets else "a sentence"
     blank = 0  # number of the first of the empty lines just seen; they are fine at the end of the file
     for number, line in lines(path, ".tsv, .tsv.gz or .zip"):
         if not line.strip():
@@ -54,11 +56,11 @@ def read_pairs(path: Path, limit: int | None = None, with_targets: bool = True) 
         if not with_targets:
             fields[1:] = [""]
         if len(fields) < 2:
-            raise DataError(f"{path}, line {number}: no tab; expected source TAB target on every line.")
+            raise DataError(f"{path}, line {number}: no tab; expected {form} on every line.")
         if not fields[0] or (with_targets and not fields[1]):
-            both = " on both sides" if with_targets else ""
-            side = "source (column 1)" if not fields[0] else "target (column 2)"
-            raise DataError(f"{path}, line {number}: the {side} is empty; expected a sentence{both}.")
+            side = f"{names[0]} (column 1)" if not fields[0] else f"{names[1]} (column 2)"
+            expected = "a sentence" if not with_targets else "a sentence on both sides" if names[0] == "source" else form
+            raise DataError(f"{path}, line {number}: the {side} is empty; expected {expected}.")
         if len(pairs) == MAX_PAIRS:
             raise DataError(f"{path}, line {number}: more than {MAX_PAIRS:,} pairs; give a part of them.")
         pairs.append((fields[0], fields[1]))

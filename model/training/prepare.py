@@ -36,6 +36,12 @@ def vocabularies(pairs: list[tuple[str, str]], size: int, joint: bool) -> tuple[
     return Tokenizer.train((s for s, _ in pairs), size), Tokenizer.train((t for _, t in pairs), size)
 
 
+def begin_with(model: nn.Module, start: nn.Module) -> None:
+    """Gives a model those of its parameters that another has by the same name; the others stay as they were drawn."""
+    own = {name for name, _ in model.named_parameters()}  # of tied ones the first alone
+    model.load_state_dict({name: each for name, each in start.state_dict().items() if name in own}, strict=False)
+
+
 def adam(model: nn.Module, config: TrainConfig) -> torch.optim.Adam:
     """The optimiser of Vaswani et al. 2017, section 5.3; the rate is set at every step."""
     return torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay, fused=True)

@@ -25,7 +25,7 @@ from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.material import Order, prepare
 from model.training.meter import Meter
-from model.training.prepare import adam, check_options, products
+from model.training.prepare import adam, begin_with, check_options, products
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
 from model.training.tasks import task_named
 from model.training.validation import Weights, averaged
@@ -70,7 +70,7 @@ class Run:
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
-            self.model.load_state_dict(start.model.state_dict(), strict=start.config == self.model_config)
+            begin_with(self.model, start.model)
         self.model.to(self.device)
         self.objective = self.group.wrap(Objective(self.model, config.label_smoothing, self.material.loss))
         if self.group.size > 1:

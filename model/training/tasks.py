@@ -83,6 +83,17 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             training={"label_smoothing": 0.0},
             fixed=("decoder_layers", "joint_vocab", "causal", *OF_PAIRS),
         ),
+        TrainingTask(
+            "classify",
+            "judging",
+            "encoder-only",
+            "a model that gives a text one of some labels",
+            "labelled texts: .tsv, .tsv.gz or .zip, label TAB text",
+            ("Text", "Text"),
+            model={"d_model": 128, "heads": 4, "encoder_layers": 2, "d_ff": 256, "dropout": 0.3, "activation": "gelu"}
+            | {"decoder_layers": 0, "source_start": True, "pooler": True},
+            fixed=("decoder_layers", "joint_vocab", "causal", "follows", *OF_PAIRS, *OF_BLANKS),
+        ),
     )
 }
 
