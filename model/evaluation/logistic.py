@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # that are tried
-STEPS = 200  # of the search, at most
+PENALTIES = (1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 1e-3, 1e-2)  # that are tried
+STEPS = 150  # of the search, at most
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,9 @@ def fit(x: Tensor, labels: Tensor, classes: int, penalty: float) -> Logistic:
     x = x.double()
     weight = torch.zeros(x.size(1), classes, dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(classes, dtype=torch.float64, requires_grad=True)
-    search = torch.optim.LBFGS([weight, bias], max_iter=STEPS, tolerance_grad=1e-7, line_search_fn="strong_wolfe")
+    search = torch.optim.LBFGS(
+        [weight, bias], max_iter=STEPS, tolerance_grad=1e-7, tolerance_change=1e-8, line_search_fn="strong_wolfe"
+    )
 
     def loss() -> Tensor:
         search.zero_grad()

@@ -36,14 +36,15 @@ class Bags:
 
     def features(self, texts: Sequence[str]) -> Tensor:
         """Which of them a text has: sparse, float64 [N,F]."""
-        starts, columns, values = [0], [], []
-        for text in texts:
+        rows, columns, values = [], [], []
+        for number, text in enumerate(texts):
             own = sorted({self.columns[part] for part in _parts(text, self.order) if part in self.columns})
+            rows += [number] * len(own)
             columns += own
             values += [max(1, len(own)) ** -0.5] * len(own)
-            starts.append(len(columns))
+        made = torch.tensor(values, dtype=torch.float64)
         size = (len(texts), len(self.columns))
-        return torch.sparse_csr_tensor(starts, columns, torch.tensor(values, dtype=torch.float64), size, dtype=torch.float64)
+        return torch.sparse_coo_tensor(torch.tensor([rows, columns]).long(), made, size, check_invariants=True).coalesce()
 
 
 def tuned(
