@@ -112,7 +112,7 @@ class Neighbours:
     def _weights(self, buckets: torch.Tensor) -> torch.Tensor:
         """Weights [N,9] of the selections by their buckets [N,9]."""
         known = self.numbers[torch.arange(len(SELECTIONS)), buckets.clamp(min=0)]  # [N,9]
-        return known.masked_fill(buckets < 0, -torch.inf).softmax(-1)
+        return known.masked_fill(buckets < 0, -torch.inf).log_softmax(-1).exp()
 
     def distribution(self, sentences: Sentences, blank: Blank) -> np.ndarray:
         """The probability of every word that the blank may be."""
