@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS
-from model.text.corpus import Batch, DataError, lines, pad
+from model.text.corpus import MAX_BLANK, Batch, DataError, lines, pad
 from model.text.tokenizer import Tokenizer
 
 MAX_PARAGRAPHS = 10_000_000
@@ -22,8 +22,12 @@ def read_paragraphs(path: Path) -> list[str]:
     can be tokenised, and as `model.text.corpus.lines`.
     """
     found: list[str] = []
+    blank = 0  # lines without a text, one after the other
     for number, line in lines(path, ".txt, .txt.gz or .zip"):
         text = unicodedata.normalize("NFC", line.strip())
+        blank = 0 if text else blank + 1
+        if blank > MAX_BLANK:
+            raise DataError(f"{path}, line {number}: more than {MAX_BLANK:,} empty lines one after the other.")
         if not text:
             continue
         if len(text) > MAX_CHARACTERS:

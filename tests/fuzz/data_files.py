@@ -15,6 +15,7 @@ import tiny
 from model.config import MAX_TOKENS
 from model.text.corpus import Corpus, DataError, file_hash, read_pairs
 from model.text.tokenizer import Tokenizer
+from model.text.windows import Texts, read_paragraphs
 from model.training import snapshots
 from tests.fuzz import damage
 from tests.fuzz.core import fuzzer
@@ -63,6 +64,14 @@ def packed(draw: random.Random, raw: bytes, kind: str) -> bytes:
     return raw
 
 
+def paragraphs(path: Path) -> None:
+    """The same lines as a text, cut into windows."""
+    found = Texts.encode([read_paragraphs(path)[:1000]], tokenizer())
+    windows = found.windows([7]).targets
+    assert sum(map(len, windows)) == found.tokens
+    assert all(1 <= len(row) <= MAX_TOKENS for row in windows)
+
+
 @fuzzer("pairs", few=60)
 def pairs(draw: random.Random) -> str | None:
     """Read, and made into a corpus."""
@@ -77,7 +86,7 @@ def pairs(draw: random.Random) -> str | None:
             damage.put_something_else(draw, path)
             if path.is_fifo() or path.is_symlink():
                 return "left out"  # what nobody writes to is waited for: data may come from another process
-        for read in (file_hash, snapshots.read):
+        for read in (file_hash, snapshots.read, snapshots.read_texts, paragraphs):
             try:
                 read(path)
             except DataError as fault:

@@ -269,7 +269,7 @@ def sidebar() -> None:
 
 def _facts(loaded: Checkpoint) -> None:
     """How large a checkpoint is, how good, and where it runs."""
-    config, score = loaded.config, _scored(loaded.metrics.get("test"))
+    config, score = loaded.config, scored(loaded.metrics.get("test"))
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
@@ -284,7 +284,7 @@ def _facts(loaded: Checkpoint) -> None:
     )
 
 
-def _scored(test: dict[str, Any] | None) -> str:
+def scored(test: dict[str, Any] | None) -> str:
     """What was measured of a checkpoint on a test set, in a sentence."""
     if not test:
         return "Not scored on a test set."

@@ -33,6 +33,7 @@ def test_paragraphs_are_lines_packed_or_not(tmp_path):
         (b"", "no paragraph in it; expected text, one paragraph a line"),
         (b"\n \n\t\n", "no paragraph in it"),
         (b"ok\ncaf\xe9\n", "line 2: the byte 0xe9 is no UTF-8; save the file as UTF-8"),
+        (b"ok" + b"\n" * 1100, "line 1002: more than 1,000 empty lines one after the other"),
         (b"ok\n\0\n", "line 2: a NUL byte is in it"),
         (
             b"ok\n" + b"q " * 15_000,

@@ -48,7 +48,7 @@ def learned(tmp_path_factory) -> Path:
     (folder / "probes.txt").write_text(f"fox\t{SENTENCES[0]}\n", encoding="utf-8")
     both = [str(folder / "a.txt"), str(folder / "b.txt")]
     files = ["--data", *both, "--dev", *both, "--out", str(folder / "run"), "--probes", str(folder / "probes.txt")]
-    training = {**tiny.TRAINING, "epochs": 60, "average": 1, "vocab_size": 300}
+    training = {**tiny.TRAINING, "epochs": 40, "average": 1, "vocab_size": 300}
     assert main(["train", "--task", "lm", *files, "--device", "cpu", *tiny.options(**OPTIONS, **training)]) == 0
     return folder / "run"
 
@@ -139,17 +139,17 @@ def test_what_is_watched_is_recorded_without_a_source(learned):
         "log_probs/0": (length,),
         "decoder/0": (1, 2, length, length),
     }
-    assert found.losses()[-1, 0] < 0.2 < 3 < found.losses()[0, 0]
+    assert found.losses()[-1, 0] < 0.5 < 3 < found.losses()[0, 0]
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, text_files):
     """Windows are cut elsewhere in every epoch: a run that goes on cuts them where it would have; with dropout."""
-    whole = lm(tmp_path / "whole", text_files, epochs=3)
+    whole = lm(tmp_path / "whole", text_files)
     assert whole.train() is True
-    while not lm(tmp_path / "parts", text_files, epochs=3).train(max_minutes=0):
+    while not lm(tmp_path / "parts", text_files).train(max_minutes=0):
         pass
-    last = lm(tmp_path / "parts", text_files, epochs=3)
-    assert last.progress.step == whole.total >= 9
+    last = lm(tmp_path / "parts", text_files)
+    assert last.progress.step == whole.total >= 6
     assert all(value.equal(whole.model.state_dict()[key]) for key, value in last.model.state_dict().items())
     kept = [(tmp_path / name / "checkpoint" / "model.safetensors").read_bytes() for name in ("whole", "parts")]
     assert kept[0] == kept[1]
