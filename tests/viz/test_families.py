@@ -24,7 +24,8 @@ from viz.shared.save import save
 from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
-ALONE = {"encoder-only": {"decoder_layers": 0}, "decoder-only": {"encoder_layers": 0}}
+JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}
+ALONE = {"encoder-only": {"decoder_layers": 0} | JUDGES, "decoder-only": {"encoder_layers": 0}}
 LACKING = {"encoder-only": ("decoder", "cross"), "decoder-only": ("encoder", "cross")}
 CODE = {"encoder-only": "off_enc.1", "decoder-only": "off_dec.1"}
 EACH = pytest.mark.parametrize("family", ALONE)

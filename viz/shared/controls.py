@@ -289,7 +289,8 @@ def scored(test: dict[str, Any] | None) -> str:
     if not test:
         return "Not scored on a test set."
     if "accuracy" in test:
-        return f"{test['accuracy']:.1%} right, measured on {test['sentences']:,} test sentences."
+        what = "labels" if "labels" in test else "blanks"
+        return f"{test['accuracy']:.1%} of the {what} right, on {test['sentences']:,} test sentences."
     if "bits_per_character" in test:
         return f"{test['bits_per_character']:.2f} bits a character on {test['characters']:,} characters of test text."
     how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
