@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import streamlit as st
-
 from model.readings.head_metrics import order_label, orders
 from viz import state, theme
 from viz.heads import all_heads, picture
 from viz.shared import controls
-from viz.shared.lecture import lecture, letters, notes
+from viz.shared.lecture import lecture, letters, notes, pictures
 from viz.shared.shown import Shown
 from viz.view import View
 
@@ -50,19 +48,17 @@ def _one(large: int) -> int:
 
 
 def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
-    st.segmented_control(
-        "Picture",
-        range(1, len(LARGE) + 1),
-        required=True,
-        format_func=lambda n: LARGE[n - 1],
-        label_visibility="collapsed",
-        **state.bind("large", "large", large),
-    )
+    pictures.pick(LARGE, large)
     controls.kind_pick(view, kinds)
 
 
 def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
-    lecture.key(letters.PICTURE, f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
+    lecture.key(
+        letters.PICTURE,
+        f"the picture: {', '.join(name.lower() for name in LARGE)}",
+        lambda: pictures.turn(len(LARGE)),
+        quiet=True,
+    )
     if len(kinds) > 1:
         each = f"the attention: {', '.join(theme.SITE_NAMES[kind].lower() for kind in kinds)}"
         lecture.key(
@@ -79,11 +75,6 @@ def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[in
     lecture.key(letters.WORDS, merge, lambda: state.change(merge=not state.current().merge), quiet=True)
     if view.find is not None:
         lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
-
-
-def _turn() -> None:
-    """To the next picture."""
-    state.change(large=lecture.picture(state.current(), len(LARGE)) % len(LARGE) + 1)
 
 
 def _next_order(view: View) -> str:

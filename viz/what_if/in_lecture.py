@@ -14,7 +14,7 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import cache, state, theme
 from viz.shared import controls, file_change, file_maps, texts
-from viz.shared.lecture import lecture, letters
+from viz.shared.lecture import lecture, letters, pictures
 from viz.shared.shown import Shown
 from viz.view import SCOPES, View
 from viz.what_if import parts, questions, switchboard
@@ -38,20 +38,8 @@ def draw(shown: Shown) -> None:
         (_words, _maps, _switches)[large - 1](shown, answer)
 
 
-def _turn() -> None:
-    """To the next picture."""
-    state.change(large=lecture.picture(state.current(), len(LARGE)) % len(LARGE) + 1)
-
-
 def _bar(view: View, large: int, writes: bool) -> None:
-    st.segmented_control(
-        "Picture",
-        range(1, len(LARGE) + 1),
-        required=True,
-        format_func=lambda n: LARGE[n - 1],
-        label_visibility="collapsed",
-        **state.bind("large", "large", large),
-    )
+    pictures.pick(LARGE, large)
     if writes:
         controls.modes(view)
 
@@ -185,7 +173,12 @@ def _line(shown: Shown) -> None:
 def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
     view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
     language = loaded.languages[0]
-    lecture.key(letters.PICTURE, f"the picture: {', '.join(name.lower() for name in LARGE)}", _turn, quiet=True)
+    lecture.key(
+        letters.PICTURE,
+        f"the picture: {', '.join(name.lower() for name in LARGE)}",
+        lambda: pictures.turn(len(LARGE)),
+        quiet=True,
+    )
     if ready := [each for each in EXPERIMENTS if set(each.needs) <= set(kinds)]:
         lecture.key(
             letters.EXPERIMENT, "the next ready experiment", lambda: _try(state.current(), ready, language, 1), quiet=True

@@ -15,12 +15,21 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".lecture", { memory: { told: [] }, way: { told: [] } });
   Object.assign(state, { data, report: setTriggerValue });
   if (first) begin(state);
+  document.documentElement.toggleAttribute("data-lab-lecture", data.on); // rules ask for this: `:has` at the root is looked for at every change of the page
+  noted(data.on);
   if (isNews(state.memory, data.step) || state.of !== data.of) state.step = data.step; // else the lecturer may be steps ahead
   state.of = data.of;
   if (isNews(state.way, data.stop)) state.stop = data.stop; // as with steps
   else if (state.stop !== data.stop && state.stop <= data.stops) setTriggerValue("go", state.stop); // it was told while the server was at work, which hears no more then
   if (!data.on) { shut(state); blank(state, false); point(state, ""); }
   return () => { end(state); unmounted(root); };
+}
+
+// How many lines are taken from the stage for what there is to say, which the page has drawn by now.
+function noted(on) {
+  const place = on && document.querySelector(".st-key-lecture_notes"), root = document.documentElement;
+  if (place && place.querySelector(".lab-note, .lab-fault")) root.dataset.labNoted = String(Math.min(2, place.childElementCount));
+  else delete root.dataset.labNoted;
 }
 
 function begin(state) {
