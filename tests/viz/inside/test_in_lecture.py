@@ -28,8 +28,9 @@ def test_each_part_is_drawn_large_without_its_controls(part):
 
 
 def test_the_button_of_the_bar_turns_the_parts_and_the_pictures_begin_anew():
-    page = Lab(INSIDE, text=SENTENCE, lecture="on", part="scale", large="3")
-    assert page.click("hall_part").link["part"] == "lens" and "large" not in page.link
+    at = PARTS.index("scale")
+    page = Lab(INSIDE, text=SENTENCE, lecture="on", part=PARTS[at], large="3")
+    assert page.click("hall_part").link["part"] == PARTS[at + 1] and "large" not in page.link
     page = Lab(INSIDE, text=SENTENCE, lecture="on", kind="cross")
     assert "kind" not in page.click("hall_kind").link  # the encoder's, which no link needs to name
 
