@@ -137,9 +137,9 @@ def _measured(effect: Effect, on: bool, view: View, extra: str, why: str) -> str
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()
     if not losses:
-        return text + "No token loses more than 0.1."
+        return text + f"No {effect.unit} loses more than 0.1."
     worst = losses[0]
-    count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
+    count = f"1 {effect.unit} loses" if len(losses) == 1 else f"{len(losses)} {effect.unit}s lose"
     before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
     token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
     return text + f"{count} more than 0.1; {token} {before:.2f} → {after:.2f}."
