@@ -104,7 +104,9 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
         was, now = (each.trace.predicted.labels[0] for each in (analysis.baseline, analysis))
         (label,) = analysis.baseline.trace.predicted.ids
         odds = f"{analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
-        return f"The label stays {was}: {odds}." if was == now else f"The label {was} becomes {now}: {odds} for {was}."
+        if was == now:
+            return f"The label stays “{was}”: {odds}."
+        return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
         count, places = len(turns(analysis)), len(analysis.trace.predicted)
         return f"At {count} of {places} places another token is the likeliest then."

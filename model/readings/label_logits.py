@@ -15,10 +15,17 @@ from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
-from model.readings.direct_logits import DirectLogits
+from model.readings.direct_logits import DirectLogits, direct_logits
 from model.readings.pooled_rows import pooling_weights
 from model.readings.writers import Stream, Writer
 from model.trace import Probe
+
+
+def of_choice(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
+    """What wrote the difference behind a choice: of two labels where the model has any, else of two tokens at a step."""
+    if analysis.trace.classes:
+        return label_logits(checkpoint, analysis, token, rival)
+    return direct_logits(checkpoint, analysis, step, token, rival)
 
 
 @torch.inference_mode()

@@ -4,7 +4,7 @@ import { nth, percent } from "../shared/mount.js";
 
 // The next label beside the likeliest.
 export function against(best, next, tie) {
-  const both = `${best.name} ${percent(best.p)} against ${next.name} ${percent(next.p)}`;
+  const both = `“${best.name}” ${percent(best.p)} against “${next.name}” ${percent(next.p)}`;
   return tie ? `A near-tie: ${both}. Little tips it.` : `${both}.`;
 }
 

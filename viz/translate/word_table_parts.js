@@ -12,6 +12,6 @@ export function shade({ tints, diverging }, share, signed) {
 // What hiding a word does to the label; -1 for a token that is no word.
 export function wordTold({ words, before, after, turns, label }, word, percent) {
   if (word < 0) return "A control token: it is no word, and is not hidden.";
-  const so = turns[word] === label ? "" : `, and the label becomes ${turns[word]}`;
-  return `Without “${words[word]}”: ${label} ${percent(before[word])} → ${percent(after[word])}${so}.`;
+  const so = turns[word] === label ? "" : `, and the label becomes “${turns[word]}”`;
+  return `Without “${words[word]}”: “${label}” ${percent(before[word])} → ${percent(after[word])}${so}.`;
 }
