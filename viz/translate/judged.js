@@ -5,6 +5,8 @@ import { copyLink } from "../shared/copy_link_parts.js";
 import { moves } from "../shared/page_keys.js";
 import { against, tokenTold } from "./judged_parts.js";
 
+const MANY = 40; // tokens, from which on they are smaller in a lecture
+
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".judged", { step: data.step, heard: { said: data.step, told: [] } });
   if (state.trace !== data.trace) Object.assign(state, { step: data.step, heard: { said: data.step, told: [] } });
@@ -38,7 +40,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   }
 
   function text() {
-    const node = element("section", "text"), bar = element("div", "bar"), tokens = element("div", "tokens"), count = element("span", "count"), foot = element("p", "foot"), scale = element("i", "scale");
+    const node = element("section", "text"), bar = element("div", "bar"), tokens = element("div", data.tokens.length > MANY ? "tokens many" : "tokens"), count = element("span", "count"), foot = element("p", "foot"), scale = element("i", "scale");
     node.setAttribute("aria-label", "Tokens of the text");
     const step = (name, sign, title, by) => { const made = button("btn", sign, () => go(state.step + by)); made.title = title; made.dataset.focus = name; made.setAttribute("aria-label", title); return made; };
     count.setAttribute("aria-live", "polite");
