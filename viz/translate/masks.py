@@ -47,12 +47,14 @@ def switches(
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
     if task.reads:
-        _padding(view, effects["padding_mask"], target_text(target, analysis, view, causal) if task.writes else "")
+        of_target = target_text(target, analysis, view, causal) if task.writes else ""
+        _padding(view, effects["padding_mask"], of_target, task.writes)
 
 
-def _padding(view: View, effect: Effect, of_target: str) -> None:
+def _padding(view: View, effect: Effect, of_target: str, writes: bool) -> None:
     """The switch of the padding mask, and how much padding there is."""
-    reach = "Hides padding from all attention: after the sentence, and after a translation that others of its batch outlast"
+    reach = "Hides padding from all attention: after the sentence"
+    reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
     _told(padding_text(effect, view), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
