@@ -31,6 +31,7 @@ from model.config import END, ModelConfig
 from model.files import shown
 from model.network.context import Pass, forced
 from model.network.transformer import Transformer, build
+from model.text.labels import Labels
 from model.text.seen import Seen
 from model.text.tokenizer import Tokenizer
 from model.text.trust import Trust
@@ -59,6 +60,11 @@ class Checkpoint:
     peer: str | None = None
     seen: Seen | None = None  # the training pairs, counted
     trust: Trust | None = None  # which reading of the source words is true, as it was measured
+
+    @property
+    def answers(self) -> Tokenizer | Labels:
+        """What names the numbers that it predicts: the tokens of its target, of a classifier its labels."""
+        return Labels(self.config.classes) if self.config.classes else self.target_tokenizer
 
     @property
     def device(self) -> torch.device:
@@ -204,7 +210,7 @@ def _check_numbers(model: Transformer, path: Path) -> None:
         for stack, size in (("encoder", config.source_vocab), ("decoder", config.target_vocab))
     )
     hidden = forced(model, source, outputs, Pass(probe=probe))  # [1,T,D]
-    logits = model.project(hidden)
+    logits = model.answer(hidden, source)
     records = (each for record in probe.records.values() for each in record.items())
     streams = (("residual stream", each) for both in probe.streams.values() for each in both)
     pooled = [("pooled state", model.pooled(hidden, source))] if config.pooler else []

@@ -1,4 +1,4 @@
-"""What a model of each family does with a text, and the words for it: declared once, for pages and notes."""
+"""What a model does with a text, and the words for it: declared once, for pages and notes."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Task:
     doing: str  # while it is computed
     own: str  # on the button that lets the model do it
     needs: str = ""  # why what is made for two texts is not there: the model has one
+    judges: bool = False  # it gives the whole text one of its labels
 
     @property
     def writes(self) -> bool:
@@ -90,11 +91,32 @@ TASKS: dict[str, Task] = {
 
 
 TRANSLATES = TASKS["encoder-decoder"]
+JUDGES = Task(  # an encoder whose config has labels
+    "encoder-only",
+    "Judge",
+    "Which label does it get, and which words decide?",
+    "A real Transformer that reads a whole text and gives it one label:",
+    "to go from word to word.",
+    "Judge",
+    "Text to judge",
+    "text",
+    "label",
+    "Reading",
+    "Let the model judge",
+    "this model has no decoder: it reads a text and gives it a label",
+    judges=True,
+)
 
 
-def task_of(kinds: Collection[str]) -> Task:
-    """The task of a model by the kinds of attention that it has; ValueError where no family has just these."""
+def task_in(family: str, classes: Collection[str] = ()) -> Task:
+    """The task of a model of a family with these labels, if it has any; KeyError for a family that there is not."""
+    return JUDGES if classes else TASKS[family]
+
+
+def task_of(kinds: Collection[str], classes: Collection[str] = ()) -> Task:
+    """The task of a model by the kinds of attention and the labels that it has; ValueError where no family has just these
+    kinds."""
     for family, own in FAMILIES.items():
         if set(own) == set(kinds):
-            return TASKS[family]
+            return task_in(family, classes)
     raise ValueError(f"no family has the kinds of attention {', '.join(kinds)}; expected those of {', '.join(FAMILIES)}")

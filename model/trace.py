@@ -175,9 +175,11 @@ class Trace:
     patterns: dict[Site, np.ndarray]  # [H,T,S]
     scores: dict[Site, np.ndarray]  # [H,T,S], before the mask; empty once they are given up
     masks: dict[Site, np.ndarray]  # bool [T,S]: what any head may see
-    log_probs: np.ndarray = field(repr=False)  # [T,V], natural logarithm; without a decoder [S,V], at each source token
+    log_probs: np.ndarray = field(repr=False)
+    # [T,V], natural logarithm; without a decoder [S,V], at each source token; of a classifier [1,C], of the whole text
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
     log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
+    classes: tuple[str, ...] = ()  # of a classifier: its labels
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -194,8 +196,17 @@ class Trace:
 
     @property
     def predicted(self) -> Axis:
-        """The tokens whose probabilities `log_probs` holds, row by row: the outputs, without a decoder the source's own."""
+        """The tokens whose probabilities `log_probs` holds, row by row: the outputs, without a decoder the source's own; of
+        a classifier the likeliest label."""
+        if self.classes:
+            label = int(self.log_probs[0].argmax())
+            return Axis((label,), (self.classes[label],), (0,))
         return self.axis("source") if self.outputs is None else self.outputs
+
+    @property
+    def places(self) -> Axis:
+        """The tokens that one can stand at: those that are predicted, of a classifier those that it reads."""
+        return self.axis("source") if self.classes else self.predicted
 
     def queries(self, site: Site) -> tuple[str, ...]:
         """The labels of a site's rows."""

@@ -205,3 +205,10 @@ def with_seen(checkpoint: Checkpoint, words: Mapping[str, int], source: int = 20
     """The checkpoint, as if it had been trained on these words, in sentences of so many tokens."""
     lengths = {"source": Lengths((*[0] * source, 9)), "target": Lengths((*[0] * target, 9))}
     return dataclasses.replace(checkpoint, seen=Seen(lengths, dict(words)))
+
+
+def classifier(tokenizer: Tokenizer, classes: Sequence[str] = ("calm", "glad", "sad"), **changes: Any) -> Checkpoint:
+    """An untrained checkpoint that gives a text one of some labels; it pools the mean of all tokens unless told."""
+    judges = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "pooler": True, "pooling": "mean"}
+    made = checkpoint(tokenizer, **(judges | {"classes": tuple(classes), "tied_output": True} | changes))
+    return dataclasses.replace(made, languages=("Text", "Text"), metrics={})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.inference.request import Request
-from model.task import TASKS, TRANSLATES, Task, task_of
+from model.task import TRANSLATES, Task, task_in, task_of
 from viz import uploads
 from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.experiments.effects import Effect, HeadEffect
     from model.experiments.faithfulness import Scope, Tested
+    from model.experiments.label_test import LabelTest
     from model.experiments.leaks import LeakReport
     from model.experiments.patching import Patching, Question
     from model.experiments.ready import Answer
@@ -171,10 +172,18 @@ def lens(request: Request, device: str) -> Lens:
 
 @kept(512)
 def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
-    """What wrote the difference of two logits at a step (from 0); see `model.readings.direct_logits`."""
-    from model.readings.direct_logits import direct_logits as compute
+    """What wrote the difference of two logits at a step (from 0), or of two labels; see `model.readings.label_logits`."""
+    from model.readings.label_logits import of_choice as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), step, token, rival)
+
+
+@kept(512)
+def label_test(request: Request, device: str, label: int, rival: int) -> LabelTest:
+    """What hiding each word does to the label of a text, and what other readings say; see `model.experiments.label_test`."""
+    from model.experiments.label_test import label_test as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device), label, rival)
 
 
 @kept(256, beside=("progress",), is_long=lambda *args: True)
@@ -367,15 +376,15 @@ def task(name: str, device: str) -> Task:
     """What a checkpoint does with a text, without waiting for one that is not loaded yet: then its config.json says it, and
     where that cannot be read it is taken for a translator."""
     if loaded := _at_hand(name, device):
-        return task_of(loaded.config.kinds)
+        return task_of(loaded.config.kinds, loaded.config.classes)
     from model.folders import CONFIG, survey
 
     place = {**survey().places, **uploads.mine()}.get(name)
     try:
-        family = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get("family") if place else None
+        config = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"] if place else {}
+        return task_in(config.get("family"), config.get("classes") or ())
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        family = None
-    return TASKS.get(family, TRANSLATES)
+        return TRANSLATES
 
 
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
@@ -389,7 +398,8 @@ def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
         source, target = found or ("source", "target")
     except (FileError, OSError, AttributeError, TypeError, ValueError):  # its loading says what is wrong with it
         return None, None
-    named = isinstance(source, str) and isinstance(target, str) and (source, target) != ("source", "target")
+    unnamed = (("source", "target"), ("Text", "Text"))  # as they are called where nobody named them
+    named = isinstance(source, str) and isinstance(target, str) and (source, target) not in unnamed
     return (source, target) if named else (None, None)
 
 

@@ -49,7 +49,10 @@ def place(page: Page) -> str:
 def of(task: Task) -> tuple[Page, ...]:
     """The pages as they are called for a task: the first after what the checkpoint does."""
     first = dataclasses.replace(PAGES[0], title=task.title, question=task.question)
-    return (first, *PAGES[1:])
+    if not task.judges:
+        return (first, *PAGES[1:])
+    why = "Why this label, and not that one?"
+    return (first, *(dataclasses.replace(page, question=why) if page.of_a_choice else page for page in PAGES[1:]))
 
 
 def find(name: str) -> Page:

@@ -45,12 +45,13 @@ def run(args: argparse.Namespace) -> None:
 
     asked = options.decoding(args)
     device = options.machine(args)
-    if args.text != "-":
-        request = Request(args.text, args.checkpoint, decoding=asked)
-        _answer(checkpoints.load(args.checkpoint, device), request, args.json)
-        return
     loaded, written = checkpoints.load(args.checkpoint, device), 0
-    for number, text in _lines():
+    if loaded.config.classes:
+        raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
+    if args.text != "-":
+        _answer(loaded, Request(args.text, args.checkpoint, decoding=asked), args.json)
+        return
+    for number, text in lines():
         if not text.strip():  # so that line n of what is written belongs to line n of what is read
             print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
             continue
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError("there is no sentence on standard input; write one on each line")
 
 
-def _lines() -> Iterator[tuple[int, str]]:
+def lines() -> Iterator[tuple[int, str]]:
+    """The lines of standard input, each with its number; ValueError for one that is too long or no text."""
     number = 0
     while line := _read_line():
         number += 1

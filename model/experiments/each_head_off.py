@@ -59,8 +59,8 @@ def each_head_off(
     target: Sequence[int] | None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[np.ndarray, list[tuple[Site, int]]]:
-    """Log-probability of each target token, without a decoder of each source token, [1+N,T]: unedited, then with each of the
-    N heads off; and these heads, row by row."""
+    """Log-probability of each target token, without a decoder of each source token, [1+N,T], of a classifier of its label,
+    [1+N,1]: unedited, then with each of the N heads off; and these heads, row by row."""
     found, _, off = _run(checkpoint, source, target, progress, False)
     return found, off
 
@@ -103,19 +103,26 @@ def _run(
             crossed = () if memory is None else (seen.cross,)
             x = layer(x, *read, seen.decoder, *crossed, places, batch.at)
         x = model.decoder_norm(x)
-    return *_scored(batch, x, ids if outputs is None else outputs, is_chosen), batch.off
+    return *_scored(batch, x, ids, outputs, is_chosen), batch.off
 
 
-def _scored(batch: _Batch, x: Tensor, tokens: Tensor, is_chosen: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities [B,T] of tokens [1,T] after hidden states [B,T,D], some rows at a time; and what would be chosen."""
-    length, vocabulary = x.size(1), batch.model.project(x[:1, :1]).size(-1)
+def _scored(
+    batch: _Batch, x: Tensor, source: Tensor | None, outputs: Tensor | None, is_chosen: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities [B,T] of outputs [1,T] after hidden states [B,T,D], some rows at a time; and what would be chosen.
+    Without outputs those of the source [1,S], or of the label that the first row gives it."""
+    config, tokens = batch.model.config, source if outputs is None else outputs
+    if config.classes:
+        tokens = batch.model.answer(x[:1], source).argmax(-1)  # [1,1]
+    length, vocabulary = x.size(1), len(config.classes) or config.target_vocab
     each, found, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
-        logits = batch.model.project(x[first : first + each]).float()  # [b,T,V]
+        rows = x[first : first + each]
+        logits = batch.model.answer(rows, source if source is None else source.expand(len(rows), -1)).float()  # [b,T,V]
         logits -= logits.amax(-1, keepdim=True)  # else what is nearly certain is rounded away
         chosen = logits.gather(-1, tokens.expand(len(logits), -1)[..., None])[..., 0]  # [b,T]
         found.append(chosen - logits.logsumexp(-1))
         if is_chosen:
-            likeliest.append(choose(logits))
+            likeliest.append(logits.argmax(-1) if config.classes else choose(logits))
         batch.progress(0.5 + min(len(x), first + each) / len(x) / 2)
     return torch.cat(found).cpu().numpy(), torch.cat(likeliest).cpu().numpy()

@@ -12,7 +12,7 @@ from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments.each_head_off import each_head_off
-from model.inference.analyse import target_log_probs
+from model.inference.analyse import log_probs, target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
 from model.network.layers import DecoderLayer, EncoderLayer
@@ -32,6 +32,7 @@ class Effect:
     before: np.ndarray  # log-probability of each token in nats, [T]
     after: np.ndarray  # the same under the intervention
     added: int = 0  # of the padding: what is there for the experiment alone
+    unit: str = "token"  # what is probable: each token, or the label of the whole text
 
     @property
     def change(self) -> float:
@@ -61,11 +62,23 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
         source = [*source, *[PAD] * added]
         edits["padding_mask"] = Intervention(padding_mask=False)
     pad = (source or []).count(PAD)
-    labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
     before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])
+    named = _named(checkpoint, source, target)
     return {
-        name: Effect(edit, pad, labels, before, row, added) for (name, edit), row in zip(edits.items(), after, strict=True)
+        name: Effect(edit, pad, labels=named, before=before, after=row, added=added, unit=_unit(checkpoint))
+        for (name, edit), row in zip(edits.items(), after, strict=True)
     }
+
+
+def _unit(checkpoint: Checkpoint) -> str:
+    return "label" if checkpoint.config.classes else "token"
+
+
+def _named(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None) -> tuple[str, ...]:
+    """The tokens whose probabilities are told; of a classifier the label that the source has."""
+    if checkpoint.config.classes:
+        return checkpoint.answers.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
+    return checkpoint.target_tokenizer.pieces((source if target is None else target) or ())
 
 
 def tokens_of(
@@ -94,13 +107,13 @@ def effects(
     `progress` hears the share that is done. A target that is `known` already is not decoded anew.
     """
     source, target = tokens_of(checkpoint, request, known)
-    labels = checkpoint.target_tokenizer.pieces(source if target is None else target)
+    labels, unit = _named(checkpoint, source, target), _unit(checkpoint)
     pad = (source or []).count(PAD)
     found: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
         before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])
-        found += [Effect(edit, pad, labels, before, row) for edit, row in zip(chosen, after, strict=True)]
+        found += [Effect(edit, pad, labels, before, row, unit=unit) for edit, row in zip(chosen, after, strict=True)]
         progress(len(found) / len(edits))
     return found
 

@@ -100,6 +100,13 @@ def _again(request: Request, intervention: Intervention, **changes: object) -> R
 def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
     """What became of the translation, or of the text that was gone on with; that it only tipped a near-tie, where it did.
     Of a model that writes nothing, at how many places another token is the likeliest."""
+    if analysis.trace.classes:
+        was, now = (each.trace.predicted.labels[0] for each in (analysis.baseline, analysis))
+        (label,) = analysis.baseline.trace.predicted.ids
+        odds = f"{analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
+        if was == now:
+            return f"The label stays “{was}”: {odds}."
+        return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
         count, places = len(turns(analysis)), len(analysis.trace.predicted)
         return f"At {count} of {places} places another token is the likeliest then."

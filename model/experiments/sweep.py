@@ -137,9 +137,12 @@ def _scored(
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for first in range(0, len(edits), ROWS - 1):
         scores = log_probs(lab, source, target, [BASELINE, *edits[first : first + ROWS - 1]])  # [B,T,V]
+        if lab.config.classes:
+            chosen = scores[0].argmax(-1)  # [1]
         there = scores.gather(-1, chosen.expand(len(scores), -1)[..., None])[..., 0]
         skip = 1 if parts else 0
-        parts.append((there.cpu().numpy()[skip:], choose(scores).cpu().numpy()[skip:]))
+        likeliest = scores.argmax(-1) if lab.config.classes else choose(scores)
+        parts.append((there.cpu().numpy()[skip:], likeliest.cpu().numpy()[skip:]))
     found, likeliest = (np.concatenate(side) for side in zip(*parts, strict=True))
     return found, likeliest
 

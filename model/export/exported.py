@@ -125,7 +125,7 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
         trace.token_log_probs,
         ids,
         np.take_along_axis(trace.log_probs, ids, axis=-1),
-        tuple(checkpoint.target_tokenizer.pieces(row) for row in ids.tolist()),
+        tuple(checkpoint.answers.pieces(row) for row in ids.tolist()),
         paths,
         next((number for number, path in enumerate(paths) if path.ids == chosen), None),
         analysis.baseline and _exported(checkpoint, analysis.baseline, print_),

@@ -74,9 +74,11 @@ def expected_arrays(header: Mapping[str, Any]) -> Forms:
             found[f"{name}.{site.kind}.{site.layer}"] = array.kind, both if name == "mask" else (whole,)
     labels = [texts(row) for row in header["candidate_labels"]]
     width = len(labels[0]) if labels else 0
-    if len(labels) != len(predicted) or not 0 < width <= CANDIDATES or any(len(row) != width for row in labels):
+    judged = axes["outputs"] is None and len(labels) == 1  # one row, of the labels of the whole text
+    count = 1 if judged else len(predicted)
+    if len(labels) != count or not 0 < width <= CANDIDATES or any(len(row) != width for row in labels):
         raise ValueError("its steps and their candidates do not fit")
-    shapes = {"[T]": (len(predicted),), "[T,N]": (len(predicted), width)}
+    shapes = {"[T]": (count,), "[T,N]": (count, width)}
     return found | {name: (array.kind, (shapes[array.shape],)) for name, array in STEPS.items()}
 
 

@@ -31,7 +31,7 @@ HEADER = {
     "inputs": "those that the decoder reads, <s> first: row t of its maps has the input t and predicts the output t",
     "outputs": "those that it predicts, the last step’s too",
     "sites": "every kind of attention with a layer, from 0, in the order of the arrays",
-    "candidate_labels": "[T][N] the tokens of candidates.ids",
+    "candidate_labels": "[T][N] the tokens, or the labels, of candidates.ids",
     "hypotheses": "every path that decoding found, the best first: text, ids, labels, log_probs, score (their sum), "
     "rank (the score over the length penalty), finished, given_up",
     "chosen": "which of them the arrays belong to, from 0; null for a model that decodes nothing",
@@ -45,10 +45,12 @@ ARRAYS = {
     ),
 }  # of each site: pattern.cross.2 is that of the third layer
 STEPS = {
-    "log_probs": Array(np.dtype(np.float32), "[T]", "the natural logarithm of the probability of each token of the target"),
+    "log_probs": Array(
+        np.dtype(np.float32), "[T]", "natural logarithm of the probability of each token of the target, or of a label"
+    ),
     "candidates.ids": Array(np.dtype(np.int32), "[T,N]", f"the {CANDIDATES} likeliest tokens of each step, likeliest first"),
     "candidates.log_probs": Array(np.dtype(np.float32), "[T,N]", "theirs"),
-}  # of each step; without a decoder, of each source token
+}  # of each step; without a decoder, of each source token; of a classifier one, of the whole text
 BEFORE = "baseline."  # stands before the names of the baseline's arrays
 
 

@@ -48,7 +48,8 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
 
     Where the same request without edits has been analysed, what was decoded in it is `known` and not decoded anew.
 
-    A model without a decoder reads the source and says what stands at each place; one without an encoder goes on with it.
+    A model without a decoder reads the source and says what stands at each place, or which label it has; one without an
+    encoder goes on with it.
     Raises RequestError where the source, the target or the prefix is longer than the text limit, and where the arrays would
     take more than `most` bytes.
     """
@@ -183,16 +184,19 @@ def teacher_force(
     rows, device = len(edits), checkpoint.device
     probe, outputs = Probe("maps"), _batch(target, rows, device)
     at = Pass(edits_of(checkpoint, source, edits), probe)
-    hidden = forced(checkpoint.model, _batch(source, rows, device), outputs, at)
-    return _traces(checkpoint, source, target, probe, checkpoint.model.project(hidden).float())
+    ids = _batch(source, rows, device)
+    hidden = forced(checkpoint.model, ids, outputs, at)
+    return _traces(checkpoint, source, target, probe, checkpoint.model.answer(hidden, ids).float())
 
 
 @torch.inference_mode()
 def log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> torch.Tensor:
-    """The same pass without a record: of every token at each place, under each intervention, [N,T,V]."""
-    return checkpoint.model.project(_hidden(checkpoint, source, target, edits)).float().log_softmax(-1)
+    """The same pass without a record: of every token at each place, under each intervention, [N,T,V]; of a classifier of
+    each label, [N,1,C]."""
+    hidden = _hidden(checkpoint, source, target, edits)
+    return checkpoint.model.answer(hidden, _batch(source, len(edits), checkpoint.device)).float().log_softmax(-1)
 
 
 def _hidden(
@@ -208,7 +212,11 @@ def _hidden(
 def target_log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> np.ndarray:
-    """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]."""
+    """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]; of a
+    classifier that of the label that the first one gives, [N,1]."""
+    if checkpoint.config.classes:
+        logs = log_probs(checkpoint, source, target, edits)[:, 0]  # [N,C]
+        return _frozen(logs[:, logs[0].argmax(), None].cpu().numpy())
     hidden = _hidden(checkpoint, source, target, edits)  # [N,T,D]
     chosen = _batch(source if target is None else target, len(edits), checkpoint.device)[..., None]  # [N,T,1]
     config = checkpoint.config
@@ -243,7 +251,8 @@ def _traces(
         "inputs": target and axis(checkpoint.target_tokenizer, inputs),
         "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
-    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row])) for row in range(len(logits))]
+    rows, classes = range(len(logits)), checkpoint.config.classes
+    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
 
 
 def _batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:
@@ -251,7 +260,14 @@ def _batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "c
     return None if ids is None else torch.tensor([list(ids)] * rows, device=device)
 
 
-def _trace(axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.ndarray, totals: np.ndarray) -> Trace:
+def _trace(
+    axes: dict[str, Axis | None],
+    probe: Probe,
+    row: int,
+    log_probs: np.ndarray,
+    totals: np.ndarray,
+    classes: tuple[str, ...],
+) -> Trace:
     """What one row of a batch recorded."""
     patterns, scores, found = (
         {site: probe.array(site, name, row) for site in probe.records} for name in ("pattern", "scores", "mask")
@@ -259,7 +275,14 @@ def _trace(axes: dict[str, Axis | None], probe: Probe, row: int, log_probs: np.n
     apart = {site: mask for site, mask in found.items() if mask.ndim == 3 and (mask != mask[:1]).any()}
     together = {site: mask if mask.ndim == 2 else _frozen(mask.any(axis=0)) for site, mask in found.items()}
     return Trace(
-        **axes, patterns=patterns, scores=scores, masks=together, log_probs=log_probs, head_masks=apart, log_totals=totals
+        **axes,
+        patterns=patterns,
+        scores=scores,
+        masks=together,
+        log_probs=log_probs,
+        head_masks=apart,
+        log_totals=totals,
+        classes=classes,
     )
 
 

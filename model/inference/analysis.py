@@ -24,6 +24,15 @@ from model.trace import Site, Trace
 
 
 @dataclass(frozen=True)
+class Change:
+    """Probabilities before the edits and after them: of each of the baseline's tokens, of a classifier of each label."""
+
+    labels: tuple[str, ...]
+    before: np.ndarray  # [T]
+    after: np.ndarray  # [comparable]: up to where the translations part
+
+
+@dataclass(frozen=True)
 class Analysis:
     """What came of a request. Where something was edited, `baseline` is the same request without the edits."""
 
@@ -47,8 +56,8 @@ class Analysis:
 
     @property
     def task(self) -> Task:
-        """What the model does with the text, by the kinds of attention that it has."""
-        return task_of(self.trace.kinds)
+        """What the model does with the text."""
+        return task_of(self.trace.kinds, self.trace.classes)
 
     @property
     def whole(self) -> Trace:
@@ -83,6 +92,14 @@ class Analysis:
         """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
         ids = (self.baseline or self).trace.predicted.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
+
+    @property
+    def change(self) -> Change:
+        """What the edits did to what is predicted; without edits nothing."""
+        base = (self.baseline or self).trace
+        if base.classes:
+            return Change(base.classes, *(np.exp(each.log_probs[0]) for each in (base, self.trace)))
+        return Change(base.predicted.labels, base.probabilities, np.exp(self.baseline_token_log_probs))
 
     @property
     def target_padding(self) -> int:
@@ -179,7 +196,7 @@ class Analysis:
         elif self.hypothesis is not None and not self.hypothesis.finished:
             notes.append(f"The {self.task.made} stopped at the limit of {len(self.hypothesis.ids)} tokens.")
         notes += self.cautions
-        if waiting := self.request.intervention.waiting(len(self.trace.predicted)):
+        if waiting := self.request.intervention.waiting(len(self.trace.places)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)
             notes.append(f"Waiting for a step that is not reached yet: {told}.")
         notes += self._unpaired
@@ -217,7 +234,9 @@ class Analysis:
         return dataclasses.replace(self, trace=self.trace.without_scores(), last=last, baseline=baseline)
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, tokens and probabilities, ready for JSON; maps are left out."""
+        """Text, tokens and probabilities, ready for JSON; maps are left out. Of a classifier its labels."""
+        if self.trace.classes:
+            return self._judged()
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,
@@ -229,5 +248,24 @@ class Analysis:
                 {"token": label, "log_prob": round(float(p), 6)}
                 for label, p in zip(self.trace.predicted.labels, self.trace.token_log_probs, strict=True)
             ],
+            "notes": list(self.notes),
+        }
+
+    def _judged(self) -> dict[str, Any]:
+        """The same of a classifier: the label, and the probability and the logit of each, the likeliest first."""
+        trace = self.trace
+        order = np.argsort(-trace.log_probs[0], kind="stable").tolist()
+        probabilities, logits = np.exp(trace.log_probs[0].astype(float)), trace.logits[0]
+        named = {
+            trace.classes[n]: {"probability": round(float(probabilities[n]), 6), "logit": round(float(logits[n]), 6)}
+            for n in order
+        }
+        return {
+            "checkpoint": self.checkpoint,
+            "source": self.request.source,
+            "label": trace.predicted.labels[0],
+            "probability": named[trace.predicted.labels[0]]["probability"],
+            "labels": named,
+            "source_tokens": list(trace.places.labels),
             "notes": list(self.notes),
         }

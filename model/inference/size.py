@@ -11,10 +11,11 @@ MEGABYTE = 10**6
 
 
 def trace_bytes(config: ModelConfig, source: int, target: int) -> int:
-    """Bytes of a trace over so many tokens of each side: patterns and scores [H,T,S] of every site, and [T,V]."""
+    """Bytes of a trace over so many tokens of each side: patterns and scores [H,T,S] of every site, and [T,V] or [1,C]."""
     size = {"source": source, "target": target}
     cells = sum(n * size[SITE_KINDS[kind].queries] * size[SITE_KINDS[kind].keys] for kind, n in config.layers.items())
-    return FLOAT * (2 * config.heads * cells + (target or source) * config.target_vocab)
+    predicted = len(config.classes) or (target or source) * config.target_vocab
+    return FLOAT * (2 * config.heads * cells + predicted)
 
 
 def check(config: ModelConfig, source: int, target: int, traces: int, most: int | None) -> None:

@@ -99,6 +99,11 @@ class Transformer(nn.Module, ABC):
         """Hidden states [...,D] to logits [...,V]."""
         return self.projection(self.transform(hidden) if self.config.output_transform else hidden)
 
+    def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
+        """Hidden states [B,T,D], over source ids [B,S], to the logits of what the model is for: of the token at each place
+        [B,T,V], of a classifier those of the whole text's labels [B,1,C]."""
+        return self.project(hidden)
+
     def preference(self, token: int, rival: int) -> tuple[Tensor, float]:
         """What makes of hidden states the logit of a token minus that of another: a direction [D], and what is added."""
         weight, bias = self.projection.weight, self.projection.bias
@@ -195,6 +200,12 @@ class EncoderOnly(Encodes, Transformer):
     def judged(self, hidden: Tensor, source: Tensor) -> Tensor:
         """The same to logits [B,C], one for each of `config.classes`."""
         return self.classifier(self.pooled(hidden, source))
+
+    def answer(self, hidden: Tensor, source: Tensor | None) -> Tensor:
+        if not self.config.classes:
+            return self.project(hidden)
+        assert source is not None, "an encoder reads a source"
+        return self.judged(hidden, source)[:, None]  # [B,1,C]
 
 
 class DecoderOnly(Transformer):

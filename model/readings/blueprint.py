@@ -239,26 +239,44 @@ class _Plan:
         """What the tokens of a column are called: a model with one side needs no name for it."""
         return "token" if len(self.columns) == 1 else {"encoder": "source", "decoder": "target"}[column]
 
+    def _judged(self, column: Column) -> Iterator[Block]:
+        """Of a classifier: what makes the labels' probabilities of what is pooled. A projection that nothing reads is not
+        drawn where it has no weights of its own."""
+        config = self.config
+        if not config.tied_output or config.output_bias or config.output_transform:
+            yield from self._projected(column, " Nothing reads it: the labels come from the pooler.")
+        yield from self._pooled(column)
+        said = "Turns the logits of the labels into probabilities that sum to 1: the likeliest is the label of the text."
+        shapes = [self.shape(name, "BC", C=len(config.classes)) for name in ("logits", "probabilities")]
+        yield Block("softmax", "softmax", column, "Softmax", said, tuple(shapes), _code(teacher_force))
+
     def _exit(self, column: Column) -> Iterator[Block]:
-        config, length, at = self.config, "S" if column == "encoder" else "T", "place" if column == "encoder" else "step"
+        if self.config.classes:
+            yield from self._judged(column)
+            return
+        yield from self._projected(column)
+        length, at = ("S", "place") if column == "encoder" else ("T", "step")
+        said = (
+            f"Turns the logits of each {at} into probabilities that sum to 1; the most probable tokens are the candidates."
+        )
+        both = tuple(self.shape(name, f"B{length}V") for name in ("logits", "probabilities"))
+        yield Block("softmax", "softmax", column, "Softmax", said, both, _code(teacher_force))
+        if self.config.pooler:
+            yield from self._pooled(column)
+
+    def _projected(self, column: Column, more: str = "") -> Iterator[Block]:
+        """What scores tokens; `more` is said of it beside."""
+        config, length = self.config, "S" if column == "encoder" else "T"
         own = f"that token’s row of the {self._side(column)} embedding"
         table = own if config.tied_output else "learned weights of its own"
         bias = ", plus a learned number of its own" if config.output_bias else ""
-        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}{bias}."
+        said = f"Scores each of {config.target_vocab:,} tokens: the product of the vector and {table}{bias}.{more}"
         hidden, logits = self.shape("in", f"B{length}D"), self.shape("logits", f"B{length}V")
         if config.output_transform:
             made = "A linear layer, the activation and a norm, trained to say which token stands at a place."
             out = self.shape("out", f"B{length}D")
             yield self.block("transform", column, "transform", "Transform", made, [hidden, out])
         yield self.block("projection", column, "projection", "Linear", said, [hidden, logits])
-        said = (
-            f"Turns the logits of each {at} into probabilities that sum to 1; the most probable tokens are the candidates."
-        )
-        probabilities = self.shape("probabilities", f"B{length}V")
-        code = _code(teacher_force)
-        yield Block("softmax", "softmax", column, "Softmax", said, (logits, probabilities), code)
-        if config.pooler:
-            yield from self._pooled(column)
 
     def _pooled(self, column: Column) -> Iterator[Block]:
         """What reads the whole text as one vector."""

@@ -1,4 +1,5 @@
-"""Gradient times input (Shrikumar et al. 2016): how a token's log-probability would answer to a longer source embedding."""
+"""Gradient times input (Shrikumar et al. 2016): how a token's log-probability, or the difference of two labels' logits,
+would answer to a longer source embedding."""
 
 from __future__ import annotations
 
@@ -37,6 +38,19 @@ def gradient_times_input(checkpoint: Checkpoint, analysis: Analysis, steps: Sequ
     return np.concatenate(found)
 
 
+def label_gradient(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: int) -> np.ndarray:
+    """The gradient of the logit of a text's label minus that of a rival by each embedding, times that embedding without its
+    position: float64 [S], signed, in nats."""
+    ids, model = analysis.whole.places.ids, checkpoint.model
+    source = torch.tensor([ids], device=checkpoint.device)  # [1,S]
+    at = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]))
+    with torch.inference_mode(False), torch.enable_grad():
+        leaf = _Leaf(model.source_embedding)
+        logits = model.answer(forced(_reading_from(model, leaf), source, None, at), source)[0, 0]  # [C]
+        (gradient,) = torch.autograd.grad(logits[label] - logits[rival], leaf.value)  # [1,S,D]
+    return _times_embedding(leaf, gradient, source)[0]
+
+
 def _backward(checkpoint: Checkpoint, analysis: Analysis, ids: Sequence[int], steps: Sequence[int]) -> np.ndarray:
     """The same over one target, a row of the batch for each step."""
     rows, device = len(steps), checkpoint.device
@@ -51,6 +65,11 @@ def _backward(checkpoint: Checkpoint, analysis: Analysis, ids: Sequence[int], st
         tokens = torch.tensor([ids[step] for step in steps], device=device)
         total = log_probs.gather(-1, tokens[:, None]).sum()
         (gradient,) = torch.autograd.grad(total, leaf.value)  # [N,S,D]
+    return _times_embedding(leaf, gradient, source)
+
+
+def _times_embedding(leaf: _Leaf, gradient: Tensor, source: Tensor) -> np.ndarray:
+    """Gradients [N,S,D] times the embeddings of ids [N,S], summed over each: [N,S]."""
     embedded = leaf.embedding.table.weight[source] * leaf.embedding.scale  # [N,S,D]
     return (gradient.double() * embedded.double()).sum(-1).cpu().numpy()
 

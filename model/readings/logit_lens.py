@@ -112,4 +112,5 @@ def _read(checkpoint: Checkpoint, analysis: Analysis, target: Sequence[int], sin
     streams = [probe.streams[layers[0].residuals[0].place].before]  # [1,T,D]
     streams += [probe.streams[layer.residuals[-1].place].after for layer in layers]
     hidden = getattr(model, f"{stack}_norm")(torch.cat(streams)[:, since:])  # [L+1,T,D]
-    return model.project(hidden).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V]
+    rows = None if source is None else source.expand(len(hidden), -1)
+    return model.answer(hidden, rows).float().log_softmax(-1).cpu().numpy()  # [L+1,T,V], of a classifier [L+1,1,C]

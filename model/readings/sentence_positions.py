@@ -95,7 +95,7 @@ def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
 class Variant:
     """What one edit of positions does to a sentence."""
 
-    words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place
+    words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place, or the label
     changed: tuple[bool, ...]  # which of them the baseline does not have there
     same: bool  # the translation is the baseline's
     change: float  # of the summed log-probability of the baseline's target, in nats
@@ -145,11 +145,11 @@ def _variants(
 
 
 def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
-    """The same of a model that reads and writes nothing: what it says of each place."""
-    ids = base.trace.source.ids
-    read = log_probs(checkpoint, ids, None, [BASELINE, *edits])  # [1+N,S,V]
+    """The same of a model that reads and writes nothing: what it says of each place, or of the whole text."""
+    ids = base.trace.predicted.ids
+    read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
     chosen = read[:, torch.arange(len(ids)), list(ids)].sum(-1).tolist()  # [1+N]
-    before, *after = (checkpoint.source_tokenizer.pieces(row.tolist()) for row in read.argmax(-1))
+    before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read.argmax(-1))
     return [
         Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
         for words, change in zip(after, chosen[1:], strict=True)

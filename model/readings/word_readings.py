@@ -1,7 +1,7 @@
 """Readings that say which source words a step of decoding rests on, each declared once. With numpy alone.
 
 A reading gives every source word a number: the larger, the more the step is said to rest on it. A word is all of its
-subwords together; `</s>` and `<pad>` are none.
+subwords together; `<s>`, `</s>` and `<pad>` are none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from model.config import END, PAD
+from model.config import END, PAD, START
 from model.readings.head_maps import averaged
 from model.trace import Axis, Site, Trace
 
@@ -32,7 +32,7 @@ class Words:
         """The words of a source axis, without its control tokens."""
         found: dict[int, list[int]] = {}
         for place, (token, word) in enumerate(zip(source.ids, source.words, strict=True)):
-            if token not in (PAD, END):
+            if token not in (PAD, START, END):
                 found.setdefault(word, []).append(place)
         labels = ("".join(source.labels[place] for place in places) for places in found.values())
         return cls(tuple(labels), tuple(map(tuple, found.values())))

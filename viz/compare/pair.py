@@ -93,6 +93,8 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         faults += [f"Not on the second side: {reason}" for _, reason in aside]
     if (analysis.trace.outputs is None) != (page_data.analysis.trace.outputs is None):
         raise PairError("One of the two has no decoder, so there is no translation beside the other's: compare another.")
+    if analysis.task.judges != page_data.analysis.task.judges:
+        raise PairError("One of the two gives the text a label, and the other does not: compare another.")
     kind, told = _kind(view, page_data.analysis)
     faults += told
     site, head = Site(kind, view.layer - 1), None if view.head is None else view.head - 1
@@ -270,6 +272,8 @@ def other_step(view: View, steps: int) -> int:
 
 
 def _step(view: View, page_data: cache.PageData) -> Other:
+    if page_data.analysis.task.judges:
+        raise PairError("A text that is judged has one label and no steps: compare something else.")
     steps = len(page_data.analysis.trace.predicted)
     step = other_step(view, steps)
     if steps < 2:

@@ -95,13 +95,13 @@ def _given(side: Side, step: int, other: Side, there: int) -> float | None:
     """The probability that the other side gives to a token of this one, at a step of its own; None where it has no such
     token."""
     token = side.analysis.trace.predicted.ids[step]
-    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.target_tokenizer
-    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.target_tokenizer.piece(token)
+    row, tokenizer = other.analysis.trace.log_probs[there], other.loaded.answers
+    known = token < min(tokenizer.size, len(row)) and tokenizer.piece(token) == side.loaded.answers.piece(token)
     return _probability(row[token]) if known else None
 
 
 def _chip(side: Side, step: int, tie: tuple[Candidate, Candidate] | None, there: float | None) -> dict[str, Any]:
-    trace, piece = side.analysis.trace, side.loaded.target_tokenizer.piece
+    trace, piece = side.analysis.trace, side.loaded.answers.piece
     rival = tie and next((each for each in tie if each.id != trace.predicted.ids[step]), None)
     return {
         "t": trace.predicted.labels[step],

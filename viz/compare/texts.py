@@ -57,9 +57,14 @@ def said(pair: Pair) -> str:
     parts = _parting(pair)
     if parts is None:
         sums = [format.decimal(float(each.trace.token_log_probs.sum())) for each in (first, second)]
+        if first.task.judges:
+            odds = [_at(side, 0) for side in (pair.first, pair.second)]
+            return f"Both get the same label: {odds[0]} in “{pair.first.name}”, {odds[1]} in “{pair.second.name}”"
         read = "Both read the same target" if _is_given(pair) else "Both say the same"
         return f"{read}; summed log-probability {sums[0]} and {sums[1]}"
     words = [_at(side, parts) for side in (pair.first, pair.second)]
+    if first.task.judges:
+        return f"They part: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"
     return f"They part at step {parts + 1}: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"
 
 
@@ -89,10 +94,7 @@ def tie(pair: Pair) -> str:
         trace = side.analysis.trace
         if step is None or step >= len(trace.predicted) or not (found := near_ties(trace.log_probs[step : step + 1])[0]):
             continue
-        both = [
-            f"{side.loaded.target_tokenizer.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}"
-            for each in found
-        ]
+        both = [f"{side.loaded.answers.piece(each.id).removeprefix('·') or '·'} {each.probability:.3f}" for each in found]
         told.append(f"In “{side.name}” it was a near-tie: {' against '.join(both)}.")
     return " ".join(told)
 
@@ -123,7 +125,7 @@ def partners(pair: Pair) -> str:
         ("source", pair.aligned.source, [side.analysis.whole.source for side in (pair.first, pair.second)]),
         ("target", pair.aligned.predicted, [side.analysis.whole.predicted for side in (pair.first, pair.second)]),
     ):
-        if alignment is None:
+        if alignment is None or (what == "target" and pair.first.analysis.task.judges):
             continue
         for side, axis, alone in zip((pair.first, pair.second), sides, alignment.alone, strict=True):
             if alone and axis is not None:

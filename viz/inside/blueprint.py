@@ -95,8 +95,8 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
         stacks[column] = [sum(b.parameters for b in blocks if (b.column, b.layer) == (column, n)) for n in layers]
         open_layers[column] = min(view.layer, len(layers))
     shown = [b for b in blocks if b.layer is None or b.layer + 1 == open_layers[b.column]]
-    step = min(view.step, len(trace.predicted)) - 1
-    first = task_of(trace.kinds).title
+    step = 0 if trace.classes else min(view.step, len(trace.predicted)) - 1
+    first = task_of(trace.kinds, trace.classes).title
     return {
         "blocks": [_shown(block, rotary, first) for block in shown],
         "layers": stacks,

@@ -23,14 +23,14 @@ def draw(shown: Shown) -> None:
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
     labels, tokenizer = _labels(shown, side), embeddings_part.tokenizer_of(loaded, side)
-    fault, token = "", trace.predicted.ids[view.step - 1]
+    fault, token = "", trace.places.ids[view.step - 1]
     try:
         token = _token(shown, side)
     except ValueError as wrong:
         fault = str(wrong)
     name = tokenizer.piece(token)
     lecture.walk("the next token of the sentence", "the token before", lambda by: _turn(labels, name, by))
-    lecture.key(letters.LET_GO, "back to the token predicted at the step", lambda: state.change(near=""), quiet=True)
+    lecture.key(letters.LET_GO, f"back to {embeddings_part.here(trace)}", lambda: state.change(near=""), quiet=True)
     if fault:
         texts.fault(fault)
         return
@@ -71,7 +71,7 @@ def _token(shown: Shown, side: embeddings_part.Side) -> int:
 
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     if not view.near:
-        return trace.predicted.ids[view.step - 1]
+        return trace.places.ids[view.step - 1]
     counts, sentence = embeddings_part.total_counts(loaded, side), embeddings_part.sentence_tokens(loaded, trace)[side]
     return pieces_of(embeddings_part.tokenizer_of(loaded, side), view.near, sentence, counts)[0]
 

@@ -45,12 +45,12 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     sides = sides_of(trace)
     for side, ids in sides.items():
         _tokens(view, loaded, side, ids)
-    _word_box(view)
+    _word_box(view, trace)
     joint, sentence = loaded.config.joint_vocab, sentence_tokens(loaded, trace)
     shown = tuple(sides)[-1:] if joint or not view.near else SIDES
     for side in shown:
         try:
-            token = _chosen(view, loaded, side, sentence[side], trace.predicted.ids[view.step - 1])
+            token = _chosen(view, loaded, side, sentence[side], trace)
         except ValueError as fault:
             texts.fault(str(fault))
             return
@@ -79,16 +79,21 @@ def _tokens(view: View, loaded: Checkpoint, side: Side, ids: Sequence[int]) -> N
         )
 
 
-def _word_box(view: View) -> None:
+def _word_box(view: View, trace: Trace) -> None:
     with st.container(key="near_word", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("or a word")
         st.text_input(
             "Word",
-            placeholder="empty: the token predicted at this step",
+            placeholder=f"empty: {here(trace)}",
             label_visibility="collapsed",
             max_chars=MAX_WORD,
             **state.bind("near word", "near", view.near, str.strip),
         )
+
+
+def here(trace: Trace) -> str:
+    """Whose neighbours are looked up where no word is chosen."""
+    return "the token at this place" if trace.classes else "the token predicted at this step"
 
 
 def sides_of(trace: Trace) -> dict[Side, tuple[int, ...]]:
@@ -120,7 +125,7 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     from model.readings.neighbours import pieces_of
 
     if not view.near:
-        return {"target": trace.predicted.ids[view.step - 1]}
+        return {"target": trace.places.ids[view.step - 1]}
     shown, sentence = ("target",) if loaded.config.joint_vocab else SIDES, sentence_tokens(loaded, trace)
     return {
         side: pieces_of(tokenizer_of(loaded, side), view.near, sentence[side], total_counts(loaded, side))[0]
@@ -128,13 +133,14 @@ def looked_up(view: View, loaded: Checkpoint, trace: Trace) -> dict[Side, int]:
     }
 
 
-def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int], predicted: int) -> int:
+def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int], trace: Trace) -> int:
     """The token that is looked up, with what must be said of how it was found."""
     from model.readings.neighbours import name_of, pieces_of
 
     if not view.near:
-        texts.note(f"No word is chosen: this is the token predicted at step {view.step}.")
-        return predicted
+        where = f"at place {view.step}" if trace.classes else f"predicted at step {view.step}"
+        texts.note(f"No word is chosen: this is the token {where}.")
+        return trace.places.ids[view.step - 1]
     tokenizer, counts = tokenizer_of(loaded, side), total_counts(loaded, side)
     pieces = pieces_of(tokenizer, view.near, sentence, counts)
     if len(pieces) > 1:

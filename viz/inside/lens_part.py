@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from model.readings.logit_lens import Lens
+    from model.text.labels import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import Trace
 
@@ -38,7 +39,24 @@ HOW = {  # how the map is read, by the stack that speaks
     "encoder": "Each column is a place in the sentence; each row is what the encoder would say of it if it ended after that "
     "layer, by the logits of its residual stream there. Written: the layer’s likeliest token, bold where it is the one that "
     "stands there. Colour: how probable the layer finds the token that stands there. Click a cell to go to its place.",
+    "judged": "Each row is how the model would judge the text if it ended after that layer: its residual streams there, "
+    "pooled as at the end. Written: the layer’s likeliest label, bold where it is the one that the text gets. Colour: how "
+    "probable the layer finds that label, whatever is written.",
 }
+
+
+def _how(trace: Trace) -> str:
+    return "judged" if trace.classes else "encoder" if trace.outputs is None else "decoder"
+
+
+def _unit(trace: Trace) -> str:
+    """What each layer says: a token, or a label."""
+    return "label" if trace.classes else "token"
+
+
+def _step(view: View, trace: Trace) -> int:
+    """The column that is looked at, from 0: a text that is judged has one."""
+    return 0 if trace.classes else view.step - 1
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
@@ -48,10 +66,10 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     except ValueError as fault:
         texts.fault(str(fault))
         return
-    tokenizer, step = page_data.loaded.target_tokenizer, view.step - 1
+    tokenizer, step = page_data.loaded.answers, _step(view, trace)
     layers = layer_names(len(lens.log_probs))
     texts.note(
-        HOW["encoder" if trace.outputs is None else "decoder"],
+        HOW[_how(trace)],
         *("decoder", "layer", "logit", "residual stream", "token"),
     )
     says = _says(lens, tokenizer)
@@ -69,11 +87,12 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     labels = trace.predicted.labels
     controls.step_slider(view, labels)
     pair = labels[step] if trace.inputs is None else f"{trace.inputs.labels[step]} → {labels[step]}"
-    shown = table(lens, step, layers, tokenizer, pair)
+    shown = table(lens, step, layers, tokenizer, pair, _unit(trace))
     texts.write(terms.first_space(shown))
     why = EMITTED if trace.outputs else STANDS
-    texts.note(f"{settled(lens, step, labels[step], why)} {_echo(lens, trace, page_data.loaded.config.tied_output)}")
-    texts.note(care(page_data.loaded.config.final_norm))
+    echo = "" if trace.classes else _echo(lens, trace, page_data.loaded.config.tied_output)
+    texts.note(f"{settled(lens, step, labels[step], why, _unit(trace))} {echo}".strip())
+    texts.note(care(page_data.loaded.config.final_norm, bool(trace.classes)))
 
 
 def large(shown: Shown) -> None:
@@ -84,15 +103,15 @@ def large(shown: Shown) -> None:
     except ValueError as fault:
         texts.fault(str(fault))
         return
-    labels, step = trace.predicted.labels, view.step - 1
+    labels, step = trace.predicted.labels, _step(view, trace)
     first, end = window(len(labels), step)
     why = EMITTED if trace.outputs else STANDS
     some = "" if end - first == len(labels) else f" Steps {first + 1} to {end} of {len(labels)}."
-    texts.note(f"Written: what each layer would say. Colour: how probable it finds the token below.{some}")
-    texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why))}</p>')
+    texts.note(f"Written: what each layer would say. Colour: how probable it finds the {_unit(trace)} below.{some}")
+    texts.write(f'<p class="lab-large">{html.escape(settled(lens, step, labels[step], why, _unit(trace)))}</p>')
     with chart.place(HALL):
         figure = drawn(page_data.request, view.device, step, mode, (first, end))
-        alt = _alt(lens, trace, _says(lens, page_data.loaded.target_tokenizer))
+        alt = _alt(lens, trace, _says(lens, page_data.loaded.answers))
         chart.draw("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
 
 
@@ -106,7 +125,7 @@ def window(steps: int, step: int) -> tuple[int, int]:
 def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
     """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
     lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.predicted.labels
-    says = _says(lens, cache.checkpoint(request.checkpoint, device).target_tokenizer)
+    says = _says(lens, cache.checkpoint(request.checkpoint, device).answers)
     names = layer_names(len(says))
     if in_sight is None:
         return lens_map(lens.probability, says, lens.rank, names, steps, step, mode)
@@ -114,14 +133,17 @@ def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: 
     return lens_map(lens.probability, says, lens.rank, names, steps, step, mode, chart.width(HALL), row, in_sight)
 
 
-def care(final_norm: bool) -> str:
+def care(final_norm: bool, judges: bool = False) -> str:
     """Why early rows are to be read with care, as a sentence."""
+    if judges:
+        norm = "the last norm, " if final_norm else ""
+        return f"Read early rows with care: {norm}the pooler and the classifier were trained for the last layer alone."
     what, them = ("the last norm and the projection were", "them") if final_norm else ("the projection was", "it")
     return f"Read early rows with care: {what} trained for the last layer; none before it learned to speak through {them}."
 
 
-def _says(lens: Lens, tokenizer: Tokenizer) -> list[list[str]]:
-    """The likeliest token of every layer at every step."""
+def _says(lens: Lens, tokenizer: Tokenizer | Labels) -> list[list[str]]:
+    """The likeliest token, or label, of every layer at every step."""
     return [[tokenizer.pieces([int(token)])[0] for token in row] for row in lens.top]
 
 
@@ -130,8 +152,9 @@ def layer_names(rows: int) -> list[str]:
     return ["embedding", *(f"layer {n}" for n in range(1, rows))]
 
 
-def settled(lens: Lens, step: int, label: str, why: str = EMITTED) -> str:
-    """From which layer on the emitted token is the likeliest, as a sentence; `why` it may be there where it is not."""
+def settled(lens: Lens, step: int, label: str, why: str = EMITTED, unit: str = "token") -> str:
+    """From which layer on the emitted token, or label, is the likeliest, as a sentence; `why` it may be there where it is
+    not."""
     first = [rank == 1 for rank in lens.rank[:, step]]
     if not first[-1]:
         return f"“{label}” is not what the last layer finds likeliest: {why}."
@@ -143,10 +166,10 @@ def settled(lens: Lens, step: int, label: str, why: str = EMITTED) -> str:
     if before:
         where = "after the last layer" if last else f"from {names[since]} on"
         return (
-            f"“{label}” is the likeliest token after {' and '.join(before)} already, is overtaken, and leads again {where}."
+            f"“{label}” is the likeliest {unit} after {' and '.join(before)} already, is overtaken, and leads again {where}."
         )
     where = "only after the last layer" if last else "from the embedding on" if since == 0 else f"from {names[since]} on"
-    return f"“{label}” is the likeliest token {where}."
+    return f"“{label}” is the likeliest {unit} {where}."
 
 
 def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
@@ -158,7 +181,7 @@ def _echo(lens: Lens, trace: Trace, tied: bool) -> str:
     return f"Before the first layer, the likeliest token is the one {read} at {same} of {steps}{why}."
 
 
-def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer, pair: str) -> str:
+def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer | Labels, pair: str, unit: str = "token") -> str:
     """Every layer at one step: its likeliest tokens, the emitted token's place, and what the layer changed; as markup."""
     emitted, change, entropy = lens.ids[step], lens.change(step), lens.entropy(step)
     rows = []
@@ -173,10 +196,11 @@ def table(lens: Lens, step: int, layers: list[str], tokenizer: Tokenizer, pair: 
         )
     token = f'<span class="lab-mono">{html.escape(tokenizer.piece(emitted))}</span>'
     kl = "Kullback-Leibler divergence of what is said after the layer from what was said before it, in nats"
+    where, wide = "Label" if unit == "label" else f"Step {step + 1}", min(SHOWN, lens.log_probs.shape[-1])
     return (
         f'<div class="lab-scroll" tabindex="0" role="region" aria-label="Layers at this step"><table class="lab-lens">'
-        f'<caption>Step {step + 1}, <span class="lab-mono">{html.escape(pair)}</span></caption>'
-        f'<thead><tr><th scope="col">after</th><th scope="colgroup" colspan="{SHOWN}">likeliest tokens</th>'
+        f'<caption>{where}, <span class="lab-mono">{html.escape(pair)}</span></caption>'
+        f'<thead><tr><th scope="col">after</th><th scope="colgroup" colspan="{wide}">likeliest {unit}s</th>'
         f'<th scope="col" class="n">rank of {token}</th><th scope="col" class="n">its probability</th>'
         f'<th scope="col" class="n">entropy, nats</th><th scope="col" class="n" title="{kl}">KL, nats</th>'
         f'<th scope="col" class="moves">most gained, most lost</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -191,7 +215,7 @@ def _candidate(piece: str, probability: float, emitted: bool) -> str:
     )
 
 
-def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer) -> str:
+def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer | Labels) -> str:
     parts = []
     for hue, found in zip(("gain", "loss"), lens.moves(layer, step), strict=True):
         for move in found:
@@ -205,7 +229,8 @@ def _moves(lens: Lens, layer: int, step: int, tokenizer: Tokenizer) -> str:
 
 def _alt(lens: Lens, trace: Trace, says: list[list[str]]) -> str:
     rows = (f"after {name}: {' '.join(row)}" for name, row in zip(layer_names(len(says)), says, strict=True))
-    return f"Likeliest token of every layer at {len(trace.predicted)} steps. {'; '.join(rows)}."
+    where = "" if trace.classes else f" at {len(trace.predicted)} steps"
+    return f"Likeliest {_unit(trace)} of every layer{where}. {'; '.join(rows)}."
 
 
 def _clicked() -> None:

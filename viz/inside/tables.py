@@ -196,7 +196,7 @@ def _length_code(shown: Shown) -> Code:
 
 def _lens(shown: Shown) -> tuple[Table, ...]:
     found = cache.lens(shown.analysis.request, shown.view.device)
-    tokenizer, outputs = shown.page_data.loaded.target_tokenizer, shown.analysis.trace.predicted.labels
+    tokenizer, outputs = shown.page_data.loaded.answers, shown.analysis.trace.predicted.labels
     rows: list[tuple[Cell, ...]] = []
     for layer, after in enumerate(layer_names(len(found.log_probs))):
         for step, label in enumerate(outputs):

@@ -56,8 +56,8 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
         "asked": asked,
         "defaults": _defaults(),
         "led": _led(taken.led(page_data)),
-        "large": taken.large,
-        "steps": len(page_data.analysis.trace.predicted),
+        "large": taken.large_of(page_data) if taken.large_of else taken.large,
+        "steps": len(page_data.analysis.trace.places),
         "at": "step" if page_data.analysis.task.writes else "place",
     }
     chosen = {name for choice in whole["choices"] for name in choice["fields"]}

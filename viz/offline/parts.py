@@ -62,6 +62,7 @@ class Taken:
     others can set while it is seen, by their names in the data of its components, and the values that each may have; none:
     whole numbers. `holds`: whether the file shows what the page shows of a view. `large`: of each picture that a lecture
     shows alone, in the order of the view's `large`, where it stands in the file: the part, and a selector within it.
+    `large_of`: the same, where it depends on what the checkpoint does.
     `rounded`: names of packed numbers in the parts, or of what holds them, that are printed with five decimals at most.
     """
 
@@ -77,4 +78,5 @@ class Taken:
     led: Callable[[PageData], Mapping[str, tuple[Any, ...]]] = lambda page_data: {}
     holds: Callable[[View], bool] = lambda view: True
     large: tuple[tuple[str, str], ...] = ()
+    large_of: Callable[[PageData], tuple[tuple[str, str], ...]] | None = None
     rounded: frozenset[str] = frozenset()

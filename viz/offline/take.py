@@ -111,7 +111,7 @@ def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
     """What a page draws from, of an analysis that is at hand, fitted as on the page; ValueError, one sentence, for what
     is not there: a kind of attention, a layer, a head, or a step. `first`: from which number who asked counts these."""
     config = loaded.config
-    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.predicted)
+    layers, steps = max(config.encoder_layers, config.decoder_layers), len(analysis.trace.places)
     if view.kind not in config.kinds and view.kind != View.kind:  # the default is nobody's mistake, here and below
         there = " and ".join(site_kind(kind).name for kind in config.kinds)
         raise ValueError(f"There is no {site_kind(view.kind).name} here; this checkpoint has {there}.")

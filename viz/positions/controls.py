@@ -233,7 +233,7 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
     edit on every page."""
     texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
     task = page_data.analysis.task
-    texts.note(position_texts.ANEW[task.family])
+    texts.note(position_texts.ANEW["judged" if task.judges else task.family])
     plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
     for sentence in narrowed:
         texts.note(sentence)
@@ -241,7 +241,7 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
     with st.container(key="pe_variants"):
         base = cache.analyse(plain, view.device)
         if not side:
-            texts.ties(base, page_data.loaded.target_tokenizer)
+            texts.ties(base, page_data.loaded.answers)
         said = base.translation.split() if task.writes else _likeliest(base, page_data)
         _row("Baseline", None, position_texts.said(said, (), code))
         for edit, found in _found(plain, view):
@@ -250,8 +250,8 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
 
 
 def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
-    """What a model that writes nothing says of each place."""
-    return page_data.loaded.source_tokenizer.pieces(base.trace.log_probs.argmax(-1).tolist())
+    """What a model that writes nothing says of each place, or the label that it gives."""
+    return page_data.loaded.answers.pieces(base.trace.log_probs.argmax(-1).tolist())
 
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:

@@ -248,6 +248,8 @@ ANEW = {  # what the variants show, by family
     "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
     "baseline has another. The number is the change of the summed log-probability of the sentence’s own tokens, in nats. A "
     "click makes the edit on every page.",
+    "judged": "The text, read anew under each edit alone: its label, boxed where it is another one. The number is the "
+    "change of the log-probability of the baseline’s label, in nats. A click makes the edit on every page.",
 }
 
 

@@ -113,7 +113,7 @@ class Documents:
         """In a thread: the document of an address, which another one may share."""
         name, view = asked(address)
         page_data = cache.page_data(view)
-        page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.predicted)))
+        page_data = dataclasses.replace(page_data, view=page_data.view.within(len(page_data.analysis.trace.places)))
         identity = name, take.same_for(name, page_data)
         with self._changing:
             self._known[address] = identity

@@ -1,13 +1,17 @@
-"""The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches."""
+"""The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches. Texts to judge
+stand in `checkpoints/judged.txt`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from model.folders import SHIPPED
 
 FILE = SHIPPED / "examples.txt"
+JUDGED = SHIPPED / "judged.txt"
 
 
 @dataclass(frozen=True)
@@ -24,17 +28,25 @@ class Example:
 @cache
 def examples() -> tuple[Example, ...]:
     """All of them, in the order in which they are offered. Raises ValueError for a line that lacks something."""
-    found = []
-    for number, line in enumerate(FILE.read_text(encoding="utf-8").splitlines(), 1):
+    return tuple(Example(*fields[:4], tuple(fields[4].split("|"))) for fields in _lines(FILE, 5))
+
+
+@cache
+def judged_examples() -> tuple[Example, ...]:
+    """Those of a classifier, whose labels may be any: what each asks in the place of what it teaches."""
+    return tuple(Example(*fields, "", ()) for fields in _lines(JUDGED, 3))
+
+
+def _lines(file: Path, count: int) -> Iterator[list[str]]:
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != 5 or not all(fields):
+        if len(fields) != count or not all(fields):
             raise ValueError(
-                f"{FILE.name}, line {number}, has {sum(map(bool, fields))} fields; expected 5 with a tab between"
+                f"{file.name}, line {number}, has {sum(map(bool, fields))} fields; expected {count} with a tab between"
             )
-        found.append(Example(*fields[:4], tuple(fields[4].split("|"))))
-    return tuple(found)
+        yield fields
 
 
 def lesson(sentence: str) -> str | None:

@@ -17,7 +17,7 @@ export default function ({ data, parentElement }) {
   const note = element("p", "note", data.edited ? "Hollow: before. Filled: after." : "Nothing is edited.");
   data.labels.forEach((label, n) => list.append(row(label, data.before[n], data.edited ? data.after[n] : null, n + 1)));
   if (data.after.length < data.before.length) note.append(data.large ? " Once they have parted: before alone." : " Where the translations have parted, nothing is compared.");
-  root.replaceChildren(element("h2", "", data.edited ? "Probability of the baseline’s token" : "Probability of each token"), note, list);
+  root.replaceChildren(element("h2", "", data.edited && data.what === "token" ? "Probability of the baseline’s token" : `Probability of each ${data.what}`), note, list);
   if (data.large) {
     fill();
     onStage(state, root, fill);

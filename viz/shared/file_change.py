@@ -3,27 +3,38 @@ mode."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from viz.offline.parts import Part
 from viz.shared import mount
 
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+
 COMPONENT = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token")
 
 
-def data(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> dict[str, Any]:
-    """`labels` and `before` cover all T steps of the baseline, `after` as many of them as may be compared; both are
-    probabilities. `step` (from 1) is the one that is looked at. Without edits there is no after."""
-    shown = np.round(before.astype(float), 5).tolist(), np.round(after.astype(float), 5).tolist()
-    return {"labels": list(labels), "before": shown[0], "after": shown[1], "step": step, "edited": edited, "large": False}
+def of(analysis: Analysis, step: int) -> dict[str, Any]:
+    """What the component needs of an analysis; `step` (from 1) is the one that is looked at. Of a classifier every label,
+    and the one that it has without edits is looked at. Without edits there is no after."""
+    found, base, judges = analysis.change, analysis.baseline or analysis, analysis.task.judges
+    before, after = (np.round(each.astype(float), 5).tolist() for each in (found.before, found.after))
+    return {
+        "labels": list(found.labels),
+        "before": before,
+        "after": after,
+        "step": base.trace.predicted.ids[0] + 1 if judges else step,
+        "edited": analysis.baseline is not None,
+        "what": "label" if judges else "token",
+        "large": False,
+    }
 
 
-def part(labels: Sequence[str], before: np.ndarray, after: np.ndarray, step: int, edited: bool) -> Part:
+def part(analysis: Analysis, step: int) -> Part:
     """The same for a file."""
-    return COMPONENT.part(data(labels, before, after, step, edited))
+    return COMPONENT.part(of(analysis, step))
 
 
 def large(shown: dict[str, Any], key: str) -> None:

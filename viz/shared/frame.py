@@ -84,7 +84,7 @@ def show(
         save.fill(panel, view, None)
         state.settle(view)
         return
-    steps = len(steps_of(page_data.analysis).predicted)
+    steps = len(steps_of(page_data.analysis).places)
     view = look(page_data.view.within(steps), page_data)
     told = (*faults, *page_data.faults)
     shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)

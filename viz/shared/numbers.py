@@ -7,8 +7,6 @@ import zipfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from model.export.tables import Table
 from model.trace import Site
 from viz import cache, pages
@@ -67,16 +65,16 @@ def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> 
         if site in analysis.whole.patterns:
             row = view.token if site.of.queries == "source" else view.step
             places.append((site, head, min(row, len(analysis.whole.queries(site))) - 1))
-    return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.predicted)) - 1, places)
+    return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.places)) - 1, places)
 
 
 def change_table(analysis: Analysis) -> Table:
-    """The probability of each of the baseline's tokens before the edits and after them; blank from where the translations
-    part. Without edits both are the same."""
-    base = analysis.baseline or analysis
-    after = np.exp(analysis.baseline_token_log_probs)
+    """The probability of each of the baseline's tokens, of a classifier of each label, before the edits and after them;
+    blank from where the translations part. Without edits both are the same."""
+    found = analysis.change
     rows = [
-        (step + 1, label, before, after[step] if step < len(after) else None)
-        for step, (label, before) in enumerate(zip(base.trace.predicted.labels, base.trace.probabilities, strict=True))
+        (number + 1, label, before, found.after[number] if number < len(found.after) else None)
+        for number, (label, before) in enumerate(zip(found.labels, found.before, strict=True))
     ]
-    return Table("change", ("step", "token", "before", "after"), tuple(rows))
+    names = ("label", "name") if analysis.task.judges else ("step", "token")
+    return Table("change", (*names, "before", "after"), tuple(rows))

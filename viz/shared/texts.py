@@ -21,6 +21,7 @@ from viz.turns import beginning
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.text.labels import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import Site, View
 
@@ -116,7 +117,7 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = 
     base, code = analysis.baseline or analysis, language_code(checkpoint.languages[1])
     ids = _said(base), _said(analysis)
     both = zip(ids, changed_words(*ids), ("was", "is"), strict=True)
-    was, now = (marked(checkpoint.target_tokenizer.segments(i), changed, name) for i, changed, name in both)
+    was, now = (marked(checkpoint.answers.segments(i), changed, name) for i, changed, name in both)
     same = f'<p class="lab-note">the same tokens, given: their probabilities are {where}</p>'
     write(
         f'<div class="lab-both"><span>Baseline</span><p lang="{code}">{was or EMPTY}</p><span>Edited</span>'
@@ -126,7 +127,7 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = 
 
 
 def _said(analysis: Analysis) -> tuple[int, ...]:
-    """The tokens that were written; of a model that writes nothing the likeliest at each place."""
+    """The tokens that were written; of a model that writes nothing the likeliest at each place, or the label."""
     trace = analysis.trace
     return tuple(trace.log_probs.argmax(-1).tolist()) if trace.outputs is None else trace.outputs.ids
 
@@ -143,8 +144,9 @@ def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
 
 
 def change_alt(analysis: Analysis) -> str:
-    count = min(analysis.comparable, len((analysis.baseline or analysis).trace.predicted))
-    return f"Probability of {count} target tokens before and after: {analysis.request.intervention.describe()}."
+    what = "labels" if analysis.task.judges else "target tokens"
+    count, edits = len(analysis.change.after), analysis.request.intervention.describe()
+    return f"Probability of {count} {what} before and after: {edits}."
 
 
 def site_title(kind: str, title: str | None = None) -> None:
@@ -159,14 +161,14 @@ def signed(value: float) -> None:
     write(f'<b class="lab-number {hue}">{format.nats(value)}</b>', inline=True)
 
 
-def ties(analysis: Analysis, tokenizer: Tokenizer) -> None:
+def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """The steps of a translation that hardly anything decides, if there are any."""
     found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie]
     if not found:
         return
     at = "step" if analysis.task.writes else "place"
     told = [
-        f"{at} {n}, "
+        ("" if analysis.task.judges else f"{at} {n}, ")
         + " against ".join(f"{tokenizer.piece(c.id).removeprefix('·') or '·'} {c.probability:.3f}" for c in tie)
         for n, tie in found[:SHOWN_TURNS]
     ]
@@ -175,11 +177,12 @@ def ties(analysis: Analysis, tokenizer: Tokenizer) -> None:
     note(f"{which} without any edit, which little tips: {'; '.join(told)}{more}.")
 
 
-def turned(analysis: Analysis, tokenizer: Tokenizer) -> None:
+def turned(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """The decisions that the edits turn, and which of them were near-ties."""
     found = turns(analysis)
     at = "Step" if analysis.task.writes else "Place"
-    told = [f"{at} {each.step + 1}: {each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
+    where = "The label: " if analysis.task.judges else f"{at} {{}}: "
+    told = [f"{where.format(each.step + 1)}{each.told(tokenizer.piece)}." for each in found[:SHOWN_TURNS]]
     more = [f"And {len(found) - SHOWN_TURNS} more."] if len(found) > SHOWN_TURNS else []
     meant = [f"({NEAR_TIE[:1].upper()}{NEAR_TIE[1:]}.)"] if any(each.is_tie for each in found[:SHOWN_TURNS]) else []
     if found:
@@ -193,9 +196,16 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
 
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     """The same as markup."""
+    return f'<p class="lab-verdict" role="status">{html.escape(said_of(analysis, unedited))}</p>'
+
+
+def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
+    """The same as plain text."""
     base = analysis.baseline
     if base is None:
         said = unedited
+    elif analysis.task.judges:
+        said = _judged_anew(analysis, base)
     elif analysis.request.mode == "given":
         before, after = (format.decimal(a.trace.token_log_probs.sum()) for a in (base, analysis))
         said = f"Summed log-probability {before} → {after}"
@@ -213,7 +223,15 @@ def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str
             said += f", {gone - new} of them to nothing" if new else ": to nothing"
         if any(each.is_tie for each in turns(analysis)):
             said += ", by tipping a near-tie"
-    return f'<p class="lab-verdict" role="status">{html.escape(said)}</p>'
+    return said
+
+
+def _judged_anew(analysis: Analysis, base: Analysis) -> str:
+    """What the edits did to the label of a text."""
+    (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
+    if was == now:
+        return f"The label stays “{was}”: {analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
+    return f"The label turns: “{was}” → “{now}”" + ", by tipping a near-tie" * any(each.is_tie for each in turns(analysis))
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:

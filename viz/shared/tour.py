@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from viz import pages, state
+from viz import cache, pages, state
 from viz.shared import mount
 
 
@@ -46,6 +46,18 @@ STOPS = (  # in their order, all on the first page
         ('[data-testid="stSidebarNav"]', '[data-testid="stExpandSidebarButton"]'),
     ),
 )
+JUDGED = {  # in the place of these, where a text is judged
+    1: Stop(
+        "The text and its label",
+        "Step through the text with the arrow keys. The colour is how much of each token the model takes in.",
+        (".st-key-judged",),
+    ),
+    2: Stop(
+        "Which words decide?",
+        "Each word is hidden in turn, and the model runs again. Below stand other readings, and how far they agree.",
+        (".st-key-word_table",),
+    ),
+}
 _TOUR = mount.Component(__file__, '<div class="tour"></div>')
 _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', name="tour_invitation")
 
@@ -54,7 +66,9 @@ def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
     """Mounts the button that begins the tour, on whatever page; it leads to the first one. `on_lesson` is called, before the
     next run, where the first lesson is chosen at its end."""
     first, here = pages.PAGES[0].name, state.page()
-    data = {"stops": [asdict(stop) for stop in STOPS], "here": here == first}
+    view = state.current()
+    own = JUDGED if cache.task(view.checkpoint, view.device).judges else {}
+    data = {"stops": [asdict(own.get(n, stop)) for n, stop in enumerate(STOPS)], "here": here == first}
     go = (mount.pressed, lambda: None if here == first else state.go_to(first))
     _TOUR.mount(key, data, {"go": go, "lesson": (mount.pressed, on_lesson)})
 

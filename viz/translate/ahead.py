@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz import cache, theme
-from viz.translate import steps
+from viz.translate import judge, steps
 from viz.view import unedited
 
 
@@ -13,5 +13,7 @@ def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
         head = None if view.head is None else view.head - 1
         data = steps.timeline_data(request, view.device, view.layer - 1, head, mode)
         steps.candidate_rows(request, view.device, view.controls, data["trace"])
+    elif page_data.analysis.task.judges:
+        judge.ahead(page_data, mode)
     cache.target_padding(request, view.device)
     cache.mask_effects(unedited(request), view.device)

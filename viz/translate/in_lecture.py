@@ -12,7 +12,7 @@ from viz import state
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.translate import fill_in, large_maps, steps, timeline
+from viz.translate import fill_in, judge_in_lecture, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
 from viz.view import View
 
@@ -28,6 +28,9 @@ ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, on
 def draw(shown: Shown) -> None:
     """The translation, and below it the steps or the maps."""
     view, analysis = shown.view, shown.analysis
+    if analysis.task.judges:
+        judge_in_lecture.draw(shown)
+        return
     with shown.places.notes:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.bar:

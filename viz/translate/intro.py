@@ -15,6 +15,7 @@ def head(page: pages.Page, task: Task) -> None:
     """The title, the line in place of a question, and the offer of the tour."""
     with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write(f'<header class="lab-head"><h1>{page.title}</h1></header>', inline=True)
-        ways = "".join(f'<span class="{name}"> {way} {task.keys}</span>' for name, way in WAYS.items())
+        known = WAYS | {"touch": "tap →"} if task.judges else WAYS  # what is read at once is not played
+        ways = "".join(f'<span class="{name}"> {way} {task.keys}</span>' for name, way in known.items())
         texts.write(f'<p class="lab-intro">{task.line}{ways}</p>', inline=True)
         tour.invitation()

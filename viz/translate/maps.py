@@ -76,13 +76,12 @@ def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> t
 
 def draw_changes(analysis: Analysis, loaded: Checkpoint, mode: theme.Mode) -> None:
     """What the edits did: both translations where tokens were chosen anew, and the probability of every token."""
-    base = analysis.baseline
     translate_texts.change_heading(analysis)
-    texts.turned(analysis, loaded.target_tokenizer)
+    texts.turned(analysis, loaded.answers)
     if analysis.request.mode == "again":
         texts.both_translations(analysis, loaded)
-    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
-    chart = change_chart(base.trace.predicted.labels, *probabilities, analysis.comparable, mode, CHART_HEIGHT)
+    found = analysis.change
+    chart = change_chart(found.labels, found.before, found.after, len(found.after), mode, CHART_HEIGHT)
     st.plotly_chart(
         chart,
         theme=None,

@@ -47,12 +47,14 @@ def switches(
             st.toggle("Causal mask", value=False, disabled=True, key="no_causal_mask")  # there is none to switch
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
     if task.reads:
-        _padding(view, effects["padding_mask"], target_text(target, analysis, view, causal) if task.writes else "")
+        of_target = target_text(target, analysis, view, causal) if task.writes else ""
+        _padding(view, effects["padding_mask"], of_target, task.writes)
 
 
-def _padding(view: View, effect: Effect, of_target: str) -> None:
+def _padding(view: View, effect: Effect, of_target: str, writes: bool) -> None:
     """The switch of the padding mask, and how much padding there is."""
-    reach = "Hides padding from all attention: after the sentence, and after a translation that others of its batch outlast"
+    reach = "Hides padding from all attention: after the sentence"
+    reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
     _told(padding_text(effect, view), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
@@ -137,9 +139,9 @@ def _measured(effect: Effect, on: bool, view: View, extra: str, why: str) -> str
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()
     if not losses:
-        return text + "No token loses more than 0.1."
+        return text + f"No {effect.unit} loses more than 0.1."
     worst = losses[0]
-    count = "1 token loses" if len(losses) == 1 else f"{len(losses)} tokens lose"
+    count = f"1 {effect.unit} loses" if len(losses) == 1 else f"{len(losses)} {effect.unit}s lose"
     before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
     token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
     return text + f"{count} more than 0.1; {token} {before:.2f} → {after:.2f}."

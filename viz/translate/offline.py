@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import html
+from typing import TYPE_CHECKING, Any
 
+from model.experiments.label_test import label_test
 from model.trace import KINDS, Site
 from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Choice, Part, Pick, Taken
 from viz.shared import file_maps
-from viz.translate import candidates, fill_in, timeline
+from viz.translate import candidates, fill_in, judge, judged, timeline, word_table
 from viz.view import ROWS, View
 
+if TYPE_CHECKING:
+    from model.experiments.label_test import LabelTest
+
+LARGE = (("timeline", ".timeline"), ("file_maps", ".maps"))
 MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer are held
 
 
-def parts(page_data: PageData, found: dict[str, Any], view: View, mode: theme.Mode) -> tuple[Part, ...]:
+def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
     analysis = page_data.analysis
     head = None if view.head is None else view.head - 1
     kinds = [kind for kind in KINDS if Site(kind, view.layer - 1) in analysis.whole.patterns]
     seen = [(kind, analysis.whole.view(Site(kind, view.layer - 1), head)) for kind in kinds]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
+    if analysis.task.judges:
+        return *_judged(page_data, found, view, head, mode), file_maps.part(maps, view.step, mode)
     shown = _timeline(page_data, view, head, mode)
     silent = {"why": [each | {"asked": False, "to": None} for each in shown["why"]]}
     follow = {"step": shown["step"], "guess": False}
@@ -35,6 +43,16 @@ def parts(page_data: PageData, found: dict[str, Any], view: View, mode: theme.Mo
     )
 
 
+def _judged(page_data: PageData, found: LabelTest | str, view: View, head: int | None, mode: theme.Mode) -> tuple[Part, ...]:
+    """The text with its label, and the words; without these where they could not be hidden."""
+    analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
+    shown, follow = judged.payload(analysis, loaded, layer, head, mode), {"step": view.step, "hall": False}
+    text = judged.COMPONENT.part(shown, follow | {"rival": judge.chosen_rival(view, analysis)})
+    if isinstance(found, str):
+        return (text,)
+    return text, word_table.COMPONENT.part(judge.words_payload(analysis, loaded, found, layer, head, mode), follow)
+
+
 def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mode) -> dict[str, Any]:
     """What the timeline needs, as on the page: of the tokens that were written, or of a sentence that is read at once."""
     analysis, loaded, layer = page_data.analysis, page_data.loaded, view.layer - 1
@@ -43,9 +61,16 @@ def _timeline(page_data: PageData, view: View, head: int | None, mode: theme.Mod
     return fill_in.payload(analysis, loaded, layer, head, mode) | {"step": view.step}
 
 
-def _candidates(page_data: PageData) -> dict[str, Any]:
-    """What the candidates need, whatever layer and head are chosen."""
+def _candidates(page_data: PageData) -> dict[str, Any] | LabelTest | str:
+    """What the candidates need, whatever layer and head are chosen; of a classifier its words, or why they cannot be
+    hidden."""
     analysis, loaded = page_data.analysis, page_data.loaded
+    if analysis.task.judges:
+        label, rival = int(analysis.trace.log_probs[0].argmax()), judge.chosen_rival(page_data.view, analysis)
+        try:
+            return label_test(loaded, analysis, label, rival)
+        except ValueError as fault:
+            return str(fault)
     if analysis.task.writes:
         return candidates.payload(analysis, loaded.target_tokenizer, page_data.view.controls, "")
     return fill_in.rows_payload(analysis, loaded, "")
@@ -76,6 +101,16 @@ def _picks(page_data: PageData) -> tuple[Pick, ...]:
     return Pick("layer", "Layer", layers, "file_maps"), Pick("head", "Head", heads, "file_maps")
 
 
+def _told(page_data: PageData, found: Any) -> tuple[str, ...]:
+    return (f'<p class="lab-note">{html.escape(found)}</p>',) if isinstance(found, str) else ()
+
+
+def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
+    """What a lecture shows alone, in the order of `in_lecture.LARGE`, and of a classifier of `judge_in_lecture.LARGE`."""
+    first = (("judged", ".judged"), ("word_table", ".word-table")) if page_data.analysis.task.judges else LARGE[:1]
+    return (*first, LARGE[-1])
+
+
 def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
     return {"step": (), "rows": ROWS, "guess": (False, True)} if page_data.analysis.task.writes else {"step": ()}
 
@@ -86,6 +121,8 @@ TAKEN = Taken(
     choices=_choices,
     picks=_picks,
     led=_led,
-    large=(("timeline", ".timeline"), ("file_maps", ".maps")),
+    told=_told,
+    large=LARGE,
+    large_of=_large,
     rounded=file_maps.ROUNDED,
 )

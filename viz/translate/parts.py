@@ -11,7 +11,7 @@ from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.shown import Places, Shown
 from viz.translate import controls as decoding_controls
-from viz.translate import fill_in, intro, maps, masks, steps
+from viz.translate import fill_in, intro, judge, maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -45,12 +45,15 @@ def head(view: View, page: pages.Page) -> Stage:
 
 def look(view: View, page_data: cache.PageData) -> View:
     """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, of a text that is
-    gone on with the first token that the model adds."""
+    gone on with the first token that the model adds, of one that is judged its first word."""
     text, analysis, loaded = (view.checkpoint, view.source), page_data.analysis, page_data.loaded
     if analysis.task.splits or state.kept(BEGUN) == text:
         return view
     state.keep(BEGUN, text)
-    places = [analysis.begun] if analysis.task.writes else fill_in.blank_places(analysis, loaded)
+    if analysis.task.judges:
+        places = [judge.first_word(analysis)]
+    else:
+        places = [analysis.begun] if analysis.task.writes else fill_in.blank_places(analysis, loaded)
     return view.at_step(places[0] + 1) if places and not state.is_stated("step") else view
 
 
@@ -80,7 +83,7 @@ def draw(shown: Shown) -> None:
             decoding_controls.branch_chips(view, page_data)
         edit_list.other_edits(view, analysis, masks=False)
     with places.body:
-        first = steps if analysis.task.writes else fill_in
+        first = judge if analysis.task.judges else steps if analysis.task.writes else fill_in
         first.draw(view, page_data, shown.mode)
     if view.guess:
         decoding_controls.guessing(view)

@@ -11,6 +11,7 @@ from model.export.tables import Cell, Table, map_table, site_code
 from model.trace import Site
 from viz import cache
 from viz.shared.numbers import change_table
+from viz.translate import judge_tables
 from viz.translate.candidates import SHOWN, choices_of
 from viz.translate.maps import seen_map
 
@@ -30,6 +31,8 @@ def tables(shown: Shown) -> tuple[Table, ...]:
         for site, seen in _maps(shown).items()
         for values in [seen.allowed.astype(int) if shown.view.show == "mask" else None]
     ]
+    if analysis.task.judges:
+        return *found, *judge_tables.tables(shown)
     found.append(_steps(shown))
     if analysis.trace.outputs is not None:
         found.append(_candidates(shown))
@@ -87,6 +90,8 @@ def python(shown: Shown) -> str:
         of = "padded" if padded is not None and site.of.queries == "target" else "trace"
         code.add(f"    {site.kind!r}: {of}.view({code.site(site)}, {_head(shown)}),", _place(site, _head(shown)))
     code.add("}")
+    if analysis.task.judges:
+        return judge_tables.code(shown, code)
     code.add("probabilities = analysis.trace.probabilities", "of each step’s token")
     code.add(f"step = {view.step - 1}", "from 0")
     code.add(

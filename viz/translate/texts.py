@@ -103,7 +103,9 @@ def change_heading(analysis: Analysis) -> None:
     """What was edited, what came of it, and how the chart below is read."""
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after, made = base.trace, analysis.trace, analysis.task.made
-    if analysis.request.mode == "given" or not analysis.task.writes:
+    if analysis.task.judges:
+        what, how = texts.said_of(analysis), "The text was read again under the edits."
+    elif analysis.request.mode == "given" or not analysis.task.writes:
         change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
         what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"
         how = f"One pass over the same {made}: what the model thinks of each token now."
@@ -113,10 +115,9 @@ def change_heading(analysis: Analysis) -> None:
         tie = ", a near-tie before" if any(each.is_tie for each in turns(analysis)) else ""
         what = f"the {made}s part at step {analysis.comparable}{tie}"
         how = "Every token was chosen anew under the edits; once they part, there is nothing to compare."
-    texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {what}</h2>')
-    texts.note(
-        f"{how} The chart: the probability of each of the baseline's tokens, hollow before, filled after.", "baseline"
-    )
+    texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
+    each = "each label" if analysis.task.judges else "each of the baseline's tokens"
+    texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
 
 
 def given_change(before: str, after: str, turned: int, steps: int) -> str:

@@ -108,6 +108,10 @@ def head_name(effect: HeadEffect) -> str:
 
 def mode_picks(view: View, causal: bool, task: Task) -> None:
     """Given target or decode again, and what each of them can tell; a model that writes nothing just reads again."""
+    if task.judges:
+        texts.write('<h2 class="lab-label">Which label it gets</h2>')
+        texts.note("The text is read again under the edits: what becomes of its label?")
+        return
     if not task.writes:
         texts.write('<h2 class="lab-label">What it says of each place</h2>')
         texts.note("The sentence is read again under the edits: how much less does it believe its tokens?")

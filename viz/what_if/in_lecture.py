@@ -6,7 +6,6 @@ import html
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from model.experiments.ready import EXPERIMENTS, Answer, Experiment
@@ -80,11 +79,8 @@ def _words(shown: Shown, answer: Answer | None) -> None:
             _ways(view, answer)
         elif analysis.baseline is None:
             texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
-    base = analysis.baseline or analysis
-    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
     with right:
-        edited = analysis.baseline is not None
-        file_change.large(file_change.data(base.trace.predicted.labels, *probabilities, view.step, edited), "hall change")
+        file_change.large(file_change.of(analysis, view.step), "hall change")
 
 
 def _ways(view: View, answer: Answer) -> None:

@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from model.experiments.effects import head_effects
 from model.trace import Site
 from viz import cache, theme
@@ -53,10 +51,7 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
 
 
 def _change(page_data: PageData, view: View) -> Part:
-    analysis = page_data.analysis
-    base, after = analysis.baseline or analysis, np.exp(analysis.baseline_token_log_probs)
-    labels, before = base.trace.predicted.labels, np.exp(base.trace.token_log_probs)
-    return file_change.part(labels, before, after, view.step, analysis.baseline is not None)
+    return file_change.part(page_data.analysis, view.step)
 
 
 def _look(page_data: PageData) -> View:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from model.edits.kinds import Place
@@ -57,7 +56,7 @@ def draw(shown: Shown) -> None:
         with right:
             _what_happens(shown)
             costs_place = st.container(key="costs")
-            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.target_tokenizer)
+            texts.ties(shown.analysis.baseline or shown.analysis, page_data.loaded.answers)
         with left:
             board_place = _change_it(shown)
         with costs_place:
@@ -107,7 +106,7 @@ def _what_happens(shown: Shown) -> None:
     texts.verdict(
         analysis, f"{branched[:1].upper()}{branched[1:]}; nothing else is edited" if branched else "Nothing is edited"
     )
-    texts.turned(analysis, loaded.target_tokenizer)
+    texts.turned(analysis, loaded.answers)
     texts.sentence_notes(analysis.notes, shown.faults, analysis.cautions)
     if branched and analysis.baseline:
         texts.note(f"The baseline is {branched}.", "baseline")
@@ -115,23 +114,24 @@ def _what_happens(shown: Shown) -> None:
         texts.both_translations(analysis, loaded, given=view.mode == "given" and analysis.task.writes)
     elif analysis.task.writes:
         what_if_texts.translation(base.translation, loaded.languages[1])
-    probabilities = base.trace.probabilities, np.exp(analysis.baseline_token_log_probs)
-    chart = change_chart(
-        base.trace.predicted.labels, *probabilities, analysis.comparable, shown.mode, CHART_HEIGHT, chosen=view.step - 1
-    )
+    found, judges = analysis.change, analysis.task.judges
+    chosen = base.trace.predicted.ids[0] if judges else view.step - 1
+    chart = change_chart(found.labels, found.before, found.after, len(found.after), shown.mode, CHART_HEIGHT, chosen=chosen)
     whose = "the baseline’s token" if analysis.task.writes else "the token that stands there"
+    whose = "each label" if judges else whose
     texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')
     texts.note("Hollow: before. Filled: after.")
     st.plotly_chart(
         chart,
         theme=None,
         key="change",
-        config=controls.picture("Probability of each token before and after"),
+        config=controls.picture(f"Probability of each {'label' if judges else 'token'} before and after"),
         alt=texts.change_alt(analysis),
     )
-    controls.step_slider(view, base.trace.predicted.labels)
-    what_if_controls.largest_step(analysis, view)
-    what_if_texts.step_changes(analysis, view.step - 1, loaded.target_tokenizer)
+    if not judges:
+        controls.step_slider(view, base.trace.predicted.labels)
+        what_if_controls.largest_step(analysis, view)
+    what_if_texts.step_changes(analysis, 0 if judges else view.step - 1, loaded.answers)
 
 
 def _leaks(view: View, request: Request, task: Task) -> None:

@@ -12,6 +12,7 @@ from viz.shared import controls, terms, texts
 if TYPE_CHECKING:
     from model.experiments.leaks import LeakReport
     from model.inference.analysis import Analysis
+    from model.text.labels import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import View as Map
     from viz.view import View
@@ -70,13 +71,14 @@ def cut(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
+def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer | Labels) -> None:
     """One step: KL(baseline || edited), and the candidates that gain and lose the most."""
     base = analysis.baseline
     trace = (base or analysis).trace
     said = trace.predicted.labels[step]
     pair, at = (said, "Place") if trace.inputs is None else (f"{trace.inputs.labels[step]} → {said}", "Step")
-    title = f'<h3 class="lab-label">{at} {step + 1}, <span class="lab-mono">{html.escape(pair)}</span>'
+    at = "Label" if trace.classes else f"{at} {step + 1}"
+    title = f'<h3 class="lab-label">{at}, <span class="lab-mono">{html.escape(pair)}</span>'
     if base is None:
         texts.write(f"{title}</h3>")
         texts.note("Nothing is edited, so nothing gains or loses.")
@@ -96,7 +98,8 @@ def step_changes(analysis: Analysis, step: int, tokenizer: Tokenizer) -> None:
             if abs(m.after - m.before) >= 0.0005
         )
         columns.append(f"<div><span>{name}</span><ul>{lines or '<li>none</li>'}</ul></div>")
-    meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this token"
+    meant = "Kullback-Leibler divergence: how much the edited model disagrees with the unedited one about this "
+    meant += "label" if trace.classes else "token"
     texts.write(
         f'{title} <small title="{meant}">KL(baseline || edited) {kl:.3f} nats</small></h3>'
         + terms.first_space(f'<div class="lab-moves">{"".join(columns)}</div>')

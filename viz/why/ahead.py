@@ -8,6 +8,5 @@ from viz.why import likely
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
     view, trace = page_data.view, page_data.analysis.trace
-    if trace.outputs is not None:
-        step = view.step - 1
-        cache.direct_logits(page_data.request, view.device, step, trace.outputs.ids[step], likely.chosen(view, trace))
+    if likely.is_made(trace):
+        cache.direct_logits(page_data.request, view.device, *likely.asked(view, trace), likely.chosen(view, trace))

@@ -20,7 +20,7 @@ NO_DECODER = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A token and its rival, at the step of the view."""
+    """A token and its rival, at the step of the view; of a classifier two labels."""
 
     rival: int
     others: list[int]  # that may stand in the rival's place
@@ -32,16 +32,16 @@ class Choice:
 def choice(shown: Shown) -> Choice | None:
     """The choice of the view; None, and a sentence, where the checkpoint makes none. A rival that is none is told."""
     view, trace = shown.view, shown.analysis.trace
-    if trace.outputs is None:
+    if not likely.is_made(trace):
         shared_texts.fault(NO_DECODER)
         return None
-    step = view.step - 1
-    row, token = trace.log_probs[step], trace.outputs.ids[step]
-    rival, piece = likely.chosen(view, trace), shown.page_data.loaded.target_tokenizer.piece
+    step, token = likely.asked(view, trace)
+    row, unit = trace.log_probs[step], "label" if trace.classes else "token"
+    rival, piece = likely.chosen(view, trace), shown.page_data.loaded.answers.piece
     if view.rival is not None and not likely.fits(view, trace):
         is_own = view.rival == token
-        what = "the token itself" if is_own else f"{view.rival}; this checkpoint has tokens up to {len(row) - 1}"
+        what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
         shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
     found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
     both = float(row[token]), float(row[rival])
-    return Choice(rival, likely.offered(trace, step), found, (piece(token), piece(rival)), both)
+    return Choice(rival, likely.offered(view, trace), found, (piece(token), piece(rival)), both)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from viz import state
 from viz.shared import texts as shared_texts
 from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Shown
-from viz.why import choice, large_readings, pieces, rivals, texts, ways
+from viz.why import choice, large_readings, likely, pieces, rivals, texts, ways
 from viz.why import sum as sums
 
 if TYPE_CHECKING:
@@ -34,13 +35,17 @@ def draw(shown: Shown) -> None:
     places = shown.places
     assert isinstance(places, LecturePlaces)
     notes.draw(shown)
-    with places.notes if shown.analysis.trace.outputs else places.body:
+    if shown.analysis.task.judges:  # its readings stand on the first page
+        shown = dataclasses.replace(shown, view=dataclasses.replace(shown.view, why="sum"))
+    with places.notes if likely.is_made(shown.analysis.trace) else places.body:
         asked = choice.choice(shown)
     if asked is None:
         return
     with places.bar:
         _controls(shown, asked)
-    lecture.key(letters.PICTURE, ", ".join((*PICTURES, READINGS)).lower(), _turn, quiet=True)
+    judges = shown.analysis.task.judges
+    names = PICTURES if judges else (*PICTURES, READINGS)
+    lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
             large_readings.draw(shown, asked)
@@ -53,7 +58,7 @@ def _controls(shown: Shown, asked: Choice) -> None:
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         shared_texts.label("and not")
         rivals.choose(shown, asked.others, asked.rival)
-    names = (*PICTURES, READINGS)
+    names = PICTURES if shown.analysis.task.judges else (*PICTURES, READINGS)
     st.segmented_control(
         "Picture",
         names,
@@ -81,9 +86,9 @@ def _show(number: int) -> None:
     state.change(why="readings" if readings else "sum", large=1 if readings else number)
 
 
-def _turn() -> None:
-    """To the next picture, the readings after those of the sum; called from callbacks."""
-    _show(_picture(state.current()) % (len(PICTURES) + 1) + 1)
+def _turn(count: int) -> None:
+    """To the next of so many pictures, the readings after those of the sum; called from callbacks."""
+    _show(_picture(state.current()) % count + 1)
 
 
 def _sum(shown: Shown, asked: Choice) -> None:
@@ -92,12 +97,14 @@ def _sum(shown: Shown, asked: Choice) -> None:
     picture = _picture(view)
     order = _order(found, trace, picture)
     lecture.walk("the next part", "the part before", partial(_walk, order, found, trace))
-    tokenizer, outputs = shown.page_data.loaded.target_tokenizer, trace.outputs
+    before = shown.analysis.request.source.strip()
+    if trace.outputs is not None:
+        before = shown.page_data.loaded.target_tokenizer.decode(trace.outputs.ids[: found.step])
     large = {
         "picture": picture,
         "step": view.step,
         "asked": texts.asked(asked.pair),
-        "before": tokenizer.decode(outputs.ids[: found.step]),
+        "before": before,
         "pair": [piece.removeprefix("·") or "·" for piece in asked.pair],
         "p": [round(math.exp(each), 5) for each in asked.log_probs],
         "odds": texts.odds(found.difference, asked.pair, asked.log_probs),
@@ -117,13 +124,13 @@ def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -
     if not writer:
         return [HINT, ""]
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
-    read = trace.axis("target").labels[found.step]
+    read = sums.read(found, trace)
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         told = texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
         told = texts.part_told(sums.name(writer, read), value, pair)
-    code = pieces.code_of(writer)
+    code = pieces.code_of(writer, trace)
     if not code:
         return [told, NO_TEST]
     return [told, _tested(pieces.IS_OFF[writer.kind], found, pieces.without(shown, (code,), found), pair)]

@@ -1,4 +1,5 @@
-"""What the token of a step is compared with: the likeliest others, and the one that the view asks for."""
+"""What the token of a step, or the label of a text, is compared with: the likeliest others, and the one that the view asks
+for."""
 
 from __future__ import annotations
 
@@ -10,18 +11,30 @@ from viz.view import View
 RIVALS = 12  # that are offered
 
 
-def offered(trace: Trace, step: int) -> list[int]:
-    """The likeliest other tokens of a step (from 0), the first of them first."""
+def is_made(trace: Trace) -> bool:
+    """Whether the model chooses anything over another: a token that it writes, or a label."""
+    return bool(trace.classes) or trace.outputs is not None
+
+
+def asked(view: View, trace: Trace) -> tuple[int, int]:
+    """The row of the choice, from 0, and what was chosen: the token of the step, or the label of the text."""
+    if trace.classes:
+        return 0, trace.predicted.ids[0]
     assert trace.outputs is not None
-    likeliest = np.argsort(-trace.log_probs[step], kind="stable")[: RIVALS + 1]
-    return [int(i) for i in likeliest if i != trace.outputs.ids[step]][:RIVALS]
+    return view.step - 1, trace.outputs.ids[view.step - 1]
+
+
+def offered(view: View, trace: Trace) -> list[int]:
+    """The likeliest others, the first of them first."""
+    row, own = asked(view, trace)
+    likeliest = np.argsort(-trace.log_probs[row], kind="stable")[: RIVALS + 1]
+    return [int(i) for i in likeliest if i != own][:RIVALS]
 
 
 def fits(view: View, trace: Trace) -> bool:
-    """Whether the view names a rival that this step has."""
-    assert trace.outputs is not None
-    step = view.step - 1
-    return view.rival is not None and view.rival != trace.outputs.ids[step] and view.rival < len(trace.log_probs[step])
+    """Whether the view names a rival that this choice has."""
+    row, own = asked(view, trace)
+    return view.rival is not None and view.rival != own and view.rival < len(trace.log_probs[row])
 
 
 def chosen(view: View, trace: Trace) -> int:
@@ -29,4 +42,4 @@ def chosen(view: View, trace: Trace) -> int:
     if fits(view, trace):
         assert view.rival is not None
         return view.rival
-    return offered(trace, view.step - 1)[0]
+    return offered(view, trace)[0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import html
 
-from model.readings.direct_logits import DirectLogits, direct_logits
+from model.readings.direct_logits import DirectLogits
+from model.readings.label_logits import of_choice
 from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
@@ -15,11 +16,11 @@ from viz.why import sum as sums
 
 
 def _found(page_data: PageData) -> DirectLogits:
-    analysis, step = page_data.analysis, page_data.view.step - 1
-    if analysis.trace.outputs is None:
+    view, analysis = page_data.view, page_data.analysis
+    if not likely.is_made(analysis.trace):
         raise ValueError("This checkpoint has no decoder: it chooses no token over another.")
-    rival = likely.chosen(page_data.view, analysis.trace)
-    return direct_logits(page_data.loaded, analysis, step, analysis.trace.outputs.ids[step], rival)
+    asked = *likely.asked(view, analysis.trace), likely.chosen(view, analysis.trace)
+    return of_choice(page_data.loaded, analysis, *asked)
 
 
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
@@ -31,7 +32,7 @@ def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode
 
 def _told(page_data: PageData, found: DirectLogits) -> tuple[str, ...]:
     """The difference in words, as on the page."""
-    trace, piece = page_data.analysis.trace, page_data.loaded.target_tokenizer.piece
+    trace, piece = page_data.analysis.trace, page_data.loaded.answers.piece
     row = trace.log_probs[found.step]
     log_probs, pair = (float(row[found.token]), float(row[found.rival])), (piece(found.token), piece(found.rival))
     return texts.answer(found, pair, log_probs), f"<p>{html.escape(texts.meant(found, trace, pair, log_probs))}</p>"

@@ -26,7 +26,7 @@ def draw(shown: Shown) -> None:
         found, pair = asked.found, asked.pair
         _choose(shown, asked.others, asked.rival)
         shared_texts.write(texts.answer(found, pair, asked.log_probs))
-        if view.why == "readings":
+        if view.why == "readings" and not shown.analysis.task.judges:
             readings_part.draw(shown, asked.rival)
             return
         trace = shown.analysis.trace
@@ -44,12 +44,14 @@ def draw(shown: Shown) -> None:
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:
-    outputs = shown.analysis.trace.outputs
-    assert outputs is not None
-    controls.step_slider(shown.view, outputs.labels)
+    judges = shown.analysis.task.judges
+    if not judges:
+        controls.step_slider(shown.view, shown.analysis.trace.predicted.labels)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         shared_texts.label("and not")
         rivals.choose(shown, others, rival)
+        if judges:  # its readings stand on the first page
+            return
         st.space("stretch")
         st.segmented_control(
             "Part",

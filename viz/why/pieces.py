@@ -11,7 +11,7 @@ import streamlit as st
 from model.edits.kinds import EditError
 from model.readings.direct_logits import Writer
 from model.trace import Site
-from viz import cache, state
+from viz import cache, pages, state
 from viz.shared import texts as shared_texts
 from viz.values import MAX_WORD
 from viz.view import View
@@ -21,12 +21,13 @@ from viz.why import texts
 if TYPE_CHECKING:
     from model.inference.request import Request
     from model.readings.direct_logits import DirectLogits
+    from model.trace import Trace
     from viz.shared.shown import Shown
     from viz.why.ways import Way
 
 HINT = "Click a part, in the bars or in the grid, or a word: what did it bring, and what becomes of the choice without it?"
 OFF = {"head": "Switch it off", "feed-forward": "Skip it", "position": "Take the positions away"}
-IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positions of the target taken away"}
+IS_OFF = {"head": "Switched off", "feed-forward": "Skipped", "position": "Positions taken away"}
 
 
 def chosen(view: View, found: DirectLogits) -> Writer | None:
@@ -58,13 +59,13 @@ def choose_step(step: int) -> None:
 
 def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str]) -> None:
     """What the sum says of the part, what becomes of the difference without it, and where it can be looked at."""
-    trace, code = shown.analysis.trace, code_of(writer)
+    trace, code = shown.analysis.trace, code_of(writer, shown.analysis.trace)
     value = dict(zip(found.writers, map(float, found.values), strict=True))[writer]
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         told = texts.head_told(found, trace, writer.site, writer.head, pair)
     else:
-        told = texts.part_told(sums.name(writer, trace.axis("target").labels[found.step]), value, pair)
+        told = texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
     after = without(shown, (code,), found) if code else None
     if after is not None:
         told = f"{told} {texts.measured(value, found.difference, after)}"
@@ -82,7 +83,15 @@ def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str])
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
         if way.piece == "source":
-            st.button("Test all words", key="why words", type="tertiary", on_click=state.change, kwargs={"why": "readings"})
+            st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(way.judges,))
+
+
+def _to_words(judges: bool) -> None:
+    """To the readings of all words, which a classifier has on its first page."""
+    if judges:
+        state.go_to(pages.PAGES[0].name)
+    else:
+        state.change(why="readings")
 
 
 def _hide(codes: tuple[str, ...]) -> None:
@@ -91,22 +100,23 @@ def _hide(codes: tuple[str, ...]) -> None:
     state.go_to("what-if")
 
 
-def code_of(writer: Writer) -> str:
+def code_of(writer: Writer, trace: Trace) -> str:
     """The edit that takes a part away; empty where there is none."""
+    stack, side = ("enc", "source") if trace.classes else ("dec", "target")
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         return f"off_{writer.site.of.code}.{writer.site.layer + 1}.{writer.head + 1}"
     if writer.kind == "feed-forward":
         assert writer.layer is not None
-        return f"skip_dec.{writer.layer + 1}.ff"
-    return "target-positions_off" if writer.kind == "position" else ""
+        return f"skip_{stack}.{writer.layer + 1}.ff"
+    return f"{side}-positions_off" if writer.kind == "position" else ""
 
 
 def _ways(
     shown: Shown, found: DirectLogits, writer: Writer, code: str
 ) -> list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]:
     """Label, key, callback and its arguments of each way."""
-    read = shown.analysis.trace.axis("target").labels[found.step]
+    read = sums.read(found, shown.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
@@ -118,6 +128,8 @@ def _ways(
         "token": [("Its neighbours", "why inside", _to_inside, ({"part": "embeddings", "near": word},))],
         "position": [("How positions are made", "why positions", state.go_to, ("positions",))],
     }
+    if not read:
+        ways["token"] = []
     off = [(OFF[writer.kind], "why off", _switch, (code,))] if code else []
     return [*ways[writer.kind], *off]
 

@@ -10,6 +10,7 @@ import streamlit as st
 from model import format
 from viz import state
 from viz.values import MAX_WORD
+from viz.why.likely import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,18 +20,20 @@ if TYPE_CHECKING:
 
 
 def choose(shown: Shown, likely: Sequence[int], rival: int) -> None:
-    """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token."""
-    trace, tokenizer = shown.analysis.trace, shown.page_data.loaded.target_tokenizer
-    assert trace.outputs is not None
-    step, outputs = shown.view.step - 1, trace.outputs.ids
-    row = trace.log_probs[step]
+    """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
+    classifier with its labels."""
+    trace, loaded = shown.analysis.trace, shown.page_data.loaded
+    step, own = asked(shown.view, trace)
+    row, piece = trace.log_probs[step], loaded.answers.piece
+    before = trace.outputs.ids[:step] if trace.outputs else ()
+    read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
     st.selectbox(
         "Rival",
         likely if rival in likely else [*likely, rival],
-        format_func=lambda token: f"{tokenizer.piece(token)}  {format.probability(math.exp(row[token]))}",
-        accept_new_options=True,
+        format_func=lambda token: f"{piece(token)}  {format.probability(math.exp(row[token]))}",
+        accept_new_options=not trace.classes,
         label_visibility="collapsed",
-        **state.bind("rival", "rival", rival, reading(tokenizer, outputs[:step], outputs[step])),
+        **state.bind("rival", "rival", rival, read),
     )
 
 

@@ -32,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   function bars() {
     const part = pictured(element("section", "bars"), "Parts of the difference"), list = element("div", "list");
     const told = element("p", "note");
-    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the token, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
+    told.append(term(data.terms, "direct logit attribution", "Direct logit attribution"), `: to the right what speaks for the ${data.unit}, to the left for its rival; in nats.${offline ? "" : " Click one to test it."}`);
     part.append(element("h2", "", "What wrote the difference"), told, list);
     for (const row of data.rows) list.append(bar(row));
     if (data.rest[0]) list.append(bar({ name: `${data.rest[0]} smaller parts together`, value: data.rest[1] }, "rest"));
@@ -40,7 +40,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     total.dataset.point = "sum";
     total.append(element("span", "", "Sum of all parts"), sum);
     const whole = element("p", "note");
-    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", term(data.terms, "unembedding", "unembedding"), ` reads it; the norms scale them as they did here. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
+    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", term(data.terms, "unembedding", "unembedding"), ` reads it; the norms${data.unit === "label" ? ", and the tanh of the pooler," : ""} scale them as they did here. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
     part.append(total, whole);
     return part;
   }

@@ -24,18 +24,24 @@ FULL = {
     "bias": "biases",
     "patch": "put in {place}",
 }
+JUDGED = {"token": "embeddings of what is pooled", "position": "positions of what is pooled"}
 CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
 
 def name(writer: Writer, read: str) -> str:
-    """What a writer is called; `read` is the token that the decoder reads at the step."""
+    """What a writer is called; `read` is the token that the decoder reads at the step, empty where a text is judged."""
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         return f"{writer.site.of.short}, layer {writer.site.layer + 1}, head {writer.head + 1}"
     if writer.kind == "feed-forward":
         assert writer.layer is not None
         return f"feed-forward, layer {writer.layer + 1}"
-    return FULL[writer.kind].format(read=read, place=writer.placed)
+    return (FULL if read else FULL | JUDGED)[writer.kind].format(read=read, place=writer.placed)
+
+
+def read(found: DirectLogits, trace: Trace) -> str:
+    """The token that the decoder reads where the choice is made; nothing where a text is judged: all of it is read."""
+    return "" if trace.classes else trace.axis("target").labels[found.step]
 
 
 def key(writer: Writer) -> list[Any] | None:
@@ -60,11 +66,11 @@ def payload(
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values; nats. `chosen` or `way`: the part, or the token, that
     is looked at. `large`: what is said beside one picture that fills the screen."""
-    read = trace.axis("target").labels[found.step]
+    reads = read(found, trace)
     ranked = found.ranked
     rows = [
         {
-            "name": name(writer, read),
+            "name": name(writer, reads),
             "value": round(value, 8),
             "hue": writer.site.kind if writer.site else None,
             "key": key(writer),
@@ -91,7 +97,7 @@ def payload(
         "tokens": [
             {
                 "piece": piece,
-                "title": f"By way of {piece} tokens, all heads of {SITE_KINDS[ways.KINDS[piece]].name}",
+                "title": ways.title(piece, trace),
                 "labels": list(labels),
                 "values": [round(float(v), 5) for v in values],
             }
@@ -99,6 +105,7 @@ def payload(
         ],
         "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
         "count": len(found.writers),
+        "unit": "label" if trace.classes else "token",
         "step": found.step + 1,
         "steps": len(trace.predicted),
         "scale": list(theme.diverging(mode)),

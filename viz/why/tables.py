@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
-    if shown.analysis.trace.outputs is None:
+    trace = shown.analysis.trace
+    if not likely.is_made(trace):
         return ()
-    if shown.view.why == "readings":
+    if shown.view.why == "readings" and not trace.classes:
         return (_readings(shown),)
     found = _sum(shown)
     return _parts(shown, found), _tokens(shown, found)
 
 
 def _asked(shown: Shown) -> tuple[int, int, int]:
-    """Step from 0, token and rival."""
-    step = shown.view.step - 1
-    return step, shown.analysis.trace.outputs.ids[step], likely.chosen(shown.view, shown.analysis.trace)
+    """Step from 0, token and rival; of a classifier two labels."""
+    trace = shown.analysis.trace
+    return *likely.asked(shown.view, trace), likely.chosen(shown.view, trace)
 
 
 def _sum(shown: Shown) -> DirectLogits:
@@ -38,7 +39,7 @@ def _sum(shown: Shown) -> DirectLogits:
 
 def _parts(shown: Shown, found: DirectLogits) -> Table:
     """All of them, and the difference that they add up to."""
-    read = shown.analysis.trace.axis("target").labels[found.step]
+    read = sums.read(found, shown.analysis.trace)
     rows: list[tuple[Cell, ...]] = [(sums.name(writer, read), value) for writer, value in found.ranked]
     rows += [("what the parts miss", found.remainder), ("difference of the logits", found.difference)]
     return Table(f"sum-step-{found.step + 1}", ("part", "nats"), tuple(rows))
@@ -46,7 +47,7 @@ def _parts(shown: Shown, found: DirectLogits) -> Table:
 
 def _tokens(shown: Shown, found: DirectLogits) -> Table:
     trace = shown.analysis.trace
-    sides = {"cross": trace.source, "decoder": trace.inputs}
+    sides = {"encoder": trace.source, "cross": trace.source, "decoder": trace.inputs}
     rows = [
         (kind, place, label, float(value))
         for kind, values in found.by_kind.items()
@@ -76,9 +77,16 @@ def _readings(shown: Shown) -> Table:
 def python(shown: Shown) -> str:
     """The same as Python."""
     code = Code.of(shown.analysis.request, shown.view.device)
-    if shown.analysis.trace.outputs is None:
+    if not likely.is_made(shown.analysis.trace):
         return code.text
     step, token, rival = _asked(shown)
+    if shown.analysis.trace.classes:
+        code.add(
+            f"found = label_logits(checkpoint, analysis, {token}, {rival})",
+            "numbers of the label and of its rival",
+            model__readings__label_logits=("label_logits",),
+        )
+        return _parts_code(code)
     if shown.view.why == "readings":
         step, rival, scope = _tested(shown)
         code.add(
@@ -93,6 +101,10 @@ def python(shown: Shown) -> str:
         "step from 0, ids of the token and of its rival",
         model__readings__direct_logits=("direct_logits",),
     )
+    return _parts_code(code)
+
+
+def _parts_code(code: Code) -> str:
     code.add("parts = found.ranked", "who wrote it and how much, in nats; they add up to found.difference")
     code.add("by_token = found.by_kind")
     return code.text

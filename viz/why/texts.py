@@ -27,7 +27,8 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
 
 def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
     """What the difference means, and which part speaks most for the token and which for its rival: sentences."""
-    tie = f" This is {NEAR_TIE}." if is_near(*map(math.exp, log_probs)) else ""
+    near = NEAR_TIE.replace("tokens", "labels") if trace.classes else NEAR_TIE
+    tie = f" This is {near}." if is_near(*map(math.exp, log_probs)) else ""
     named = [(writer, value) for writer, value in found.ranked if writer.kind in ("head", "feed-forward")]
     told = []
     for name, sign in zip(map(_named, pair), (1, -1), strict=True):
@@ -105,13 +106,14 @@ def _sense(value: float, pair: tuple[str, str]) -> str:
 WHERE = {  # which heads bring what came by way of a token, and from whom it is hidden
     "source": ("the heads of cross-attention", "from every token, in the encoder and from the decoder"),
     "target": ("the heads of decoder self-attention", "from every token of the target"),
+    "judged": ("all heads", "from the attention of every token"),
 }
 LEAST = 0.005  # nats: a change below it is none
 
 
 def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
     """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
-    heads, whom = WHERE[way.piece]
+    heads, whom = WHERE["judged" if way.judges else way.piece]
     said = f"By way of “{way.label}” {heads} wrote {format.signed(way.value, 3)}, {_sense(way.value, pair)}."
     if after is None:
         return said

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.trace import SITE_KINDS
 from viz import state
 
 if TYPE_CHECKING:
@@ -26,17 +27,30 @@ class Way:
     place: int
     label: str
     value: float
+    judges: bool = False  # it is of a text that is judged
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The edits under which nobody looks at the token."""
-        return tuple(f"block_{place}_all-{self.place + 1}" for place in _HIDDEN[self.piece])
+        hidden = ("enc",) if self.judges else _HIDDEN[self.piece]
+        return tuple(f"block_{place}_all-{self.place + 1}" for place in hidden)
+
+
+def kind_of(piece: str, trace: Trace) -> str:
+    """The kind of attention that brings what comes by way of a side's tokens."""
+    return "encoder" if trace.classes and piece == "source" else KINDS[piece]
+
+
+def title(piece: str, trace: Trace) -> str:
+    """What is shown of a side's tokens."""
+    tokens = "tokens" if trace.classes else f"{piece} tokens"
+    return f"By way of {tokens}, all heads of {SITE_KINDS[kind_of(piece, trace)].name}"
 
 
 def parts(found: DirectLogits, trace: Trace, piece: str) -> tuple[tuple[str, ...], np.ndarray] | None:
     """The tokens that can have brought something, and what each did; None where there is no such attention. Of the target
     those that had not been written yet are left out, unless they were seen all the same."""
-    axis, values = trace.source if piece == "source" else trace.inputs, found.by_kind.get(KINDS[piece])
+    axis, values = trace.source if piece == "source" else trace.inputs, found.by_kind.get(kind_of(piece, trace))
     if axis is None or values is None:
         return None
     count = len(values)
@@ -50,7 +64,8 @@ def chosen(view: View, found: DirectLogits, trace: Trace) -> Way | None:
     known = parts(found, trace, view.piece) if view.piece in KINDS else None
     if known is None or not 0 < view.key <= len(known[0]):
         return None
-    return Way(view.piece, view.key - 1, known[0][view.key - 1], float(known[1][view.key - 1]))
+    label, value = known[0][view.key - 1], float(known[1][view.key - 1])
+    return Way(view.piece, view.key - 1, label, value, bool(trace.classes))
 
 
 def choose(piece: str, number: int) -> None:

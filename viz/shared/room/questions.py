@@ -34,7 +34,32 @@ def question(view: View, analysis: Analysis, loaded: Checkpoint, of_heads: bool)
     """The question that fits a view: `of_heads` where it shows heads, else about the token of its step; NoQuestion."""
     if of_heads:
         return of_a_head(view, analysis)
+    if analysis.task.judges:
+        return _of_a_label(analysis)
     return _of_a_step(view, analysis, loaded) if analysis.task.writes else _of_a_blank(view, analysis, loaded)
+
+
+def _of_a_label(analysis: Analysis) -> Question:
+    """Which label the text gets, of the likeliest few."""
+    trace, row = analysis.trace, analysis.trace.log_probs[0]
+    order = sorted(likeliest(row, MOST).tolist(), key=lambda label: trace.classes[label].casefold())
+    (answer,), (said,) = trace.predicted.ids, trace.predicted.labels
+    first, second = (_share(row, label) for label in map(int, likeliest(row, 2)))
+    asks = "Which label does it get?"
+    return Question(
+        kind="next",
+        asks=asks,
+        before="",
+        gap="",
+        after="",
+        text=asks,
+        about=analysis.request.source,
+        options=tuple(trace.classes[label][:LONGEST] for label in order),
+        model=tuple(rounded(_share(row, label)) for label in order),
+        answer=said[:LONGEST],
+        gave=f"the model gave it {probability(_share(row, answer))}",
+        note=f"A near-tie: {probability(first)} and {probability(second)}." if is_near(first, second) else "",
+    )
 
 
 # -- which token ---------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
             "mean" if view.head is None else f"h{view.head}",
         ]
     if page.of_a_step:
-        steps = analysis.trace.predicted
+        steps = analysis.trace.places
         step = min(view.step, len(steps))
         at = "step" if analysis.task.writes else "place"
         facts.append(f"{at} {step} of {len(steps)}")

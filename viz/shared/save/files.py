@@ -29,7 +29,8 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
 
-    empty = page.of_a_choice and not shown.analysis.task.writes
+    task = shown.analysis.task
+    empty = page.of_a_choice and not (task.writes or task.judges)
     found = [] if empty or shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
     found += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),

@@ -58,7 +58,7 @@ def _drawn(leaf: Leaf, page_data: PageData) -> Leaf:
     if leaf.name not in take.names():
         return dataclasses.replace(leaf, told=NO_PICTURE)
     taken = take.taken_of(take.page_of(leaf.name, page_data.analysis.task))
-    view = page_data.view.within(len(page_data.analysis.trace.predicted))
+    view = page_data.view.within(len(page_data.analysis.trace.places))
     page_data = dataclasses.replace(page_data, view=view)
     looked = taken.look(page_data)
     if any(getattr(looked, name) != getattr(view, name) for name in OF_A_PAGE):

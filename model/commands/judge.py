@@ -1,0 +1,69 @@
+"""python -m model judge: the label of one text, or of standard input line by line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from model.commands import options
+from model.commands.translate import lines
+from model.inference.request import Request
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+HELP = "give a text one of the labels that a checkpoint has"
+SHOWN = 5  # labels that are printed
+EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
+    "checkpoint": "",
+    "source": "",
+    "label": "",
+    "probability": 0.0,
+    "labels": {},
+    "source_tokens": [],
+    "notes": [],
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="the text; - reads standard input, a text a line, and writes a line for each")
+    options.add_checkpoint(parser)
+    hint = "print one JSON object a text: its label, and the probability and the logit of each"
+    parser.add_argument("--json", action="store_true", help=hint)
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if not loaded.config.classes:
+        raise ValueError(f"{loaded.name} has no labels; expected a checkpoint that was trained with --task classify")
+    if args.text != "-":
+        _answer(loaded, Request(args.text, args.checkpoint), args.json)
+        return
+    written = 0
+    for number, text in lines():
+        if not text.strip():  # so that line n of what is written belongs to line n of what is read
+            print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
+            continue
+        try:
+            _answer(loaded, Request(text, args.checkpoint), args.json)
+        except ValueError as fault:
+            raise ValueError(f"line {number}: {fault}") from None
+        written += 1
+    if not written:
+        raise ValueError("there is no text on standard input; write one on each line")
+
+
+def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:
+    """The likeliest labels with their probabilities, in one line."""
+    from model.inference.analyse import analyse
+
+    found = analyse(loaded, request).to_dict()
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False), flush=True)
+        return
+    named = list(found["labels"].items())[:SHOWN]
+    print("\t".join(f"{label}\t{odds['probability']:.4f}" for label, odds in named), flush=True)

@@ -1,0 +1,155 @@
+"""A classifier: its label, each word hidden in turn, and other readings held against that."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model.config import FAMILIES, PAD
+from model.experiments.effects import head_effects, mask_effects
+from model.experiments.label_test import LabelTest, hidden_words, label_test
+from model.inference.analyse import analyse
+from model.inference.request import Request, RequestError
+from model.network import masks
+from model.readings.gradients import label_gradient
+from model.readings.label_logits import label_logits
+from model.readings.label_readings import LABEL_READINGS
+from model.readings.pooled_rows import pooled_row, pooling_weights
+from model.readings.word_readings import Words
+from model.task import JUDGES, TASKS, task_in, task_of
+from model.trace import Site
+
+TEXT = "The red fox sees a lamp."
+POOLED = pytest.mark.parametrize("pooling", ["first", "mean"])
+
+
+@pytest.fixture
+def lab(tokenizer):
+    return lambda pooling="mean", **more: tiny.classifier(tokenizer, pooling=pooling, dtype=torch.float64, **more)
+
+
+def judged_by_hand(lab, ids, seen):
+    """The formula: states under the masks of `seen`, their pooled state, tanh, the labels; float64 [C]."""
+    source, kept = torch.tensor([ids]), torch.tensor(seen) != PAD
+    states = lab.model.states(source, None, masks.build(lab.config, torch.tensor([seen]), None))[0]
+    pooled = states[kept].mean(0) if lab.config.pooling == "mean" else states[0]
+    inner = torch.tanh(lab.model.pooler.dense.weight @ pooled + lab.model.pooler.dense.bias)
+    return (lab.model.classifier.weight @ inner + lab.model.classifier.bias).log_softmax(-1).detach().numpy()
+
+
+def test_the_task_is_told_by_the_labels():
+    for family, kinds in FAMILIES.items():
+        assert task_of(kinds) is task_in(family) is TASKS[family]
+    assert task_of(("encoder",), ("a", "b")) is task_in("encoder-only", ("a", "b")) is JUDGES
+
+
+@POOLED
+def test_a_text_gets_the_label_that_the_formula_gives_and_padding_changes_nothing(lab, pooling):
+    made = lab(pooling)
+    found, padded = (analyse(made, Request(TEXT, pad=pad)) for pad in (0, 5))
+    ids = found.trace.places.ids
+    assert found.task is JUDGES and found.trace.log_probs.shape == (1, 3)
+    assert np.exp(found.trace.log_probs.astype(float)).sum() == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(found.trace.log_probs[0], judged_by_hand(made, ids, ids), atol=1e-6)
+    np.testing.assert_allclose(found.trace.log_probs, padded.trace.log_probs, atol=1e-6)
+    told = found.to_dict()
+    assert told["label"] == found.trace.predicted.labels[0] == next(iter(told["labels"]))
+    assert sum(each["probability"] for each in told["labels"].values()) == pytest.approx(1, abs=1e-5)
+    weights = pooling_weights(made.config, padded.trace.places.ids)
+    assert weights.sum() == pytest.approx(1) and not weights[len(ids) :].any()
+    assert pooled_row(padded.trace, weights, Site("encoder", 0)).sum() == pytest.approx(1, abs=1e-6)
+
+
+@POOLED
+def test_a_hidden_word_is_neither_looked_at_nor_pooled(lab, pooling):
+    made = lab(pooling)
+    found = analyse(made, Request(TEXT))
+    words, ids = Words.of(found.trace.places), list(found.trace.places.ids)
+    assert "".join(words.labels).startswith("Thered") and len(words) == 7
+    before, after = hidden_words(made, found, words)
+    for number, places in enumerate(words.places):
+        seen = [PAD if place in places else token for place, token in enumerate(ids)]
+        np.testing.assert_allclose(before[number], judged_by_hand(made, ids, ids), atol=1e-10)
+        np.testing.assert_allclose(after[number], judged_by_hand(made, ids, seen), atol=1e-10)
+    assert np.abs(before - after).max() > 1e-3
+    nothing = dataclasses.replace(words, places=((),) * len(words))
+    np.testing.assert_array_equal(*hidden_words(made, found, nothing))  # bit for bit
+
+
+@POOLED
+@pytest.mark.parametrize("norms", [{}, {"norm_first": False}, tiny.MODERN], ids=str)
+def test_what_wrote_the_difference_of_two_labels_adds_up(lab, pooling, norms):
+    made = lab(pooling, **norms)
+    found = analyse(made, Request(TEXT))
+    split = label_logits(made, found, 2, 0)
+    assert split.difference == pytest.approx(found.trace.logit(0, 2) - found.trace.logit(0, 0), abs=1e-5)
+    assert abs(split.remainder) < 1e-9 and abs(split.values).max() > 1e-3
+    heads = split.heads("encoder")
+    assert split.by_kind["encoder"].sum() == pytest.approx(heads.sum(), abs=1e-9)
+    for wrong, message in (((1, 1), "the rival is the label itself"), ((3, 0), "the label is 3; expected a number below 3")):
+        with pytest.raises(ValueError, match=message):
+            label_logits(made, found, *wrong)
+
+
+def test_the_gradient_is_what_a_longer_embedding_does(lab):
+    made = lab()
+    found = analyse(made, Request(TEXT))
+    place = found.trace.places.labels.index("·fox") if "·fox" in found.trace.places.labels else 2
+    token, share = found.trace.places.ids[place], 1e-6
+    said = label_gradient(made, found, 1, 0)
+    alike = [place for place, other in enumerate(found.trace.places.ids) if other == token]
+
+    def difference():
+        ids = list(found.trace.places.ids)
+        row = judged_by_hand(made, ids, ids)
+        return row[1] - row[0]
+
+    before = difference()
+    with torch.no_grad():
+        made.model.source_embedding.table.weight[token] *= 1 + share
+    assert (difference() - before) / share == pytest.approx(said[alike].sum(), rel=1e-3, abs=1e-6)
+
+
+def test_rank_correlations_share_ties_and_are_undefined_where_they_say_nothing(lab):
+    made = lab()
+    found = label_test(made, analyse(made, Request(TEXT)), 0, 1)
+    assert set(found.importance) == set(LABEL_READINGS) == set(found.correlations)
+    assert found.correlation(found.occlusion, True) == pytest.approx(1)
+    assert found.correlation(-np.abs(found.occlusion), False) == pytest.approx(-1)
+    assert found.undefined(np.ones(7)) == "undefined: equal for all words" and np.isnan(found.correlation(np.ones(7), True))
+    words = Words(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)))
+    four = LabelTest(words, 0, 1, np.zeros((4, 2)), -np.array([[1.0, 0], [2, 0], [3, 0], [4, 0]]), {})
+    assert four.correlation(np.array([1.0, 2, 2, 3]), True) == pytest.approx(0.9486833)  # by hand: ranks 1, 2.5, 2.5, 4
+    two = label_test(made, analyse(made, Request("Lamp boat")), 0, 1)
+    assert len(two.words) == 2 and all(map(np.isnan, two.correlations.values()))
+    assert two.undefined(two.occlusion) == "undefined: 2 words"
+
+
+def test_what_cannot_be_tested_is_told_in_a_sentence(lab, tokenizer):
+    made = lab()
+    unmasked = analyse(made, Request(TEXT, intervention=tiny.edited("padding-off")))
+    with pytest.raises(ValueError, match=r"^The padding mask is off, so words that are hidden would still be seen"):
+        label_test(made, unmasked, 0, 1)
+    plain = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
+    with pytest.raises(ValueError, match="this model has no labels"):
+        label_test(plain, analyse(plain, Request(TEXT)), 0, 1)
+    with pytest.raises(RequestError, match=r"tokens, </s> included; expected at most 128\. Shorten it\.$"):
+        analyse(made, Request("lamp " * 200))
+
+
+def test_effects_are_those_on_the_label(lab):
+    made = lab()
+    own = analyse(made, Request(TEXT)).trace
+    for effect in head_effects(made, Request(TEXT)):
+        code = f"off_enc.{effect.site.layer + 1}.{effect.head + 1}"
+        edited = analyse(made, Request(TEXT, intervention=tiny.edited(code)))
+        (label,) = own.predicted.ids
+        change = float(edited.trace.log_probs[0, label] - edited.baseline.trace.log_probs[0, label])
+        assert effect.change == pytest.approx(change, abs=1e-6)
+        assert edited.change.labels == made.config.classes and edited.change.after.sum() == pytest.approx(1, abs=1e-6)
+    padding = mask_effects(made, Request(TEXT))["padding_mask"]
+    assert (padding.labels, padding.unit) == (own.predicted.labels, "label") and len(padding.before) == 1

@@ -1,0 +1,170 @@
+"""Every page on a classifier: the first judges, and none speaks of blanks, a translation, or a decoder that is not there."""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
+
+from model import checkpoint as checkpoints
+from model.task import JUDGES
+from viz import pages
+from viz.shared.examples import judged_examples
+from viz.shared.save import save
+
+TEXT = "The red fox sees a lamp."
+SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
+OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
+VIEWS = (
+    *((None, {"lecture": "on", "large": large}) for large in "123"),
+    (None, {"show": "mask", "pad": "3"}),
+    (None, {"padmask": "off"}),
+    (HEADS, {}),
+    (HEADS, {"lecture": "on"}),
+    *((INSIDE, {"part": part}) for part in ("stages", "writers", "map", "scale", "lens", "tokens", "embeddings")),
+    (INSIDE, {"part": "lens", "lecture": "on"}),
+    (INSIDE, {"part": "embeddings", "lecture": "on"}),
+    (POSITIONS, {}),
+    (WHAT_IF, {"edits": "off_enc.1", "mode": "again"}),
+    *((WHAT_IF, {"edits": "off_enc.1", "lecture": "on", "large": large}) for large in "13"),
+    *((WHY, {"lecture": "on", "large": large}) for large in "123"),
+    (WHY, {"why": "readings", "piece": "source", "key": "3"}),
+    (COMPARE, OTHER),
+    (COMPARE, {"differs": "word"}),
+    (COMPARE, {"differs": "head", "lecture": "on"}),
+    (COMPARE, OTHER | {"compare": "patching"}),
+    (LESSONS, {}),
+)
+UNTRUE = re.compile(
+    r"\bblank|fills? in|translation|translates|the token that stands there|decoder (reads|says|would)|of \d+ places"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory):
+    """A folder with a classifier of each kind of pooling."""
+    home = tmp_path_factory.mktemp("judges")
+    for pooling in ("mean", "first"):
+        checkpoints.save(tiny.classifier(tokenizer, pooling=pooling), home / pooling)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def offered(folder, monkeypatch):
+    monkeypatch.setenv("CHECKPOINTS", str(folder))
+
+
+def opened(page=None, checkpoint="mean", **link) -> Lab:
+    return Lab(page, **({"checkpoint": checkpoint, "text": TEXT} | link))
+
+
+def said(lab: Lab) -> str:
+    """All that stands on a page in our own markup, but for the stylesheet and the list of terms."""
+    own = [text for text in lab.html if not text.startswith("<style>") and "BLEU" not in text]
+    return re.sub(r"<[^>]+>", " ", " ".join(own)).lower()
+
+
+def test_every_page_opens_and_says_nothing_of_what_is_not_there():
+    for page, link in VIEWS:
+        lab = opened(page, **link)
+        assert len(lab.faults) <= (page == COMPARE or "padmask" in link), (page, link, lab.faults)
+        assert page == LESSONS or not UNTRUE.search(said(lab)), (page, link, UNTRUE.search(said(lab)), said(lab))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first"])
+def test_the_first_page_judges(pooling):
+    lab = opened(checkpoint=pooling)
+    text, words = lab._mounted(".judged"), lab._mounted(".word_table")
+    assert "<h1>Judge</h1>" in " ".join(lab.html) and pages.of(JUDGES)[0].title == "Judge"
+    assert lab.at.text_input(key="source").label == JUDGES.box and lab.at.button(key="translate").label == JUDGES.verb
+    assert lab.timeline is None and lab._mounted(".candidates") is None
+    assert {f"example {each.sentence}" for each in judged_examples()[:3]} <= set(lab.buttons)
+    odds = [each["p"] for each in text["labels"]]
+    assert sum(odds) == pytest.approx(1, abs=1e-5) and odds == sorted(odds, reverse=True) and len(odds) == 3
+    assert sum(text["weights"]) == pytest.approx(1, abs=1e-3) and len(text["weights"]) == len(text["tokens"])
+    assert text["step"] == 2 and text["tokens"][0]["t"] == "<s>"  # the first word is looked at
+    assert ("mean of the states of all" in text["pooled"]) is (pooling == "mean")
+    occlusion, own, *others = words["rows"]
+    assert (occlusion["is"], own["is"], len(others)) == ("occlusion", "head", 6)
+    assert all(len(row["values"]) == len(words["words"]) == 7 for row in words["rows"])
+    first = text["labels"][0]
+    assert words["label"] == first["name"] and words["before"][0] == pytest.approx(first["p"], abs=1e-4)
+    assert all(row["rho"] and not row["undefined"] for row in words["rows"][1:] if np.ptp(row["values"]))
+
+
+def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_correlation():
+    lab = opened()
+    label, *_, last = lab._mounted(".judged")["labels"]
+    other = opened(rival=str(last["label"]))
+    assert other._mounted(".judged")["rival"] == last["label"] and other._mounted(".word_table")["rival"] == last["name"]
+    assert other._mounted(".word_table")["label"] == label["name"]
+    assert other._mounted(".word_table")["rows"][0]["values"] != lab._mounted(".word_table")["rows"][0]["values"]
+    two = opened(text="Lamp boat")._mounted(".word_table")
+    assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
+
+
+def test_what_is_typed_stays_whatever_is_wrong_with_it():
+    long = "lamp " * 200
+    for text, fault in ((long, "tokens, </s> included; expected at most 128. Shorten it."), (" ", "empty")):
+        lab = opened(text=text) if text.strip() else opened().type(text)
+        assert len(lab.faults) == 1 and fault in lab.faults[0] and lab.box == text
+    unmasked = opened(padmask="off")
+    assert unmasked.faults == ["The padding mask is off, so words that are hidden would still be seen: switch it on."]
+    assert unmasked._mounted(".judged") and unmasked._mounted(".word_table") is None
+
+
+def test_an_edit_is_told_as_what_becomes_of_the_label():
+    lab = opened(WHAT_IF, edits="off_enc.1")
+    (verdict,) = lab.sentences("lab-verdict")
+    assert re.match(r"The label (stays “\w+”: 0\.\d+ → 0\.\d+|turns: “\w+” → “\w+”)", verdict)
+    assert any("Probability of each label" in text for text in lab.html)
+    chart = next(chart for chart in lab.charts if chart["layout"]["meta"]["height"] == 220)
+    assert len(chart["layout"]["xaxis"]["ticktext"]) == 3
+    first = opened(edits="off_enc.1")
+    assert all(each["was"] is not None for each in first._mounted(".judged")["labels"])
+
+
+def test_why_splits_the_difference_of_two_labels():
+    lab = opened(WHY)
+    shown, labels = lab.sum, opened()._mounted(".judged")["labels"]
+    assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
+    assert shown["total"] == pytest.approx(labels[0]["logit"] - labels[1]["logit"], abs=2e-3) and shown["unit"] == "label"
+    assert "Why this label" in " ".join(lab.html)
+    (sentence,) = shown["tokens"]
+    assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
+
+
+def test_every_page_is_saved_as_what_it_is():
+    for name in (page.name for page in pages.PAGES):
+        lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
+        given = lab._mounted(".save")
+        labels = [offer["label"] for offer in given["offers"]]
+        for number, label in enumerate(labels):
+            if label in (
+                "What is shown, as CSV",
+                "One HTML file, works offline",
+                "Whole analysis, JSON",
+                "Python",
+                "Checks",
+            ):
+                lab.at.session_state[save.ASKED] = (number, "7")
+                made = lab.run()._mounted(".save")["made"]
+                assert "fault" not in made, (name, label, made)
+                if label.startswith("One"):
+                    page = next(page for page in pages.of(JUDGES) if page.name == name)
+                    file = b64decode(made["bytes"]).decode()
+                    assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
+                    assert name != "translate" or ('class="part-judged"' in file and 'class="part-word_table"' in file)
+
+
+def test_a_class_is_asked_for_the_label():
+    lab = opened()
+    lab.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
+    question = lab.run()._mounted(".room")["question"]
+    assert question["asks"] == "Which label does it get?" and set(question["options"]) == {"calm", "glad", "sad"}
+    assert question["answer"] == opened()._mounted(".judged")["labels"][0]["name"]

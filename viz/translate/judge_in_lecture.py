@@ -1,0 +1,42 @@
+"""Judge in lecture mode: the text with its label, the words that decide, or the map of one layer and head; one alone."""
+
+from __future__ import annotations
+
+from viz import state
+from viz.shared import texts
+from viz.shared.lecture import lecture, letters, pictures
+from viz.shared.shown import Shown
+from viz.translate import judge, large_maps
+
+LARGE = ("Text", "Words", "Map")  # the pictures, from 1
+ABOVE = 8  # px of the stage above the map
+
+
+def draw(shown: Shown) -> None:
+    """One picture, and its keys; what edits did to the label stands above it."""
+    view, analysis = shown.view, shown.analysis
+    large = lecture.picture(view, len(LARGE))
+    with shown.places.bar:
+        pictures.pick(LARGE, large)
+    _keys(shown, large)
+    with shown.places.notes:
+        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        if analysis.baseline is not None:
+            texts.note(f"{analysis.request.intervention.describe(analysis.labels)}: {texts.said_of(analysis)}.")
+    with shown.places.body:
+        if large == 3:
+            large_maps.draw(analysis, view, shown.mode, ABOVE)
+        else:
+            judge.draw(view, shown.page_data, shown.mode, {"words": large == 2})
+
+
+def _keys(shown: Shown, large: int) -> None:
+    view = shown.view
+    names = ", ".join(LARGE).lower()
+    lecture.key(letters.PICTURE, names, lambda: pictures.turn(len(LARGE)), quiet=True)
+    if large == 3:
+        other = "attention" if view.show == "mask" else "mask"
+        does = f"the map shows {'weights' if other == 'attention' else 'the mask'}"
+        lecture.key(letters.SHOWS, does, lambda: state.change(show=other), quiet=True)
+    now = "off" if view.padding_mask else "on"
+    lecture.key(letters.PADDING, f"padding mask {now}", lambda: state.change(padding_mask=not state.current().padding_mask))
