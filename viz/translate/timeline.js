@@ -8,7 +8,7 @@ import { copyLink } from "../shared/copy_link_parts.js";
 import { fitted, icon, iconButton, listen, lookedAt, meter, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
-import { changed, hall, legend, spoken } from "./timeline_hall.js";
+import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
 
 const PLAY_MS = 700;
 
@@ -145,6 +145,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
         input.classList.add("input");
         input.dataset.point = `input ${n + 1}`;
         column.append(input, output(token, n + 1));
+        if (data.sides?.length && data.sides[n] !== data.sides[n - 1]) column.dataset.side = data.sides[n];
         targetChips.append(column);
       });
     } else {
@@ -181,13 +182,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   }
 
   function draw() {
-    const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
+    const { data } = state, step = state.step - 1, atOnce = data.own === "encoder";
+    const secret = data.guess && state.revealed !== state.step && (!atOnce || data.blanks.includes(step));
     state.hidden = secret;
+    state.told = data.guess && atOnce ? veiled(data, state.revealed) : data;
     const looked = lookedAt(data, step);
-    const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
+    const find = (selector) => root.querySelector(selector), known = atOnce ? data.target.length : secret ? step : step + 1;
     const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
-    find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (data.own === "encoder" ? spoken(data, data.segments.length, step) : spoken(data, known, known - 1))));
+    find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (atOnce ? spoken({ ...state.told, guess: false }, data.segments.length, step) : spoken(data, known, known - 1))));
     const text = find(".text"), here = find(".said .now") || find(".said .todo");
     const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((here.offsetTop - find(".said").offsetTop) / line);
     text.scrollTop = Math.max(0, rows - (text.clientHeight < 2 * line ? 0 : 1)) * line; // whole lines
@@ -228,6 +231,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       inputs.forEach((chip, n) => { mark(chip, n); chip.classList.toggle("now", n === step); chip.classList.toggle("todo", n > step && state.rows !== "training"); });
       outputs.forEach((chip, n) => { mark(chip, n + 1); chip.classList.toggle("now", n === step); });
     } else target.forEach(mark);
+    if (atOnce) outputs.forEach((chip, n) => { const { hidden } = state.told.target[n]; hide(chip, hidden); chip.lastChild.style.visibility = hidden ? "hidden" : "visible"; });
     state.tokens = inputs.length ? { source, inputs: [...inputs], outputs } : { source, inputs: target, outputs: target.slice(1) };
     state.known = () => (data.guess ? known : data.target.length);
     state.lines = (row, still) => drawLines(root, data, state.rows !== "steps", { ...state.tokens, reading: state.tokens.inputs[row], saying: state.tokens.outputs[row] }, row, still);
