@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from model.format import probability
 from model.inference.decisions import is_near
 from model.inference.reading import blank_places, source_ids
+from model.readings.head_metrics import is_punctuation
 from model.text import blanks
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ def kinds(analysis: Analysis, loaded: Checkpoint, place: int, tokens: Sequence[i
             found[token] = "a piece: it goes on with the word before it"
         elif text[-1:].isalnum() and goes_on:
             found[token] = "a piece: the word goes on behind it"
-        elif text.strip() and not any(char.isalnum() for char in text):
+        elif "\ufffd" in text:
+            found[token] = "a byte: a part of a character"
+        elif is_punctuation(text.strip()):
             found[token] = "punctuation"
     return found
 

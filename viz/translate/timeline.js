@@ -5,7 +5,7 @@ import { leftOut } from "../shared/save/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_told.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
-import { fitted, icon, iconButton, listen, lookedAt, meter, swatch, unlisten, words } from "./timeline_parts.js";
+import { fitted, icon, iconButton, listen, lookedAt, meter, nextBlank, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
 import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
@@ -84,6 +84,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     range.setAttribute("aria-label", data.at);
     range.dataset.focus = "range";
     range.oninput = () => { stop(); state.go(Number(range.value)); };
+    const blank = button("btn blank", "Next blank", () => { stop(); state.go(nextBlank(state, 1)); });
+    Object.assign(blank, { title: "Next blank (Shift and right arrow; Shift and left arrow: the one before)" });
+    blank.dataset.focus = "blank";
     const where = element("div", "where"), count = element("span", "count"), pair = element("div", "pair");
     count.append(`${data.at} `, element("b"), ` of ${target.length}`);
     where.append(count, pair);
@@ -91,7 +94,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       iconButton("btn ends", "First step (Home)", "first", () => { stop(); state.go(1); }),
       iconButton("btn back", "One step back (left arrow)", "back", () => { stop(); state.go(state.step - 1); }), play,
       iconButton("btn forward", "One step forward (right arrow)", "forward", () => { stop(); state.go(state.step + 1); }),
-      iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, where);
+      iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, ...(data.blanks?.length > 1 ? [blank] : []), where);
 
     const frame = element("div", "frame");
     frame.dataset.picture = "What this step looks at";
