@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from model.config import END
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -142,6 +144,12 @@ class Axis:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def sentences(self) -> tuple[int, ...]:
+        """Which of two sentences each token belongs to: 0 up to the first `</s>`, 1 after it; empty where there is one."""
+        first = self.ids.index(END) if self.ids.count(END) == 2 else None
+        return () if first is None else tuple(int(n > first) for n in range(len(self.ids)))
+
 
 @dataclass(frozen=True)
 class View:
@@ -207,6 +215,11 @@ class Trace:
     def places(self) -> Axis:
         """The tokens that one can stand at: those that are predicted, of a classifier those that it reads."""
         return self.axis("source") if self.classes else self.predicted
+
+    @property
+    def of_two(self) -> bool:
+        """Whether the source is two sentences."""
+        return self.source is not None and bool(self.source.sentences)
 
     def queries(self, site: Site) -> tuple[str, ...]:
         """The labels of a site's rows."""

@@ -11,10 +11,10 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
-from model.task import TRANSLATES, Task, task_in, task_of
+from model.task import TASKS, TRANSLATES, Task, task_in, task_of
 from viz import uploads
 from viz.keep import KEEP_MB, forget, kept
 from viz.view import View, unedited
@@ -90,7 +90,7 @@ def _loaded(name: str, device: str) -> Checkpoint:
 
 def _is_long(request: Request, device: str) -> bool:
     """True where an analysis takes many times what a usual sentence takes: by its characters and the width of the search."""
-    characters = sum(map(len, (request.source, *request.other_sentences)))
+    characters = sum(map(len, (request.source, request.second, *request.other_sentences)))
     return characters * (request.decoding.width if request.decoding.strategy == "beam" else 1) > LONG_TEXT
 
 
@@ -377,14 +377,29 @@ def task(name: str, device: str) -> Task:
     where that cannot be read it is taken for a translator."""
     if loaded := _at_hand(name, device):
         return task_of(loaded.config.kinds, loaded.config.classes)
+    family, classes = _declared(name, "family"), _declared(name, "classes")
+    return (
+        task_in(family, classes if isinstance(classes, list) else ())
+        if isinstance(family, str) and family in TASKS
+        else TRANSLATES
+    )
+
+
+def reads_two(name: str, device: str) -> bool:
+    """Whether a checkpoint tells of two sentences whether the second follows the first; without waiting, as `task`."""
+    loaded = _at_hand(name, device)
+    return loaded.config.follows if loaded else _declared(name, "follows") is True
+
+
+def _declared(name: str, field: str) -> Any:
+    """What config.json has under a name of the model's; None where it has nothing, or cannot be read."""
     from model.folders import CONFIG, survey
 
     place = {**survey().places, **uploads.mine()}.get(name)
     try:
-        config = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"] if place else {}
-        return task_in(config.get("family"), config.get("classes") or ())
+        return json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"].get(field) if place else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return TRANSLATES
+        return None
 
 
 def declared_languages(name: str) -> tuple[str, str] | tuple[None, None]:
@@ -417,11 +432,14 @@ def _at_hand(name: str, device: str) -> Checkpoint | None:
 def fitted(request: Request, device: str) -> tuple[Request, tuple[tuple[str, str], ...]]:
     """The request with the edits that can be made on its sentence and checkpoint; code and reason of those set aside."""
     from model.inference.donors import donor_of
-    from model.inference.targets import padding, source_ids, sources
+    from model.inference.reading import reads_two, source_ids
+    from model.inference.targets import padding, sources
 
     loaded = checkpoint(request.checkpoint, device)
-    texts = (request.source, *request.other_sentences)
-    length = max(len(source_ids(loaded, text)) for text in texts) + padding(loaded, request)
+    if request.second and not reads_two(loaded.config):
+        request = dataclasses.replace(request, second="")
+    texts = ((request.source, request.second), *((text, "") for text in request.other_sentences))
+    length = max(len(source_ids(loaded, *both)) for both in texts) + padding(loaded, request)
     edit, donor = request.intervention, None
     if edit.takes and edit.donor and (rows := sources(loaded, request, padding(loaded, request))):
         donor = donor_of(loaded, edit, rows[0])
@@ -450,6 +468,8 @@ def page_data(view: View) -> PageData:
     layers = max(loaded.config.encoder_layers, loaded.config.decoder_layers)
     view, faults = view.fit(layers, loaded.config.heads, loaded.target_tokenizer.size, loaded.config.kinds)
     request, aside = fitted(view.request(), view.device)
+    if view.second.strip() and not request.second:
+        faults = (*faults, "This checkpoint reads one sentence: the second one is left out.")
     analysis = analyse(request, view.device)
     if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")

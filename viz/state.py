@@ -208,6 +208,7 @@ def show_request(request: Request, experiment: str, whose: View | None = None) -
     change(
         **with_intervention(request.intervention),
         **text,
+        second=request.second,
         checkpoint=request.checkpoint,
         target=request.target,
         pad=request.pad,

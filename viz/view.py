@@ -87,6 +87,9 @@ class _Sentence:
         drops=_MEASURED,
         settles=("word",),
     )
+    second: str = declared(  # of two sentences, for a model that reads two
+        "", "second", _LONG_TEXT, undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
+    )
     target: str | None = declared(None, "target", _LONG_TEXT, undo="step")
     step: int = declared(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
     layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
@@ -133,6 +136,7 @@ class _Decoding:
     path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
     guess: bool = declared(False, "guess", values.switch("first"))  # predict first
+    asked: str = declared("", "asked", _WORD)  # a word whose probability in a blank is told
 
 
 @dataclass(frozen=True)
@@ -278,6 +282,7 @@ class View(_Lecture, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Se
         return Request(
             source=texts[chosen],
             other_sentences=texts[:chosen] + texts[chosen + 1 :],
+            second="" if len(texts) > 1 else self.second.strip(),
             checkpoint=self.checkpoint,
             target=self.target,
             decoding=self.decoding,
@@ -314,7 +319,6 @@ class View(_Lecture, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Se
                 mode=View.mode,
                 causal_mask=True,
                 target=None,
-                guess=False,
                 show="attention" if self.show == "decoding" else self.show,
             )
         if self.find is not None and self.find[0] not in kinds:

@@ -10,6 +10,7 @@ from model.inference.request import Request
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    options.add_second(parser)
     options.add_decoding(parser)
     asked = parser.add_argument_group("what else is asked")
     asked.add_argument("--target", metavar="TEXT", help="a translation to read, in place of the model’s own")
@@ -32,6 +33,7 @@ def request(args: argparse.Namespace) -> Request:
         args.checkpoint,
         target=args.target,
         prefix=args.prefix,
+        second=args.second,
         mode="again" if args.again else "given",
         decoding=options.decoding(args),
         intervention=edits,

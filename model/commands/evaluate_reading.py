@@ -22,8 +22,9 @@ def add(group: argparse._ArgumentGroup) -> None:
 
 
 def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
-    """Measures and prints; with `--record` also writes metrics.json."""
+    """Measures and prints; with `--record` also writes metrics.json and the model card."""
     from model import checkpoint as checkpoints
+    from model.evaluation import reading_card
     from model.text.corpus import file_hash
 
     if bool(args.baseline) != bool(args.dev):
@@ -35,8 +36,9 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     if args.record:
         hashes = [file_hash(path) for path in args.data]
         entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
-        path = checkpoints.find(args.checkpoint) / "metrics.json"
-        checkpoints.write_json(path, loaded.metrics | {args.record: entry})
+        folder = checkpoints.find(args.checkpoint)
+        checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        reading_card.write(folder / "README.md", found)
     print(json.dumps(found) if args.json else "\n".join(_lines(found)))
 
 

@@ -29,6 +29,11 @@ def add_checkpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", default="en-fr", metavar="NAME", help=hint)
 
 
+def add_second(parser: argparse.ArgumentParser) -> None:
+    hint = "a second sentence, for a checkpoint that reads two and tells whether it follows the first"
+    parser.add_argument("--second", default="", metavar="TEXT", help=hint)
+
+
 def add_machine(parser: argparse.ArgumentParser) -> None:
     hint = "auto, cpu, mps, cuda, or cuda:1 for the second card (default: %(default)s, the best there is)"
     parser.add_argument("--device", default="auto", type=_device, metavar="NAME", help=hint)

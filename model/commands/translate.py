@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from model.commands import options
+from model.format import probability
 from model.inference.request import Request
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.inference.analysis import Analysis
 
 HELP = "translate a sentence"
 MAX_LINE = 1_000_000  # characters
@@ -30,6 +32,7 @@ EMPTY = {  # what an empty line reads as: the fields of every other line, so tha
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="the sentence; - reads standard input, a sentence a line, and writes a line for each")
+    options.add_second(parser)
     options.add_checkpoint(parser)
     options.add_decoding(parser)
     parser.add_argument(
@@ -49,14 +52,17 @@ def run(args: argparse.Namespace) -> None:
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
     if args.text != "-":
-        _answer(loaded, Request(args.text, args.checkpoint, decoding=asked), args.json)
+        _answer(loaded, Request(args.text, args.checkpoint, second=args.second, decoding=asked), args.json)
         return
     for number, text in lines():
         if not text.strip():  # so that line n of what is written belongs to line n of what is read
-            print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
+            empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+            print(json.dumps(empty) if args.json else "", flush=True)
             continue
         try:
-            _answer(loaded, Request(text, args.checkpoint, decoding=asked), args.json, f"line {number}: ")
+            _answer(
+                loaded, Request(text, args.checkpoint, second=args.second, decoding=asked), args.json, f"line {number}: "
+            )
         except ValueError as fault:
             raise ValueError(f"line {number}: {fault}") from None
         written += 1
@@ -88,6 +94,18 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str = ""
     if as_json:
         print(json.dumps(analysis.to_dict(), ensure_ascii=False), flush=True)
         return
-    print(analysis.translation, flush=True)
+    print("\n".join([analysis.translation, *_read(loaded, analysis)]).strip("\n"), flush=True)
     for note in analysis.notes:
         print(where + note, file=sys.stderr)
+
+
+def _read(loaded: Checkpoint, analysis: Analysis) -> list[str]:
+    """What a model that only reads says: the text with the likeliest token in each blank, and of two sentences whether the
+    second follows the first."""
+    from model.inference.reading import likeliest_text
+
+    found = likeliest_text(analysis, loaded)
+    if analysis.follows is not None:
+        told = f"the second sentence follows the first: {probability(analysis.follows)}; the other way round"
+        found.append(f"{told}: {probability(analysis.turned)}")
+    return found

@@ -20,12 +20,14 @@ from model.experiments.sweep import every_head, heads_of, intervals, read, stron
 from model.files import shown
 from model.inference.analyse import teacher_force
 from model.inference.request import Request
-from model.readings.head_metrics import METRICS, Rows
+from model.readings.head_metrics import METRICS as ALL
+from model.readings.head_metrics import Rows
 from model.text.aligned import Aligned
 from model.trace import Trace
 
 SCHEMA = 1
 MOST_HEADER = 1 << 20  # bytes
+METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # of a sentence alone
 STRONGEST = 5  # sentences a head
 
 

@@ -18,7 +18,7 @@ from model.edits.intervention import BASELINE
 from model.experiments.assignment import assignment
 from model.experiments.heads_report import Line
 from model.inference.analyse import teacher_force
-from model.inference.targets import source_ids
+from model.inference.reading import source_ids
 from model.readings.head_metrics import Rows
 from model.readings.head_roles import ROLES, ROWS
 from model.trace import Trace, site_kind

@@ -47,6 +47,7 @@ class Exported:
     fingerprint: str
     request: Request
     translation: str
+    follows: float | None
     notes: tuple[str, ...]
     source: Axis | None
     inputs: Axis | None
@@ -115,6 +116,7 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
         print_,
         analysis.request,
         analysis.translation,
+        analysis.follows,
         analysis.notes,
         trace.source,
         trace.inputs,

@@ -32,6 +32,7 @@ def header_of(exported: Exported) -> dict[str, Any]:
         "fingerprint": exported.fingerprint,
         "request": requests.plain(exported.request),
         "translation": exported.translation,
+        "follows": exported.follows,
         "notes": list(exported.notes),
         **axes,
         "sites": [{"kind": site.kind, "layer": site.layer, "heads": heads[site]} for site in exported.patterns],
@@ -84,6 +85,7 @@ def expected_arrays(header: Mapping[str, Any]) -> Forms:
 
 def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], before: str = "") -> Exported:
     """The value of a header whose arrays have been checked; ValueError, TypeError or KeyError where it is none."""
+    header = {"follows": None} | dict(header)  # files that are older than two sentences have none
     if set(header) - set(FILE) != set(HEADER):
         odd = sorted((set(header) - set(FILE)) ^ set(HEADER))[0]
         raise ValueError(f"the key {shown(odd)} is {'missing' if odd in HEADER else 'one too many'}")
@@ -102,6 +104,7 @@ def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], befo
         **{name: _read_axis(header[name]) for name in AXES},
         **{field: arrays[before + name] for name, field in BY_STEP.items()},
         **maps,
+        follows=_share(header["follows"]),
         request=requests.asked(header["request"]),
         notes=texts(header["notes"]),
         candidate_labels=tuple(map(texts, header["candidate_labels"])),
@@ -163,6 +166,12 @@ def _read_path(found: Any) -> Path:
     if len({len(each) for each in lists.values()}) != 1:
         raise ValueError("the tokens of a hypothesis and their log-probabilities differ in number")
     return Path(**(found | lists | {"text": _text(found["text"])}))
+
+
+def _share(found: Any) -> float | None:
+    if found is not None and not (isinstance(found, float) and 0 <= found <= 1):
+        raise ValueError(f"{shown(found)} stands where a probability should")
+    return found
 
 
 def _text(found: Any) -> str:

@@ -24,8 +24,10 @@ FILE = {"format": f"“{FORMAT}”", "version": f"of the format: {VERSION}"}
 HEADER = {
     "checkpoint": "the name of the model that answered",
     "fingerprint": "SHA-256 of its config and weights: two checkpoints of one name can be told apart",
-    "request": "what was asked: source, target, prefix, decoding, branches, path, padding, mode; edits as a link has them",
+    "request": "what was asked: source, second sentence, target, prefix, decoding, branches, path, padding, mode; edits as "
+    "a link has them",
     "translation": "the text; empty for a model that writes nothing",
+    "follows": "the probability that the second sentence follows the first; null for one sentence",
     "notes": "sentences that a reader of the translation should know",
     "source": "the tokens that the encoder reads: ids, labels, words (which word each belongs to); null without one",
     "inputs": "those that the decoder reads, <s> first: row t of its maps has the input t and predicts the output t",

@@ -23,6 +23,7 @@ from model.inference import size
 from model.inference.analysis import Analysis
 from model.inference.cautions import rare_words
 from model.inference.donors import donor_of, edits_of, unpaired
+from model.inference.following import following, turned
 from model.inference.request import Request
 from model.inference.targets import begun, decode, padding, shown, sources, target_of
 from model.network import masks
@@ -154,12 +155,16 @@ class _Analyses:
         self.check_size(None, 1 + bool(edit))
         before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
         unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added)
-        plain = {"translation": "", "tree": None, "hypothesis": None} | self.known
-        baseline = Analysis(request=unedited, trace=before, **plain)
+        plain: dict[str, Any] = {"translation": "", "tree": None, "hypothesis": None} | self.known
+        told: list[float | None] = [None] * (1 + bool(edit))
+        if self.request.second:
+            told = [*following(self.checkpoint, self.source, [BASELINE, edit][: 1 + bool(edit)])]
+            plain["turned"] = following(self.checkpoint, turned(self.source))[0]
+        baseline = Analysis(request=unedited, trace=before, follows=told[0], **plain)
         if not after:
             return dataclasses.replace(baseline, request=self.request)
-        no_ops = self.no_ops(None)
-        return Analysis(request=self.request, trace=after[0], baseline=baseline, no_op_blocks=no_ops, **plain)
+        more = {"no_op_blocks": self.no_ops(None), "follows": told[1]}
+        return Analysis(request=self.request, trace=after[0], baseline=baseline, **more, **plain)
 
     def no_ops(self, target: Sequence[int] | None) -> tuple[Block, ...]:
         """Blocks that change nothing, for the mask forbids what they name; those that wait for their step are left out."""

@@ -52,6 +52,8 @@ class Analysis:
     unpaired: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # tokens without a partner: own, of the other sentence
     seen: Seen | None = None  # what the checkpoint was trained on, where it says so
     worth: Signs | None = None  # how often translations with signs of doubt were bad, where that was measured
+    follows: float | None = None  # the probability that the second sentence follows the first; None for one alone
+    turned: float | None = None  # the same with both the other way round, without edits
     last: Trace | None = None  # decoded again without the causal mask: the pass of the last step, over the whole prefix
 
     @property
@@ -237,9 +239,11 @@ class Analysis:
         """Text, tokens and probabilities, ready for JSON; maps are left out. Of a classifier its labels."""
         if self.trace.classes:
             return self._judged()
+        pair = {"second": self.request.second, "follows": self.follows, "turned": self.turned}
         return {
             "checkpoint": self.checkpoint,
             "source": self.request.source,
+            **(pair if self.request.second else {}),
             "translation": self.translation,
             "log_prob": round(float(self.trace.token_log_probs.sum(dtype=np.float64)), 6),
             "finished": self.hypothesis is None or self.hypothesis.finished,

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from model.config import END, MAX_TOKENS, PAD
+from model.config import MAX_TOKENS, PAD
 from model.decoding.strategy import RequestError
 from model.edits.apply import Donor, Edits
 from model.edits.intervention import Intervention
+from model.inference.reading import beside
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -37,7 +38,7 @@ def donor_of(checkpoint: Checkpoint, edit: Intervention, source: Sequence[int] |
     """
     if not edit.takes or not edit.donor or source is None:
         return None
-    ids = (*checkpoint.source_tokenizer.encode(edit.donor.strip()), END)
+    ids = tuple(beside(checkpoint, edit.donor, list(source)))
     if len(ids) > MAX_TOKENS:
         raise RequestError(
             f"The other sentence has {len(ids)} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."

@@ -31,6 +31,7 @@ class Request:
     other_sentences: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length
     branches: tuple[tuple[int, ...], ...] = ()  # beginnings, as ids, from which decoding goes on beside its own choice
     path: tuple[int, ...] = ()  # the hypothesis that is looked at, or its beginning; empty: the best, or the last branch's
+    second: str = ""  # a second sentence, for a model that reads two and tells whether it follows; empty: there is one
     pad: int = 0  # `<pad>` tokens after the source, beside those that make the rows of a batch even
     mode: Mode = "given"
     decoding: Decoding = field(default_factory=Decoding)
@@ -47,13 +48,22 @@ class Request:
             raise RequestError(f"There are {len(self.other_sentences) + 1} sentences; expected at most {MAX_SENTENCES}.")
         if any(not branch for branch in self.branches):
             raise RequestError("A branch is empty; expected at least one token.")
+        if self.second and self.other_sentences:
+            raise RequestError("A second sentence and a batch are given; expected one of the two.")
+        if self.second and not self.second.strip():
+            raise RequestError("The second sentence is empty: type one, or leave it out.")
         sentences = (("sentence", text) for text in (self.source, *self.other_sentences))
-        for what, text in (*sentences, ("target", self.target or ""), ("prefix", self.prefix)):
+        for what, text in (
+            *sentences,
+            ("second sentence", self.second),
+            ("target", self.target or ""),
+            ("prefix", self.prefix),
+        ):
             if len(text) > MAX_CHARACTERS:
                 raise RequestError(
                     f"The {what} has {len(text):,} characters; expected at most {MAX_CHARACTERS:,}. Shorten it."
                 )
-        for char in "".join((self.source, self.target or "", self.prefix, *self.other_sentences)):
+        for char in "".join((self.source, self.second, self.target or "", self.prefix, *self.other_sentences)):
             if "\ud800" <= char <= "\udfff":
                 raise RequestError(f"The text has U+{ord(char):04X} in it, which is no character; expected valid Unicode.")
         if self.mode not in ("given", "again"):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 
 from model.checkpoint import Checkpoint
-from model.config import END, MAX_TOKENS, PAD, START
+from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.donors import edits_of
+from model.inference.reading import ONE_ALONE, source_ids
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
-from model.text import blanks
 from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
 
@@ -41,25 +41,16 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
     Raises RequestError where a text is longer than the text limit, and where there is nothing to pad.
     """
     if not _reads_source(checkpoint):
+        if request.second:
+            raise RequestError(ONE_ALONE)
         if request.pad or request.other_sentences:
             raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
         return []
-    texts = (request.source, *request.other_sentences)
-    rows = [_checked(source_ids(checkpoint, text), "sentence") for text in texts]
+    if request.second:
+        rows = [_checked(source_ids(checkpoint, request.source, request.second), "text of two sentences")]
+    else:
+        rows = [_checked(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
-
-
-def source_ids(checkpoint: Checkpoint, text: str) -> list[int]:
-    """The ids of a text as the encoder reads it, whatever its length: with its end, its start where the model has one, and
-    each blank as the token for blanks where the vocabulary has one. Of a model without an encoder the text's own, and
-    its end."""
-    tokenizer, start = checkpoint.source_tokenizer, [START] if checkpoint.config.source_start else []
-    if tokenizer.mask is None:
-        return [*start, *tokenizer.encode(text.strip()), END]
-    *before, last = blanks.parts(text.strip())
-    parts = [part.removesuffix(" ") for part in before]  # the space before a word belongs to its token
-    first, *others = (tokenizer.encode(part) for part in (*parts, last))
-    return [*start, *first, *(token for part in others for token in (tokenizer.mask, *part)), END]
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> int:

@@ -62,6 +62,23 @@ class Rows:
         """The weight on the tokens that are wanted: [H,R]."""
         return self._summed(map(wanted, self.keys))
 
+    @cached_property
+    def _second(self) -> np.ndarray | None:
+        """Which keys belong to the second of two sentences: bool [S], padding left out; None where there is one."""
+        ends = [n for n, key in enumerate(self.keys) if key == "</s>"]
+        return None if len(ends) != 2 else (np.arange(len(self.keys)) > ends[0]) & (np.arange(len(self.keys)) <= ends[1])
+
+    def across(self, from_second: bool) -> np.ndarray:
+        """The weight that rows of one of two sentences have on the tokens of the other; nan for all other rows: [H,R]."""
+        second = self._second
+        if second is None:
+            return np.full(self.weights.shape[:2], np.nan)
+        places, length = self.places, len(second)
+        first = ~second & (np.arange(length) <= np.flatnonzero(second)[0])
+        asking, answering = (second, first) if from_second else (first, second)
+        own = np.array([place < length and asking[place] for place in places])
+        return np.where(own, self.weights @ answering.astype(self.weights.dtype), np.nan)
+
     def entropy(self) -> np.ndarray:
         """-sum_j w_ij ln w_ij, in nats: [H,R]."""
         logs = np.log(np.where(self.weights > 0, self.weights, self.weights.dtype.type(1)))
@@ -98,6 +115,7 @@ class Metric:
     digits: int = 2
     order: str | None = None
     self_only: bool = False
+    of_two: bool = False  # it compares two sentences, and says nothing of one
 
     def __post_init__(self) -> None:
         if self.order not in (None, "least", "most"):
@@ -147,9 +165,10 @@ def is_special(label: str) -> bool:
     return label in ("<s>", "</s>", "<pad>")
 
 
-def orders() -> tuple[str, ...]:
-    """The orders in which the heads of a site can stand."""
-    return ("position", *(metric.name for metric in METRICS.values() if metric.order), "similarity")
+def orders(two: bool = True) -> tuple[str, ...]:
+    """The orders in which the heads of a site can stand; without `two`, over one sentence."""
+    found = (metric.name for metric in METRICS.values() if metric.order and (two or not metric.of_two))
+    return ("position", *found, "similarity")
 
 
 def order_label(by: str) -> str:
@@ -294,6 +313,18 @@ for _metric in (
         "On punctuation",
         "Share of the weight on tokens of punctuation alone",
         lambda rows: rows.on(is_punctuation),
+    ),
+    *(
+        Metric(
+            name,
+            f"From {one} to {other}",
+            f"Share of a row’s weight that crosses from sentence {one} to sentence {other}, the mean over the rows of {one}",
+            lambda rows, second=second: rows.across(second),
+            order="most",
+            self_only=True,
+            of_two=True,
+        )
+        for name, one, other, second in (("forth", "A", "B", False), ("back", "B", "A", True))
     ),
 ):
     register(_metric)

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.config import PAD, ModelConfig, TrainConfig
+from model.evaluation import reading_card
 from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from model.text.corpus import count_tokens
@@ -50,6 +51,7 @@ def prepare(order: Order) -> Material:
         size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
         told=told + f", {books.cut} cut off as too long" * bool(books.cut),
         counts={"source": counts, "target": counts},
+        card=reading_card.card,
     )
 
 

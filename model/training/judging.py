@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from model.config import ModelConfig, TrainConfig
+from model.evaluation import reading_card
 from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from model.text.labelled import Labelled, read_labelled
@@ -38,6 +39,7 @@ def prepare(order: Order) -> Material:
         size={"texts": len(read)},
         told=told,
         counts={"source": read.counts, "target": read.counts},
+        card=reading_card.card,
     )
 
 

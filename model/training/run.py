@@ -18,6 +18,7 @@ from model.checkpoint import Checkpoint
 from model.config import TrainConfig
 from model.device import keep_freed_memory, random_state, set_random_state
 from model.evaluation.head_means import head_means
+from model.folders import own_name
 from model.network.transformer import Transformer, build
 from model.text.seen import Seen
 from model.training import saved_state, snapshots
@@ -279,7 +280,8 @@ class Run:
     def checkpoint(self, model: Transformer, entry: dict[str, Any]) -> Checkpoint:
         """A model of this run, with what is known of it; `entry` is what was measured of it on the dev files."""
         state, made = self.progress, self.material
-        made_by = {"steps": state.step, "minutes": round(state.seconds / 60)} | made.size
+        begun = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
+        made_by = {"steps": state.step, "minutes": round(state.seconds / 60), "init": begun} | made.size
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from model.readings.head_pairs import Pair, linking, pair_of_words
 from model.readings.head_roles import named
 from model.trace import KINDS, SITE_KINDS, Site, Trace, site_kind
 from viz import theme
-from viz.shared import mount, packed
+from viz.shared import mount, packed, sides
 
 if TYPE_CHECKING:
     from model.text.aligned import Aligned
@@ -74,8 +74,8 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
                     if by not in METRICS or by in told
                 },
                 "roles": told_of,
-                "queries": list(trace.queries(sites[0])),
-                "keys": list(keys),
+                "queries": sides.queries(trace, sites[0]),
+                "keys": sides.keys(trace, sites[0]),
                 "scale": list(theme.scale(kind, mode)),
             }
         )
@@ -128,6 +128,7 @@ def drawn_map(
 def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[str, Any]:
     """The head that is chosen, or a mean, as it is to be drawn. Without a layer it is the mean over all of the site."""
     drawn, readings, layer, agreed = drawn_map(trace, norms, view, view.kind)
+    firsts = _firsts(trace, view.kind, view.merge)
     return {
         "kind": view.kind,
         "layer": None if view.average else layer,
@@ -136,9 +137,9 @@ def chosen(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> dict[s
         "term": TERMS[view.measure],
         "readAs": view.measure + (_off(trace, norms, view) if view.measure == "contribution" else ""),
         **_drawn(drawn),
-        "queries": list(drawn.queries),
-        "keys": list(drawn.keys),
-        "firsts": _firsts(trace, view.kind, view.merge),
+        "queries": _sided(drawn.queries, trace, view.kind, "queries", firsts),
+        "keys": _sided(drawn.keys, trace, view.kind, "keys", firsts),
+        "firsts": firsts,
         "row": None if site_kind(view.kind).queries == "source" else drawn.rows[min(view.step, len(drawn.rows)) - 1],
         "rows": None if site_kind(view.kind).queries == "source" else list(drawn.rows),
         "agreement": {name: None if np.isnan(value) else round(value, 3) for name, value in agreed.items()},
@@ -170,6 +171,12 @@ def _firsts(trace: Trace, kind: str, merge: bool) -> dict[str, list[int]]:
         name: [axis.words.index(word) for word in dict.fromkeys(axis.words)] if merge else list(range(len(axis)))
         for name, axis in sides.items()
     }
+
+
+def _sided(labels: Sequence[str], trace: Trace, kind: str, name: str, firsts: dict[str, list[int]]) -> list[str]:
+    """Labels with the sentence that each belongs to, where there are two."""
+    of_source = getattr(site_kind(kind), name) == "source"
+    return sides.marked(labels, trace.source if of_source else None, firsts[name])
 
 
 def found(trace: Trace, view: View) -> dict[str, Any] | None:

@@ -39,7 +39,7 @@ def draw(shown: Shown) -> None:
             key="heads large",
             beside={"large": large, "sites": view.together and len(kinds) > 1, "by": order_label(view.order)},
         )
-    _keys(view, large, kinds, _ordered(shown_heads, data, view))
+    _keys(view, large, kinds, _ordered(shown_heads, data, view), shown.analysis.trace.of_two)
 
 
 def _one(large: int) -> int:
@@ -52,7 +52,7 @@ def _bar(view: View, large: int, kinds: tuple[str, ...]) -> None:
     controls.kind_pick(view, kinds)
 
 
-def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]]) -> None:
+def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[int, int]], two: bool) -> None:
     lecture.key(
         letters.PICTURE,
         f"the picture: {', '.join(name.lower() for name in LARGE)}",
@@ -69,16 +69,17 @@ def _keys(view: View, large: int, kinds: tuple[str, ...], ordered: list[tuple[in
         )
     walk = "the next head in this order", "the head before it"
     lecture.walk(*walk, lambda by: _walk(state.current(), ordered, by))
-    by = order_label(_next_order(view)).lower()
-    lecture.key(letters.ORDER, f"order the heads by: {by}", lambda: state.change(order=_next_order(state.current())))
+    by = order_label(_next_order(view, two)).lower()
+    lecture.key(letters.ORDER, f"order the heads by: {by}", lambda: state.change(order=_next_order(state.current(), two)))
     merge = "pieces of words, or whole words"
     lecture.key(letters.WORDS, merge, lambda: state.change(merge=not state.current().merge), quiet=True)
     if view.find is not None:
         lecture.key(letters.LET_GO, "look for no two tokens any more", lambda: state.change(find=None), quiet=True)
 
 
-def _next_order(view: View) -> str:
-    return orders()[(orders().index(view.order) + 1) % len(orders())]
+def _next_order(view: View, two: bool) -> str:
+    known = (*dict.fromkeys((*orders(two), view.order)),)
+    return known[(known.index(view.order) + 1) % len(known)]
 
 
 def _next_kind(view: View, large: int, kinds: tuple[str, ...]) -> dict[str, object]:

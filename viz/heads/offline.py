@@ -58,7 +58,7 @@ def _choices(page_data: PageData) -> tuple[Choice, ...]:
     return (
         Choice(("kind", "layer", "head", "average"), places),
         *(Choice((name,), views) for name, views in alike.items()),
-        Choice(("order",), _each(view, "order", orders())),
+        Choice(("order",), _each(view, "order", _orders(page_data))),
     )
 
 
@@ -79,8 +79,12 @@ def _look(page_data: PageData) -> View:
     return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
 
 
+def _orders(page_data: PageData) -> tuple[str, ...]:
+    return orders(page_data.analysis.trace.of_two)
+
+
 def _picks(page_data: PageData) -> tuple[Pick, ...]:
-    return (Pick("order", "Order by", tuple((by, order_label(by)) for by in orders()), "thumbnails", listed=True),)
+    return (Pick("order", "Order by", tuple((by, order_label(by)) for by in _orders(page_data)), "thumbnails", listed=True),)
 
 
 TAKEN = Taken(

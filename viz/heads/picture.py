@@ -34,7 +34,7 @@ def draw(shown: Shown) -> None:
             texts.label("Order the others by" if found else "Order by")  # what is found stands most first
             st.selectbox(
                 "Order by",
-                orders(),
+                dict.fromkeys((*orders(shown.analysis.trace.of_two), view.order)),
                 format_func=order_label,
                 label_visibility="collapsed",
                 **state.bind("order", "order", view.order),

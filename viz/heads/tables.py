@@ -48,6 +48,7 @@ def _name(trace: Trace, view: View, kind: str) -> str:
 def _numbers(trace: Trace, view: View) -> Table:
     """Every metric of every head, blank where it says nothing; the weight on the link that is looked for."""
     rows: list[tuple[Cell, ...]] = []
+    names = [name for name, metric in METRICS.items() if trace.of_two or not metric.of_two]
     pair = None if view.find is None else Pair(view.find[0], view.find[1] - 1, view.find[2] - 1)
     for kind in trace.kinds:
         sites = trace.sites(kind)
@@ -59,10 +60,10 @@ def _numbers(trace: Trace, view: View) -> Table:
         for layer, values in enumerate(found):
             heads = len(trace.patterns[sites[layer]])
             for head in range(heads):
-                numbers = (float(values[name][head]) if name in told else None for name in METRICS)
+                numbers = (float(values[name][head]) if name in told else None for name in names)
                 link = () if pair is None else (None if weights is None else float(weights[layer * heads + head]),)
                 rows.append((kind, layer + 1, head + 1, *numbers, *link))
-    columns = ("attention", "layer", "head", *METRICS, *(("link",) if pair else ()))
+    columns = ("attention", "layer", "head", *names, *(("link",) if pair else ()))
     return Table("heads", columns, tuple(rows))
 
 

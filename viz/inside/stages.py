@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from model.readings import source_lines
 from viz import theme
 from viz.inside.stage_texts import told
-from viz.shared import mount, packed
+from viz.shared import mount, packed, sides
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -38,7 +38,7 @@ def payload(unfolded: Unfolded, checkpoint: Checkpoint, trace: Trace, mode: them
         "head": unfolded.head + 1,
         "query": unfolded.query + 1,
         "asks": unfolded.asks,
-        "queries": list(trace.queries(site)),
+        "queries": sides.queries(trace, site),
         "next": following and following | {"name": _GOES_ON[following["kind"]]},
         "stages": [_stage(unfolded, stage, checkpoint) for stage in unfolded.stages],
         "signed": list(theme.diverging(mode)),

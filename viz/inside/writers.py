@@ -9,7 +9,7 @@ from model import format
 from model.trace import SITE_KINDS
 from viz import theme
 from viz.inside.writers_texts import labels, missed, name
-from viz.shared import mount
+from viz.shared import mount, sides
 
 if TYPE_CHECKING:
     from model.readings.score_writers import ScoreWriters
@@ -31,10 +31,10 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
         "large": False,  # in a lecture
         "query": found.query + 1,
         "key": found.key + 1,
-        "queries": list(trace.queries(site)),
+        "queries": sides.queries(trace, site),
         "keys": [
             {"label": label, "weight": round(float(weight), 3), "seen": bool(seen)}
-            for label, weight, seen in zip(trace.keys(site), weights, allowed, strict=True)
+            for label, weight, seen in zip(sides.keys(trace, site), weights, allowed, strict=True)
         ],
         "rows": _heads(folded.asks, len(found.asks), asks),
         "columns": _heads(folded.answers, len(found.answers), answers),

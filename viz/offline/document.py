@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlencode
 
+from model import format
 from viz import pages, theme, uploads
 from viz.cache import PageData
 from viz.fields import fields
@@ -197,6 +198,8 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     analysis, request = page_data.analysis, page_data.request
     languages = page_data.loaded.languages
     said = {languages[0]: request.source.strip()}
+    if request.second:
+        said = {"Sentence A": request.source.strip(), "Sentence B": request.second}
     if analysis.trace.outputs is not None:
         said[languages[1] if languages[1] != languages[0] else f"{languages[1]}, written"] = (
             analysis.translation.strip() or "(empty: it ends at once)"
@@ -204,7 +207,8 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
     )
-    facts = [f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
+    told = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
+    facts = [*told, f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")

@@ -90,6 +90,7 @@ def view_of(request: Request, checkpoint: str, query: str = "", **changes: objec
     chosen = {name: getattr(decoding, name) for name in ("strategy", *strategy(decoding.strategy).controls)}
     asked = {
         "source": " ".join((request.source, *request.other_sentences)),
+        "second": request.second,
         "target": request.target,
         "branches": request.branches,
         "path": request.path,

@@ -87,6 +87,14 @@ def plain_box(view: View) -> None:
             task.box, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source)
         )
         st.button(task.verb, key="translate")
+    if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
+        with st.container(key="second_row"):
+            st.text_input(
+                "Second sentence",
+                placeholder="A second sentence, if you like: does it follow the first?",
+                label_visibility="collapsed",
+                **state.bind("second", "second", view.second),
+            )
 
 
 def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:

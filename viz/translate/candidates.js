@@ -26,25 +26,25 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
 
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.rows.length)) - 1;
-    const secret = data.guess && state.revealed !== state.step;
+    const secret = data.guess && state.revealed !== state.step && (!data.open || data.open[step]);
     root.classList.toggle("hall", Boolean(data.hall));
     const line = element("div", "line"), predict = button("link", data.guess ? "Stop guessing" : "Predict first", () => setStateValue("guess", !data.guess));
     predict.setAttribute("aria-pressed", String(data.guess));
     predict.title = "The candidates stay hidden until you have guessed the next token";
-    line.append(element("h2", "", data.title), ...(data.open || offline || data.hall ? [] : [predict]));
+    line.append(element("h2", "", data.title), ...(offline || data.hall || (data.open && !data.open.includes(true)) ? [] : [predict]));
     const focused = focusOf(parentElement);
     root.replaceChildren(...(secret && data.hall ? [] : [line]), ...(secret ? ask(step) : show(step)));
     refocus(root, focused);
   }
 
   function ask(step) {
-    if (data.hall) return [element("p", "next", "What comes next?"), element("p", "how", `It has read “${data.reads[step]}” last. → shows it.`)];
-    const form = element("form", "word"), box = field("guess", "Your guess for the next token", state.guess), go = element("button", "go", "Guess");
+    if (data.hall) return [element("p", "next", data.comes), element("p", "how", data.open ? "→ shows it." : `It has read “${data.reads[step]}” last. → shows it.`)];
+    const form = element("form", "word"), box = field("guess", data.open ? "Your guess for the blank" : "Your guess for the next token", state.guess), go = element("button", "go", "Guess");
     const skip = button("link", "Show without guessing", () => reveal(""));
     form.onsubmit = (event) => { event.preventDefault(); if (box.value.trim()) reveal(box.value); };
     box.oninput = () => { state.guess = box.value; };
     form.append(box, go);
-    return [element("p", "how", `It has read “${data.reads[step]}” last. What comes next?`), form, skip];
+    return [element("p", "how", data.open ? data.comes : `It has read “${data.reads[step]}” last. ${data.comes}`), form, skip];
   }
 
   function reveal(guess) {
@@ -62,13 +62,15 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     const open = !offline && (!data.open || data.open[step]);
     let cut = false;
     for (const [piece, id, logit, scaled, p, reason, apart] of rows) {
-      const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if (id !== chosen[1] && open) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
+      const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if ((id !== chosen[1] || data.open) && open) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
       cut = cut || Boolean(reason && !apart);
       if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
       else token.append(piece);
       const space = piece[0] === "·" ? ". The · stands for a space" : "";
-      const does = id === chosen[1] ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
-      row.title = (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
+      const kind = data.kinds?.[step]?.[id];
+      if (kind) { token.append(element("small", "", kind.split(":")[0])); }
+      const does = id === chosen[1] && !open ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
+      row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
       row.setAttribute("aria-label", `${piece}, probability ${percent(p)}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
@@ -94,6 +96,11 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     box.oninput = () => { state.typed = box.value; };
     form.onsubmit = (event) => { event.preventDefault(); setTriggerValue("word", { step: step + 1, text: box.value }); };
     form.append(box, go);
+    if (data.ask) {
+      const ask = element("button", "go ask", data.ask[0]);
+      Object.assign(ask, { type: "button", title: data.ask[1], onclick: () => setTriggerValue("asked", { step: step + 1, text: box.value }) });
+      form.append(ask);
+    }
     const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
     if (data.hall) return [list, ...(data.sampling || data.ties[step] ? [element("p", "rest tie", data.sampling ? others : "The first two are a near-tie.")] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
@@ -103,6 +110,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       shown.push(tie);
     }
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
+    if (open && data.told?.[step]) { const told = element("p", "rest told", data.told[step]); told.setAttribute("role", "status"); shown.push(told); }
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
     else if (!data.sampling && !data.guess && open) shown.push(element("p", "how", data.hint));
     return shown;

@@ -59,6 +59,10 @@ def payload(
         "cuts": CUTS,
         "ties": [not controls and tie is not None for tie in near_ties(found.log_probs)],
         "nearTie": NEAR_TIE,
+        "kinds": {},  # by step: tokens that are no words of their own, and what each is
+        "ask": None,  # a button that tells how likely a typed word is, and what it does
+        "told": {},  # by step: how likely that word is
+        "comes": "What comes next?",
         "open": None,  # everywhere a click does what `act` says; a list: at these steps alone
         "title": "Likeliest next tokens",
         "act": "Click: go on from here with this token instead",
@@ -101,13 +105,15 @@ def candidates(
     on_word: Callable[[int, str], None],
     on_guess: Callable[[bool], None],
     on_reason: Callable[[int, int], None],
+    on_ask: Callable[[int, str], None] | None = None,
     key: str = "candidates",
 ) -> None:
     """Mounts the component with the payload, and with what follows the view: `step` (from 1), `guess`, and the `fault` of
     the last word.
 
     Before the next run `on_branch` is called with a step and a token, `on_word` with a step and the text that was typed,
-    `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token.
+    `on_guess` where guessing is switched on or off, `on_reason` with a step and the rival of its token,
+    `on_ask` with a step and a word whose probability is asked for.
     """
     step, token = mount.whole(1, len(data["rows"])), mount.whole(0, data["size"] - 1)
     events = {
@@ -116,4 +122,6 @@ def candidates(
         "guess": (mount.flag, on_guess),
         "reason": (mount.fields(step=step, token=token), on_reason),
     }
+    if on_ask:
+        events["asked"] = (mount.fields(step=step, text=mount.text), on_ask)
     COMPONENT.mount(key, data, events, default={"guess": follow["guess"]}, beside=follow)

@@ -9,14 +9,16 @@ import numpy as np
 
 from model import format
 from model.inference.cautions import UNSURE
+from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
 from model.readings.step_links import step_links
 from model.text import blanks
 from model.trace import Site
 from viz import cache, state, theme
 from viz.keep import cached_figure
-from viz.shared import texts
-from viz.translate import candidates, steps, timeline
+from viz.shared import sides, texts
+from viz.translate import candidates, fill_texts, steps, timeline
+from viz.values import MAX_WORD
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
     with left:
         timeline.timeline(
             data,
-            {"step": view.step, "rows": "training", "guess": False, "reasons": [None] * len(data["target"]), "hall": hall},
+            {"step": view.step, "rows": "training", "guess": view.guess, "hall": hall}
+            | {"reasons": [None] * len(data["target"])},
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: None,
             on_why=lambda kind, query, key: steps.to_heads(page_data.request, kind, query, key),
@@ -47,37 +50,50 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
         told = state.complaint("word")
         tokenizer = page_data.loaded.source_tokenizer
         candidates.candidates(
-            rows,
-            {"step": view.step, "guess": False, "fault": told[1] if told else "", "hall": bool(hall)},
-            on_branch=lambda step, token: _put(view, page_data, step, tokenizer.decode([token])),
-            on_word=lambda step, text: _put(view, page_data, step, text),
-            on_guess=lambda on: None,
+            rows | {"told": _asked(view, page_data)},
+            {"step": view.step, "guess": view.guess, "fault": told[1] if told else "", "hall": bool(hall)},
+            on_branch=lambda step, token: _put(page_data, step, tokenizer.decode([token])),
+            on_word=lambda step, text: _put(page_data, step, text),
+            on_guess=lambda on: state.change(guess=on),
+            on_ask=lambda step, text: state.change(asked=text.strip()[:MAX_WORD], step=step),
             on_reason=lambda step, rival: None,
         )
 
 
-def _put(view: View, page_data: cache.PageData, step: int, word: str) -> None:
-    """Puts a word into the blank at a place; called from a callback."""
+def _put(page_data: cache.PageData, step: int, word: str) -> None:
+    """Puts a word into the blank at a place, to read all again; called from a callback."""
     places = blank_places(page_data.analysis, page_data.loaded)
     try:
-        number = places.index(step - 1) if step - 1 in places else -1
-        state.change(source=blanks.filled(view.source, number, word))
+        source, second = fill_texts.put(page_data.request, places.index(step - 1) if step - 1 in places else -1, word)
+        state.change(source=source, second=second)
     except ValueError as fault:
         state.complain("word", word, str(fault))
 
 
-def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
-    """The positions of the blanks."""
-    mask = loaded.source_tokenizer.mask
-    return [i for i, token in enumerate(analysis.trace.predicted.ids) if mask is not None and token == mask]
+def _asked(view: View, page_data: cache.PageData) -> dict[int, str]:
+    """What is to be said of the word whose probability is asked for, by the place of each blank."""
+    return fill_texts.asked(view.asked, page_data.analysis, page_data.loaded) if view.asked else {}
 
 
-def filled(analysis: Analysis, places: list[int]) -> tuple[int, ...]:
-    """The tokens of the sentence, the likeliest in each blank."""
-    ids = list(analysis.trace.predicted.ids)
-    for i in places:
-        ids[i] = int(analysis.trace.log_probs[i].argmax())
-    return tuple(ids)
+def taken_back(view: View) -> str:
+    """What the last change has put into a blank, where that is what it did; empty otherwise."""
+    then = state.next_step("undo")
+    if then is None:
+        return ""
+    for now, was in ((view.source, then.source), (view.second, then.second)):
+        before, *rest = blanks.parts(was)
+        if now != was and rest and len(blanks.parts(now)) == len(rest) and now.startswith(before):
+            return _between(now, was)
+    return ""
+
+
+def _between(now: str, was: str) -> str:
+    """The word that stands in `now` where a blank stood; empty where more has changed."""
+    for place in blanks.BLANK.finditer(was):
+        first, last = was[: place.start()], was[place.end() :]
+        if now.startswith(first) and now.endswith(last) and len(now) >= len(first) + len(last):
+            return now[len(first) : len(now) - len(last)]
+    return ""
 
 
 @cached_figure
@@ -90,13 +106,16 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
     """All that the timeline needs of a sentence that is read at once, as JSON values: its rows are the places."""
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
     places = blank_places(analysis, loaded)
-    ids = filled(analysis, places)
+    ids = likeliest(analysis, places, tokenizer.mask)
     rows, columns = np.arange(len(ids)), list(ids)
     layer = min(layer, trace.sites("encoder")[-1].layer)
     seen = trace.view(Site("encoder", layer), head)
     before = None if analysis.baseline is None else np.exp(analysis.baseline.trace.log_probs[rows, columns])
     inputs = [{"t": t, "w": w} for t, w in zip(trace.predicted.labels, trace.predicted.words, strict=True)]
-    chosen = places or range(len(ids))
+    chosen, of = places or range(len(ids)), trace.source.sentences
+    segments = tokenizer.segments(ids)
+    if of:
+        segments[of.index(1)] = f" {segments[of.index(1)].lstrip()}"
     return {
         "trace": hashlib.sha256(f"{analysis.request!r} {ids}".encode()).hexdigest()[:16],
         "step": 1,
@@ -112,7 +131,9 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "bar": UNSURE,
         "size": tokenizer.size,
         "start": "",
-        "segments": tokenizer.segments(ids),
+        "segments": segments,
+        "blanks": places,
+        "sides": [sides.NAMES[number] for number in of],
         "cross": [[]] * len(ids),
         "crossAllowed": [[]] * len(ids),
         "above": "",
@@ -123,21 +144,14 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
-        "how": "the likeliest" if places else "as it stands",
+        "how": ("the likeliest of each blank, all at once" if places[1:] else "the likeliest") if places else "as it stands",
         "one": "this layer" if head is None else "this head",
         "where": timeline.where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},
         "crossTints": list(theme.tints("encoder", mode)),
-        "doubt": {"verdict": _hint(loaded, places), "signs": [], "meant": ""},
+        "doubt": fill_texts.doubt(analysis, loaded),
         "why": timeline.links(step_links(trace)),
     }
-
-
-def _hint(loaded: Checkpoint, places: list[int]) -> str:
-    """What can be done with the sentence."""
-    if loaded.source_tokenizer.mask is None:
-        return "No token for a blank here: each place shows how likely its token is."
-    return "" if places else f"Type {blanks.SIGN} where a word is to be filled in."
 
 
 @cached_figure
@@ -149,11 +163,16 @@ def candidate_rows(request: Request, device: str, trace: str) -> dict[str, Any]:
 def rows_payload(analysis: Analysis, loaded: Checkpoint, trace: str) -> dict[str, Any]:
     """All that the candidates need of each place, as JSON values; a click fills a blank, and does nothing elsewhere."""
     places = blank_places(analysis, loaded)
-    made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, filled(analysis, places))
+    mask = loaded.source_tokenizer.mask
+    made = candidates.payload(analysis, loaded.source_tokenizer, None, trace, likeliest(analysis, places, mask))
+    shown = {place: [row[1] for row in made["rows"][place]] for place in places}
     return made | {
         "open": [i in places for i in range(len(made["rows"]))],
+        "kinds": {place: fill_texts.kinds(analysis, loaded, place, tokens) for place, tokens in shown.items()},
         "title": "Likeliest at this place",
-        "act": "Click: put this token into the blank",
-        "word": ["Or type a word", "Fill in", "Put this word into the blank"],
-        "hint": "Click a token to put it into the blank.",
+        "act": "Click: fill this blank with it, and read all again",
+        "word": ["Or type a word", "Fill in", "Put this word into the blank, and read all again"],
+        "ask": ["How likely?", "Tell how likely this word is in the blank, and leave it open"],
+        "comes": "Which word stands in the blank?",
+        "hint": "Click a token to fill this blank with it and read all again.",
     }

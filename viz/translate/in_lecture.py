@@ -8,6 +8,7 @@ from model import format
 from model.decoding.strategy import STRATEGIES
 from model.inference.decisions import turns
 from model.inference.predictions import changed_words
+from model.inference.reading import blank_places
 from viz import state
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
@@ -34,8 +35,9 @@ def draw(shown: Shown) -> None:
     with shown.places.notes:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.bar:
-        texts.write(f'<p class="lab-hall-fact">{facts(view)}</p>', inline=True)
-    _keys(view, analysis, shown.page_data.loaded.config.causal)
+        texts.write(f'<p class="lab-hall-fact">{facts(view, analysis)}</p>', inline=True)
+    places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
+    _keys(view, analysis, shown.page_data.loaded.config.causal, places)
     hall = {"steps": not shows_maps(view)} | changes(analysis, shown.page_data.loaded)
     with shown.places.body:
         first = steps if analysis.task.writes else fill_in
@@ -49,10 +51,12 @@ def shows_maps(view: View) -> bool:
     return lecture.picture(view, len(LARGE)) == 2 and not view.guess
 
 
-def facts(view: View) -> str:
-    """What stands in the line at the top: the layer and the head whose lines are drawn."""
+def facts(view: View, analysis: Analysis) -> str:
+    """What stands in the line at the top: the layer and the head whose lines are drawn; of two sentences, whether the second
+    follows."""
+    follows = "" if analysis.follows is None else f" · B follows A: {format.probability(analysis.follows)}"
     head = "mean over heads" if view.head is None else f"head {view.head}"
-    return f"layer {view.layer} · {head}"
+    return f"layer {view.layer} · {head}{follows}"
 
 
 def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
@@ -77,8 +81,8 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _keys(view: View, analysis: Analysis, causal: bool) -> None:
-    """What keys do here; each is said as what it brings about now."""
+def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> None:
+    """What keys do here; each is said as what it brings about now. `places`: of the blanks of a model that reads."""
     key, task, change = lecture.key, analysis.task, state.change
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     lecture.tells("↑ ↓, Enter", takes)
@@ -92,6 +96,9 @@ def _keys(view: View, analysis: Analysis, causal: bool) -> None:
             lambda: change(show=shows),
             quiet=True,
         )
+    if places:
+        hidden = "show the words" if view.guess else "guess first"
+        key(letters.PREDICT, hidden, lambda: _switch("guess"), quiet=True)
     if task.writes:
         _decoding_keys(view, analysis, causal)
     if task.reads:

@@ -11,7 +11,7 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import cache, theme
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, sides, texts
 from viz.shared.change_figure import change_chart
 from viz.shared.heatmap_figures import attention_map, mask_map
 from viz.shared.step_rows import step_rows
@@ -70,7 +70,7 @@ def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> t
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
     padded = cache.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:
-        return analysis.whole.view(site, head), analysis.former_mask(site, head)
+        return sides.seen(analysis.whole.view(site, head), analysis.whole, site), analysis.former_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 

@@ -112,7 +112,8 @@ def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
 
 
 def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
-    return {"step": (), "rows": ROWS, "guess": (False, True)} if page_data.analysis.task.writes else {"step": ()}
+    led: dict[str, tuple[Any, ...]] = {"step": (), "guess": (False, True)}
+    return led | ({"rows": ROWS} if page_data.analysis.task.writes else {})
 
 
 TAKEN = Taken(

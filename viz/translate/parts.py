@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.inference.reading import blank_places
 from viz import cache, pages, state
 from viz.shared import controls, edit_list, texts
 from viz.shared.shown import Places, Shown
@@ -46,14 +47,14 @@ def head(view: View, page: pages.Page) -> Stage:
 def look(view: View, page_data: cache.PageData) -> View:
     """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, of a text that is
     gone on with the first token that the model adds, of one that is judged its first word."""
-    text, analysis, loaded = (view.checkpoint, view.source), page_data.analysis, page_data.loaded
+    text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
     if analysis.task.splits or state.kept(BEGUN) == text:
         return view
     state.keep(BEGUN, text)
     if analysis.task.judges:
         places = [judge.first_word(analysis)]
     else:
-        places = [analysis.begun] if analysis.task.writes else fill_in.blank_places(analysis, loaded)
+        places = [analysis.begun] if analysis.task.writes else blank_places(analysis, loaded)
     return view.at_step(places[0] + 1) if places and not state.is_stated("step") else view
 
 
@@ -81,11 +82,14 @@ def draw(shown: Shown) -> None:
         if view.show != "decoding":
             controls.given_target(view)
             decoding_controls.branch_chips(view, page_data)
+        if word := "" if analysis.task.writes else fill_in.taken_back(view):
+            label = controls.plain_label(f"Take “{word}” back: open the blank again")
+            st.button(label, key="take back", type="tertiary", on_click=state.step_back, args=("undo",))
         edit_list.other_edits(view, analysis, masks=False)
     with places.body:
         first = judge if analysis.task.judges else steps if analysis.task.writes else fill_in
         first.draw(view, page_data, shown.mode)
-    if view.guess:
+    if view.guess and analysis.task.writes:
         decoding_controls.guessing(view)
         return
     with st.container(key="lower"):

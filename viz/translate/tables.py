@@ -8,14 +8,17 @@ import numpy as np
 
 from model.export.code import Code
 from model.export.tables import Cell, Table, map_table, site_code
+from model.inference.reading import blank_places
 from model.trace import Site
 from viz import cache
+from viz.shared import sides
 from viz.shared.numbers import change_table
 from viz.translate import judge_tables
 from viz.translate.candidates import SHOWN, choices_of
 from viz.translate.maps import seen_map
 
 if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
     from model.trace import View as Map
     from viz.shared.shown import Shown
 
@@ -34,8 +37,10 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     if analysis.task.judges:
         return *found, *judge_tables.tables(shown)
     found.append(_steps(shown))
-    if analysis.trace.outputs is not None:
+    if analysis.trace.outputs is not None or shown.view.step - 1 in blank_places(analysis, shown.page_data.loaded):
         found.append(_candidates(shown))
+    if analysis.follows is not None:
+        found.append(_follows(analysis))
     if analysis.baseline is not None and analysis.trace.outputs is not None:
         found.append(change_table(analysis))
     return tuple(found)
@@ -53,11 +58,20 @@ def _maps(shown: Shown) -> dict[Site, Map]:
 
 
 def _steps(shown: Shown) -> Table:
-    """What every step wrote; of a model without a decoder, what stands at every token."""
+    """What every step wrote; of a model without a decoder, what stands at every token, and of two sentences in which."""
     trace = shown.analysis.trace
     reads = trace.predicted if trace.inputs is None else trace.inputs
+    of = sides.NAMES if trace.of_two else ()
     rows = zip(reads.labels, trace.predicted.labels, trace.probabilities, trace.token_log_probs, strict=True)
-    return Table("steps", STEP, tuple((t, *row) for t, row in enumerate(rows, 1)))
+    found = [(t, *row, *(of and (of[trace.source.sentences[t - 1]],))) for t, row in enumerate(rows, 1)]
+    return Table("steps", (*STEP, *(("sentence",) if of else ())), tuple(found))
+
+
+def _follows(analysis: Analysis) -> Table:
+    """Whether the second sentence follows the first, as it is, the other way round, and without the edits."""
+    rows = [("as shown", analysis.follows), ("the other way round, without edits", analysis.turned)]
+    rows += [("without the edits", analysis.baseline.follows)] if analysis.baseline else []
+    return Table("second-follows-first", ("which", "probability"), tuple(rows))
 
 
 def _candidates(shown: Shown) -> Table:
@@ -102,6 +116,8 @@ def python(shown: Shown) -> str:
     if analysis.baseline is not None:
         code.add("before = analysis.baseline.trace.probabilities")
         code.add("after = np.exp(analysis.baseline_token_log_probs)", "of the same tokens, under the edits", numpy=("np",))
+    if analysis.follows is not None:
+        code.add("print(analysis.follows, analysis.turned)", "that B follows A; that A follows B")
     code.add("print(analysis.translation)")
     return code.text
 

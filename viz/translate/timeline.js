@@ -5,10 +5,10 @@ import { leftOut } from "../shared/save/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_told.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
-import { fitted, icon, iconButton, listen, lookedAt, meter, swatch, unlisten, words } from "./timeline_parts.js";
+import { fitted, icon, iconButton, listen, lookedAt, meter, nextBlank, swatch, unlisten, words } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
-import { changed, hall, legend, spoken } from "./timeline_hall.js";
+import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
 
 const PLAY_MS = 700;
 
@@ -84,6 +84,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     range.setAttribute("aria-label", data.at);
     range.dataset.focus = "range";
     range.oninput = () => { stop(); state.go(Number(range.value)); };
+    const blank = button("btn blank", "Next blank", () => { stop(); state.go(nextBlank(state, 1)); });
+    Object.assign(blank, { title: "Next blank (Shift and right arrow; Shift and left arrow: the one before)" });
+    blank.dataset.focus = "blank";
     const where = element("div", "where"), count = element("span", "count"), pair = element("div", "pair");
     count.append(`${data.at} `, element("b"), ` of ${target.length}`);
     where.append(count, pair);
@@ -91,7 +94,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       iconButton("btn ends", "First step (Home)", "first", () => { stop(); state.go(1); }),
       iconButton("btn back", "One step back (left arrow)", "back", () => { stop(); state.go(state.step - 1); }), play,
       iconButton("btn forward", "One step forward (right arrow)", "forward", () => { stop(); state.go(state.step + 1); }),
-      iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, where);
+      iconButton("btn ends", "Last step (End)", "last", () => { stop(); state.go(state.data.target.length); }), range, ...(data.blanks?.length > 1 ? [blank] : []), where);
 
     const frame = element("div", "frame");
     frame.dataset.picture = "What this step looks at";
@@ -145,6 +148,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
         input.classList.add("input");
         input.dataset.point = `input ${n + 1}`;
         column.append(input, output(token, n + 1));
+        if (data.sides?.length && data.sides[n] !== data.sides[n - 1]) column.dataset.side = data.sides[n];
         targetChips.append(column);
       });
     } else {
@@ -181,13 +185,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
   }
 
   function draw() {
-    const { data } = state, step = state.step - 1, secret = data.guess && state.revealed !== state.step;
+    const { data } = state, step = state.step - 1, atOnce = data.own === "encoder";
+    const secret = data.guess && state.revealed !== state.step && (!atOnce || data.blanks.includes(step));
     state.hidden = secret;
+    state.told = data.guess && atOnce ? veiled(data, state.revealed) : data;
     const looked = lookedAt(data, step);
-    const find = (selector) => root.querySelector(selector), known = secret ? step : step + 1;
+    const find = (selector) => root.querySelector(selector), known = atOnce ? data.target.length : secret ? step : step + 1;
     const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
-    find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (data.own === "encoder" ? spoken(data, data.segments.length, step) : spoken(data, known, known - 1))));
+    find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (atOnce ? spoken({ ...state.told, guess: false }, data.segments.length, step) : spoken(data, known, known - 1))));
     const text = find(".text"), here = find(".said .now") || find(".said .todo");
     const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((here.offsetTop - find(".said").offsetTop) / line);
     text.scrollTop = Math.max(0, rows - (text.clientHeight < 2 * line ? 0 : 1)) * line; // whole lines
@@ -228,6 +234,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       inputs.forEach((chip, n) => { mark(chip, n); chip.classList.toggle("now", n === step); chip.classList.toggle("todo", n > step && state.rows !== "training"); });
       outputs.forEach((chip, n) => { mark(chip, n + 1); chip.classList.toggle("now", n === step); });
     } else target.forEach(mark);
+    if (atOnce) outputs.forEach((chip, n) => { const { hidden } = state.told.target[n]; hide(chip, hidden); chip.lastChild.style.visibility = hidden ? "hidden" : "visible"; });
     state.tokens = inputs.length ? { source, inputs: [...inputs], outputs } : { source, inputs: target, outputs: target.slice(1) };
     state.known = () => (data.guess ? known : data.target.length);
     state.lines = (row, still) => drawLines(root, data, state.rows !== "steps", { ...state.tokens, reading: state.tokens.inputs[row], saying: state.tokens.outputs[row] }, row, still);

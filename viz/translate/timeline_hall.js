@@ -12,6 +12,14 @@ export function spoken({ segments, guess, hall }, known, at) {
   return [...segments.slice(0, known).flatMap((segment, n) => marked(segment, hall.changed?.[n], n === at ? "now" : "")), rest];
 }
 
+// What is known of a text that is read at once while its blanks are to be guessed: all of it but what the model puts into them, and
+// into the blank that has been revealed (from 1).
+export function veiled(data, revealed) {
+  const hides = (n) => data.blanks.includes(n) && revealed !== n + 1;
+  const target = data.target.map((token, n) => (hides(n) ? { ...token, t: "?", hidden: true } : token));
+  return { ...data, target, segments: data.segments.map((text, n) => (hides(n) ? `${text.slice(0, text.length - text.trimStart().length)}___` : text)) };
+}
+
 // A piece of a text in a mark, where an edit changed it, or under a class; a space before it stays outside.
 function marked(segment, flag, name = "") {
   const bare = segment.trimStart(), space = segment.slice(0, segment.length - bare.length);

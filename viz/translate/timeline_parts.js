@@ -65,11 +65,24 @@ export function meter(p, was) {
 // Whether the space bar means something to what has the focus; on a token of the timeline, and on its chosen kind, it plays.
 export const pressesHere = (at) => !at.closest?.(".chip,.kind[aria-pressed=true]") && presses(at);
 
+// The place (from 1) of the blank after the one under view, or before it; from the last to the first. Null where there is none.
+export function nextBlank({ data, step }, by) {
+  const places = (data.blanks ?? []).map((n) => n + 1);
+  if (!places.length) return null;
+  return by > 0 ? places.find((place) => place > step) ?? places[0] : places.findLast((place) => place < step) ?? places.at(-1);
+}
+
 // Arrow keys, home and end step, and space plays, wherever the focus is, except where they mean something else already.
 export function listen(state) {
   state.onKey = (event) => {
     const at = event.composedPath()[0];
     if (event.key === "Enter" && at.tagName === "INPUT") setTimeout(() => at.blur(), 50); // what follows is meant for the steps
+    const by = event.shiftKey && { ArrowLeft: -1, ArrowRight: 1 }[event.key], { altKey, ctrlKey, metaKey, defaultPrevented } = event;
+    const blank = by && free({ altKey, ctrlKey, metaKey, defaultPrevented }, at) && !moves(at) ? nextBlank(state, by) : null;
+    if (blank !== null) {
+      event.preventDefault();
+      return state.go(blank);
+    }
     if (!free(event, at)) return;
     const to = walked(event.key, state.step, state.data.target.length);
     if (event.key === " " ? pressesHere(at) : to === null || moves(at)) return;

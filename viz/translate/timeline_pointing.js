@@ -37,7 +37,7 @@ export function pointing(state, rows, label) {
   function point(to) {
     if (String(to) === String(at)) return;
     at = to;
-    const { source, outputs } = state.tokens, { data } = state, known = state.known();
+    const { source, outputs } = state.tokens, data = state.told ?? state.data, known = state.known();
     tinted(outputs, null);
     tinted(source, data.cross[at?.[0] === "target" ? at[1] : state.step - 1]);
     label.replaceChildren(...(at ? [toldOf(data, at, known)] : rest));

@@ -7,7 +7,7 @@ import { button, cut, element, nth } from "../shared/mount.js";
 const LONGEST = 12; // characters of a token in a line
 
 // One line under the translation; what it stands on opens over the page, so that nothing moves.
-export function doubt({ verdict, signs, meant }, hidden) {
+export function doubt({ verdict, signs, meant, head = "What makes it doubtful" }, hidden) {
   const line = element("div", "doubt");
   if (hidden) return line;
   const more = [...signs, meant].filter(Boolean);
@@ -15,7 +15,7 @@ export function doubt({ verdict, signs, meant }, hidden) {
   const panel = element("div", "signs"), open = button(`verdict${signs.length ? " some" : ""}`, verdict, null);
   const list = element("ul");
   for (const sign of signs) list.append(element("li", "", sign));
-  if (signs.length) panel.append(element("h3", "", "What makes it doubtful"), list);
+  if (signs.length) panel.append(element("h3", "", head), list);
   if (meant) panel.append(element("p", "", meant));
   panel.setAttribute("popover", "auto");
   open.popoverTargetElement = panel;
@@ -23,7 +23,7 @@ export function doubt({ verdict, signs, meant }, hidden) {
   open.title = verdict;
   open.setAttribute("aria-haspopup", "dialog");
   panel.setAttribute("role", "dialog");
-  panel.setAttribute("aria-label", "Signs of doubt");
+  panel.setAttribute("aria-label", head);
   panel.onbeforetoggle = ({ newState }) => {
     open.setAttribute("aria-expanded", String(newState === "open"));
     const { left, bottom } = open.getBoundingClientRect();

@@ -12,7 +12,7 @@ from model.experiments.ready import EXPERIMENTS, Answer, Experiment
 from model.inference.request import Request
 from model.trace import Site
 from viz import cache, state, theme
-from viz.shared import controls, file_change, file_maps, texts
+from viz.shared import controls, file_change, file_maps, sides, texts
 from viz.shared.lecture import lecture, letters, pictures
 from viz.shared.shown import Shown
 from viz.view import SCOPES, View
@@ -129,7 +129,11 @@ def _maps(shown: Shown, answer: Answer | None) -> None:
     )
     seen = {"before": analysis.baseline, "after": analysis} if analysis.baseline else {"": analysis}
     maps = [
-        file_maps.one(f"{what_if_texts.MAP_NAMES[when]}: {name}" if when else name, each.whole.view(site, head), site.kind)
+        file_maps.one(
+            f"{what_if_texts.MAP_NAMES[when]}: {name}" if when else name,
+            sides.seen(each.whole.view(site, head), each.whole, site),
+            site.kind,
+        )
         for when, each in seen.items()
         if each is not None
     ]

@@ -10,7 +10,7 @@ from model.inference.request import Request
 from model.trace import Site
 from viz import cache, theme
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, sides, texts
 from viz.shared.heatmap_figures import attention_map, difference_map
 from viz.shared.step_rows import step_rows
 from viz.view import View
@@ -51,7 +51,9 @@ def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
 def one_map(request: Request, device: str, site: Site, head: int | None, name: str, mode: theme.Mode) -> go.Figure:
     """One of the maps, by its name; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
+    before, after = (
+        sides.seen(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).whole, analysis.whole)
+    )
     how = SIZE | {"step_row": site.of.queries == "target"}
     if name == "difference":
         change = after - before

@@ -133,10 +133,10 @@ def _back(own: View) -> None:
 
 def asked(view: View, sentence: str | None = None) -> Request:
     """What an experiment is asked of: a sentence alone, or the view's, with the model's own translation."""
-    request = dataclasses.replace(unedited(view.request()), target=None)
+    request = dataclasses.replace(cache.fitted(unedited(view.request()), view.device)[0], target=None)
     if sentence is None:
         return request
-    return dataclasses.replace(request, source=sentence, other_sentences=(), branches=(), path=(), pad=0)
+    return dataclasses.replace(request, source=sentence, second="", other_sentences=(), branches=(), path=(), pad=0)
 
 
 def _short(view: View) -> str:

@@ -13,7 +13,7 @@ from model.edits.kinds import Ablate, Block, Place
 from model.edits.place import number
 from model.trace import SITE_KINDS
 from viz import theme
-from viz.shared import mount
+from viz.shared import mount, sides
 
 if TYPE_CHECKING:
     from model.experiments.effects import HeadEffect
@@ -31,8 +31,8 @@ def payload(
     sites = [site for site in trace.patterns if place.covers(*site)]
     values = np.mean([trace.patterns[site][place.heads].mean(axis=0) for site in sites], axis=0)  # [T,S]
     return {
-        "queries": list(trace.queries(sites[0])),
-        "keys": list(trace.keys(sites[0])),
+        "queries": sides.queries(trace, sites[0]),
+        "keys": sides.keys(trace, sites[0]),
         "values": np.round(values.astype(float), 4).tolist(),
         "allowed": np.any([trace.mask(site, place.head) for site in sites], axis=0).astype(int).tolist(),
         "blocked": blocked(values.shape, place, intervention).astype(int).tolist(),

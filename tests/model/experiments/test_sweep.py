@@ -16,11 +16,12 @@ from model.config import END
 from model.edits.intervention import BASELINE
 from model.experiments import heads_report
 from model.experiments.effects import effects, head_effects
+from model.experiments.heads_report import METRICS
 from model.experiments.sweep import every_head, intervals, sweep
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
-from model.readings.head_metrics import METRICS, head_metrics
+from model.readings.head_metrics import head_metrics
 from model.text.tokenizer import Tokenizer
 
 TEXTS = [source for source, _ in tiny.PAIRS[:3]]

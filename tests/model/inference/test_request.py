@@ -21,6 +21,7 @@ def test_requests_are_keys():
         Request("The fox.", other_sentences=("A lamp.",)),
         Request("The fox.", branches=((5, 6),)),
         Request("The fox.", path=(5,)),
+        Request("The fox.", second="A lamp."),
         Request("The fox.", pad=1),
         Request("The fox.", mode="again"),
         Request("The fox.", decoding=Decoding(limit=5)),

@@ -54,6 +54,8 @@ def test_a_run_learns_to_fill_in_and_leaves_a_checkpoint(books, tmp_path):
     assert lab.source_tokenizer.piece(int(found.log_probs[place].argmax())) == "·sees"
     log = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert any("blank_loss" in entry and "pair_loss" in entry for entry in log)
+    card = (tmp_path / "run" / "checkpoint" / "README.md").read_text(encoding="utf-8")
+    assert f"Kept: step {lab.metrics['dev']['step']:,}" in card and "Trained from scratch" in card
 
 
 def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):

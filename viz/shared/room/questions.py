@@ -11,6 +11,8 @@ from model.config import END
 from model.decoding.sampling import NEVER_CHOSEN, likeliest
 from model.format import probability
 from model.inference.decisions import is_near
+from model.inference.reading import blank_places
+from model.inference.reading import likeliest as likeliest_of
 from model.text import blanks
 from viz.shared.room.head_questions import of_a_head
 from viz.shared.room.question import NoQuestion, Question, rounded
@@ -82,14 +84,14 @@ def _of_a_step(view: View, analysis: Analysis, loaded: Checkpoint) -> Question:
 
 def _of_a_blank(view: View, analysis: Analysis, loaded: Checkpoint) -> Question:
     trace, tokenizer = analysis.trace, loaded.source_tokenizer
-    places = [i for i, token in enumerate(trace.predicted.ids) if tokenizer.mask is not None and token == tokenizer.mask]
+    places = blank_places(analysis, loaded)
     if not places:
         sign = "" if tokenizer.mask is None else f": type {blanks.SIGN} where a word is to be filled in"
         raise NoQuestion(f"There is no blank in this sentence{sign}.")
     number = min(range(len(places)), key=lambda n: abs(places[n] - (view.step - 1)))
     row = trace.log_probs[places[number]]
-    answer = int(row.argmax())
-    pieces = blanks.parts(analysis.request.source)
+    answer = likeliest_of(analysis, [places[number]], tokenizer.mask)[places[number]]
+    pieces = blanks.parts(" ".join(filter(None, (analysis.request.source, analysis.request.second))))
     around = None
     if len(pieces) == len(places) + 1:
         around = (blanks.SIGN.join(pieces[: number + 1]).lstrip(), blanks.SIGN.join(pieces[number + 1 :]).rstrip())

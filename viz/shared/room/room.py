@@ -124,5 +124,5 @@ def _close(guess: bool, step: int) -> None:
 
 def _is_whole(view: View, query: dict[str, str]) -> bool:
     """Whether the link holds what was typed."""
-    changed = [name for name in ("source", "target") if getattr(view, name) != getattr(View, name)]
+    changed = [name for name in ("source", "second", "target") if getattr(view, name) != getattr(View, name)]
     return all(fields(View)[name].parameter in query for name in changed)

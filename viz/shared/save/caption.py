@@ -52,4 +52,5 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     facts.append(f"edits: {edits.describe()}" if edits else "no edits")
     told = analysis.task.writes and not view.guess  # what is to be guessed stands in no picture either
     said = f"“{source}” → “{analysis.translation}”" if told else f"“{source}”"
+    said += f" “{analysis.request.second}”" if analysis.request.second else ""
     return Caption((said, " · ".join(facts)), (*names, words))

@@ -72,7 +72,7 @@ def _facts(page_data: PageData, view: View) -> tuple[str, ...]:
     """The sentence and what became of it, where it is not to be guessed; what else is not the usual."""
     analysis, request = page_data.analysis, page_data.request
     said = analysis.translation.strip() if analysis.trace.outputs is not None and not view.guess else ""
-    facts = [request.source.strip() + (f" → {said}" if said else "")]
+    facts = [" ".join(filter(None, (request.source.strip(), request.second))) + (f" → {said}" if said else "")]
     if view.checkpoint != View.checkpoint:
         facts.append(f"Checkpoint {uploads.shown(analysis.checkpoint)}")
     if request.intervention:

@@ -1,0 +1,82 @@
+"""A text as the ids that an encoder reads: with its ends, its blanks, and a second sentence where there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.config import END, PAD, START
+from model.decoding.strategy import RequestError
+from model.text import blanks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from model.checkpoint import Checkpoint
+    from model.config import ModelConfig
+    from model.inference.analysis import Analysis
+
+ONE_ALONE = "This model reads one sentence at a time: leave the second one out."
+
+
+def reads_two(config: ModelConfig) -> bool:
+    """Whether a model reads two sentences, and tells whether the second follows the first."""
+    return config.follows
+
+
+def source_ids(checkpoint: Checkpoint, text: str, second: str = "") -> list[int]:
+    """The ids of a text as the encoder reads it, whatever its length: with its end, its start where the model has one, and
+    each blank as the token for blanks where the vocabulary has one; a second sentence stands behind the first's end, with
+    an end of its own. Of a model without an encoder the text's own, and its end.
+
+    Raises RequestError for a second sentence where the model reads one.
+    """
+    if second and not reads_two(checkpoint.config):
+        raise RequestError(ONE_ALONE)
+    start = [START] if checkpoint.config.source_start else []
+    ids = [*start, *_own_ids(checkpoint, text), END]
+    return [*ids, *_own_ids(checkpoint, second), END] if second else ids
+
+
+def _own_ids(checkpoint: Checkpoint, text: str) -> list[int]:
+    """Those of a sentence alone."""
+    tokenizer = checkpoint.source_tokenizer
+    if tokenizer.mask is None:
+        return tokenizer.encode(text.strip())
+    *before, last = blanks.parts(text.strip())
+    parts = [part.removesuffix(" ") for part in before]  # the space before a word belongs to its token
+    first, *others = (tokenizer.encode(part) for part in (*parts, last))
+    return [*first, *(token for part in others for token in (tokenizer.mask, *part))]
+
+
+def beside(checkpoint: Checkpoint, text: str, source: list[int]) -> list[int]:
+    """The ids of another first sentence, with the second one that stands in `source`, if there is one."""
+    first = source.index(END) if source.count(END) == 2 else None
+    return source_ids(checkpoint, text) + ([] if first is None else [*source[first + 1 : source.index(END, first + 1)], END])
+
+
+def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
+    """The positions of the blanks; none of a model that fills in none."""
+    mask = loaded.source_tokenizer.mask
+    return [] if mask is None else [n for n, token in enumerate(analysis.trace.predicted.ids) if token == mask]
+
+
+def likeliest(analysis: Analysis, places: Sequence[int], mask: int | None) -> tuple[int, ...]:
+    """The tokens of the text, the likeliest in each blank that is no control token; all are told at once, from one pass."""
+    ids = list(analysis.trace.predicted.ids)
+    for place in places:
+        row = analysis.trace.log_probs[place].copy()
+        row[[PAD, START, END, *filter(None, [mask])]] = -np.inf
+        ids[place] = int(row.argmax())
+    return tuple(ids)
+
+
+def likeliest_text(analysis: Analysis, loaded: Checkpoint) -> list[str]:
+    """The sentences with the likeliest token in each blank, where there is any."""
+    if analysis.task.writes or not (places := blank_places(analysis, loaded)):
+        return []
+    ids = likeliest(analysis, places, loaded.source_tokenizer.mask)
+    sides = analysis.trace.source.sentences or (0,) * len(ids)
+    own = ([token for token, of in zip(ids, sides, strict=True) if of == side] for side in dict.fromkeys(sides))
+    return [loaded.source_tokenizer.decode(each).strip() for each in own]

@@ -1,0 +1,157 @@
+"""Two sentences: which of them a token belongs to changes what comes out, and a second that is not there changes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.config import END, PAD, START
+from model.export import Exported, files
+from model.inference.analyse import analyse
+from model.inference.following import following, turned
+from model.inference.reading import likeliest_text, source_ids
+from model.inference.request import Request, RequestError
+from model.readings.head_metrics import head_metrics, orders, telling
+from model.text.tokenizer import Tokenizer
+from model.trace import Site
+
+ONE, TWO = "The red fox ___ a lamp.", "The old ___ takes it."
+BOTH = Request(ONE, second=TWO)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
+    reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
+    made = tiny.checkpoint(tokenizer, dtype=torch.float64, **reads, follows=True)
+    return dataclasses.replace(made, languages=("Danish", "Danish"), counts={})
+
+
+def test_both_are_read_one_after_the_other_with_their_blanks(lab):
+    first, second = source_ids(lab, ONE), source_ids(lab, TWO)
+    ids = source_ids(lab, ONE, TWO)
+    assert (
+        ids == [*first, *second[1:]]
+        and ids[0] == START
+        and ids.count(END) == 2
+        and ids.count(lab.source_tokenizer.mask) == 2
+    )
+    axis = analyse(lab, BOTH).trace.source
+    assert axis.ids == tuple(ids) and axis.sentences == (0,) * len(first) + (1,) * (len(second) - 1)
+    assert analyse(lab, Request(ONE)).trace.source.sentences == ()
+
+
+def test_the_segment_of_a_token_matters_and_only_where_there_are_two(lab):
+    both = analyse(lab, BOTH)
+    segments = lab.model.source_embedding.segments.weight
+    kept = segments.clone()
+    try:
+        with torch.no_grad():
+            segments.copy_(kept.flip(0))
+        swapped = analyse(lab, BOTH)
+        assert abs(swapped.follows - both.follows) > 1e-6 and not np.allclose(swapped.trace.log_probs, both.trace.log_probs)
+        with torch.no_grad():
+            segments.copy_(torch.stack([kept[0], kept[1] + 9]))
+        alone = analyse(lab, Request(ONE))
+    finally:
+        with torch.no_grad():
+            segments.copy_(kept)
+    assert np.array_equal(alone.trace.log_probs, analyse(lab, Request(ONE)).trace.log_probs)
+    assert alone.follows is None and alone.turned is None
+
+
+def test_what_follows_is_that_of_the_head_and_turned_is_the_other_way_round(lab):
+    found, back = analyse(lab, BOTH), analyse(lab, Request(TWO, second=ONE))
+    assert found.turned == pytest.approx(back.follows, abs=1e-12) and back.turned == pytest.approx(found.follows, abs=1e-12)
+    assert abs(found.follows - back.follows) > 1e-6
+    ids = list(found.trace.source.ids)
+    assert turned(turned(ids)) == ids and following(lab, ids)[0] == pytest.approx(found.follows, abs=1e-12)
+    assert following(lab, [*ids, PAD, PAD])[0] == pytest.approx(found.follows, abs=1e-12)
+
+
+def test_padding_changes_nothing_and_an_edit_is_held_against_the_unedited(lab):
+    plain, padded = analyse(lab, BOTH), analyse(lab, dataclasses.replace(BOTH, pad=3))
+    real = len(plain.trace.source)
+    assert padded.follows == pytest.approx(plain.follows, abs=1e-12)
+    assert np.allclose(padded.trace.log_probs[:real], plain.trace.log_probs, atol=1e-6)
+    edited = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("off_enc.1")))
+    assert edited.baseline.follows == pytest.approx(plain.follows, abs=1e-12) and abs(edited.follows - plain.follows) > 1e-9
+    given = analyse(lab, dataclasses.replace(BOTH, intervention=tiny.edited("patch_enc.1_all")))
+    assert given.trace.source.ids == plain.trace.source.ids  # the other first sentence stands before the same second one
+
+
+def test_the_shares_that_cross_by_hand(lab):
+    trace = analyse(lab, BOTH).trace
+    site, keys = Site("encoder", 1), trace.keys(Site("encoder", 1))
+    second = np.array(trace.source.sentences, dtype=bool)
+    found = head_metrics(trace.patterns[site], keys)
+    for name, asks, answers in (("forth", ~second, second), ("back", second, ~second)):
+        expected = trace.patterns[site][:, asks][..., answers].sum(-1).mean(-1)
+        assert found[name] == pytest.approx(expected, abs=1e-6)
+    padded = analyse(lab, dataclasses.replace(BOTH, pad=2)).trace
+    real = range(len(keys))
+    assert head_metrics(padded.patterns[site], padded.keys(site), real)["back"] == pytest.approx(found["back"], abs=1e-6)
+    assert {"forth", "back"} <= set(telling(trace.masks[site], keys, True)) and "forth" not in orders(two=False)
+    alone = analyse(lab, Request(ONE)).trace
+    assert not {"forth", "back"} & set(telling(alone.masks[site], alone.keys(site), True))
+
+
+def test_the_likeliest_of_each_blank_has_a_text(lab):
+    one, two = likeliest_text(analyse(lab, BOTH), lab)
+    assert one.startswith("The red fox") and two.startswith("The old") and "___" not in one + two
+    assert likeliest_text(analyse(lab, Request("The red fox.")), lab) == []
+
+
+def test_it_is_exported_and_read_back(lab):
+    found = Exported.of(lab, analyse(lab, BOTH))
+    for make in files.FORMATS.values():
+        read = files.read(make(found))
+        assert read == found and read.request == BOTH and read.follows == found.follows
+    older = json.loads(files.as_json(Exported.of(lab, analyse(lab, Request(ONE)))))
+    del older["follows"], older["request"]["second"]
+    assert files.read(json.dumps(older).encode()).request == Request(ONE)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (
+            Request("A lamp. " * 30, second="A lamp. " * 30),
+            "The text of two sentences has .* tokens, .*; expected at most 128",
+        ),
+        (Request("A lamp.", second="A boat."), "This model reads one sentence at a time: leave the second one out."),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(lab, tokenizer, request_, message):
+    asked = lab if "two" in message else tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
+    with pytest.raises(RequestError, match=message):
+        analyse(asked, request_)
+    with pytest.raises(RequestError, match="The second sentence is empty"):
+        Request("A lamp.", second=" ")
+    with pytest.raises(RequestError, match="A second sentence and a batch are given"):
+        Request("A lamp.", second="A boat.", other_sentences=("A fox.",))
+
+
+def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):
+    checkpoints.save(dataclasses.replace(lab, model=lab.model.float()), tmp_path / "two")
+    lab.model.double()
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two"]) == 0
+    one, two, told = capsys.readouterr().out.splitlines()
+    assert (
+        one.startswith("The red fox")
+        and two.startswith("The old")
+        and told.startswith("the second sentence follows the first: 0.")
+    )
+    assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["second"] == TWO and 0 < found["follows"] < 1 and found["turned"] != found["follows"]
+    assert main(["translate", ONE, "--second", TWO]) == 2
+    assert "reads one sentence" in capsys.readouterr().err

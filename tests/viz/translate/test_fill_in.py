@@ -1,0 +1,160 @@
+"""The page of a model that fills in: blanks, a word of one's own, two sentences; nothing is given away to a class."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
+
+from model import checkpoint as checkpoints
+from model.format import probability
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.text.tokenizer import Tokenizer
+from viz.translate import fill_texts
+
+ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
+READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a model that reads two sentences, and one that reads one."""
+    folder = tmp_path_factory.mktemp("fill")
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
+    for name, changes in (("two", {"follows": True}), ("one", {})):
+        made = tiny.checkpoint(tokenizer, dtype=torch.float32, **READS, **changes)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def offered(home, monkeypatch):
+    monkeypatch.setenv("CHECKPOINTS", str(home))
+
+
+def opened(page: str | None = None, **link: str) -> Lab:
+    return Lab(page, **({"checkpoint": "two", "text": ONE, "second": TWO} | link))
+
+
+def answers(lab: Lab, name: str):
+    return lab._mounted(f".{name}")
+
+
+def test_two_sentences_are_read_and_told_on_every_page(home):
+    lab = opened()
+    found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
+    shown = lab.timeline
+    assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}; the other way round: ")
+    assert any("All 3 blanks are told at once" in told for told in shown["doubt"]["signs"])
+    assert any("has not been measured" in told for told in shown["doubt"]["signs"])
+    middle = shown["sides"].index("B")
+    assert (
+        shown["blanks"] == [n for n, each in enumerate(shown["inputs"]) if each["t"] == "<mask>"]
+        and len(shown["blanks"]) == 3
+    )
+    assert shown["inputs"][middle - 1]["t"] == "</s>" and shown["segments"][middle] == " The"
+    assert lab.link["second"] == TWO and lab.at.text_input(key="second").value == TWO
+    grid = opened(HEADS, order="forth").all_heads["grids"][0]
+    assert grid["keys"][0] == "A:<s>" and grid["keys"][middle] == "B:The" and "back" in grid["numbers"]
+    assert opened(WHAT_IF)._mounted(".switchboard")["keys"][middle] == "B:The"
+    assert not opened(POSITIONS).faults
+    alone = opened(second="")
+    assert not alone.timeline["sides"] and "follows" not in alone.timeline["doubt"]["verdict"]
+    assert "forth" not in opened(HEADS, second="").at.selectbox(key="order").options
+
+
+def test_the_second_box_is_typed_into_and_can_be_undone():
+    lab = opened(second="")
+    lab.at.text_input(key="second").set_value(TWO)
+    assert lab.run().timeline["sides"] and lab.link["second"] == TWO
+
+
+def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
+    lab = opened(checkpoint="one")
+    assert "This checkpoint reads one sentence: the second one is left out." in lab.warnings
+    assert not lab.timeline["sides"] and lab.link["second"] == TWO
+    assert not [box for box in lab.at.text_input if box.key == "second"]
+    long = opened(text="The red fox. " * 30, second="A lamp. " * 20)
+    assert any("text of two sentences" in fault for fault in long.faults) and long.box.startswith("The red fox")
+
+
+def test_one_blank_is_filled_all_is_read_again_and_it_can_be_taken_back():
+    lab = opened()
+    before = lab.timeline
+    assert before["step"] == before["blanks"][0] + 1 and "take back" not in lab.buttons  # the first blank is looked at first
+    lab.type(ONE.replace("___", "lamp", 1))
+    assert len(lab.timeline["blanks"]) == 2 and lab.timeline["trace"] != before["trace"]
+    (label,) = [button.label for button in lab.at.button if button.key == "take back"]
+    assert "lamp" in label
+    lab.click("take back")
+    assert lab.box == ONE and lab.timeline["blanks"] == before["blanks"]
+    assert "take back" not in lab.type("The king finds a ___.").buttons  # more has changed than a blank
+
+
+def test_each_blank_is_filled_in_its_own_sentence():
+    for number, expected in ((0, (ONE.replace("___", "x", 1), TWO)), (2, (ONE, TWO.replace("___", "x")))):
+        assert fill_texts.put(Request(ONE, second=TWO), number, "x") == expected
+    with pytest.raises(ValueError, match="There is no blank 2; this sentence has 1"):
+        fill_texts.put(Request(ONE, second=TWO), 3, "x")
+
+
+def test_a_word_of_ones_own_is_told_with_its_probability_or_its_pieces(home):
+    lab, loaded = opened(asked="lamp"), checkpoints.load(str(home / "two"))
+    trace = analyse(loaded, Request(ONE, second=TWO)).trace
+    places = lab.timeline["blanks"]
+    token = loaded.source_tokenizer.encode(" lamp")
+    assert len(token) == 1
+    for place in places:
+        row = trace.log_probs[place]
+        told = f"“lamp”: {probability(float(np.exp(row[token[0]])))}, number {int((row > row[token[0]]).sum()) + 1:,} of"
+        assert answers(lab, "candidates")["told"][str(place)].startswith(told)
+    pieces = answers(opened(asked="caterpillar"), "candidates")["told"][str(places[0])]
+    assert "pieces here" in pieces and "a blank is one token" in pieces
+    assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
+
+
+def test_pieces_are_told_from_words(home):
+    loaded = checkpoints.load(str(home / "two"))
+    analysis = analyse(loaded, Request("The red ___ un___."))
+    first, second = (n for n, token in enumerate(analysis.trace.predicted.ids) if token == loaded.source_tokenizer.mask)
+    lamp, e = loaded.source_tokenizer.encode(" lamp")[0], loaded.source_tokenizer.encode("e")[0]
+    assert lamp not in fill_texts.kinds(analysis, loaded, first, [lamp])
+    assert "goes on with the word before it" in fill_texts.kinds(analysis, loaded, second, [e])[e]
+    assert fill_texts.kinds(analysis, loaded, first, [1])[1].startswith("a control token")
+    assert any("inside a word, un___." in told for told in fill_texts.of_blanks(analysis, loaded))
+
+
+def test_what_is_odd_is_said_in_one_sentence():
+    none = opened(text="The red fox.", second="")
+    assert none.timeline["doubt"]["verdict"].startswith("There is no blank: type ___") and not none.faults
+    many = opened(text="___ " * 30, second="🙂")
+    assert len(many.timeline["blanks"]) == 30 and not many.faults
+    assert any("All 30 blanks" in told for told in many.timeline["doubt"]["signs"])
+
+
+def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
+    lab = opened(lecture="on", guess="first")
+    assert answers(lab, "timeline")["guess"] and answers(lab, "candidates")["guess"]
+    assert answers(lab, "candidates")["comes"] == "Which word stands in the blank?"
+    assert "B follows A" in " ".join(lab.html)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        (
+            {"test": {"follows": {"accuracy": 0.612, "overlap": {"accuracy": 0.57}}}},
+            "in 61.2% of the pairs; words in common alone: 57.0%",
+        ),
+        ({"test": {"follows": {"accuracy": 0.5}}}, "On held-out text it is right in 50.0% of the pairs; chance is 50%."),
+        ({"dev": {"pairs_right": 0.7}}, "On the text that it was chosen by it is right in 70.0% of the pairs"),
+        ({"test": 3, "dev": {"pairs_right": "x"}}, fill_texts.UNKNOWN),
+    ],
+)
+def test_how_good_the_head_is_stands_beside_what_it_says(metrics, told):
+    assert told in fill_texts.follows_measured(metrics)

@@ -1,0 +1,34 @@
+"""Which of two sentences a token belongs to, on the axes of maps: `A:dog`, `B:it`. Those of one stay as they are."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from model.trace import Axis, Site, Trace
+from model.trace import View as Map
+
+NAMES = ("A", "B")
+
+
+def marked(labels: Sequence[str], axis: Axis | None, places: Sequence[int] | None = None) -> list[str]:
+    """Labels with the sentence that each belongs to; `places` of the axis, where these are not all of it."""
+    if axis is None or not axis.sentences:
+        return list(labels)
+    of = [axis.sentences[place] for place in (range(len(labels)) if places is None else places)]
+    return [label if label == "<pad>" else f"{NAMES[number]}:{label}" for label, number in zip(labels, of, strict=True)]
+
+
+def queries(trace: Trace, site: Site) -> list[str]:
+    """The labels of a site's rows."""
+    return marked(trace.queries(site), trace.source if site.of.queries == "source" else None)
+
+
+def keys(trace: Trace, site: Site) -> list[str]:
+    """The labels of a site's columns."""
+    return marked(trace.keys(site), trace.source if site.of.keys == "source" else None)
+
+
+def seen(view: Map, trace: Trace, site: Site) -> Map:
+    """A map of a site with both."""
+    return dataclasses.replace(view, queries=tuple(queries(trace, site)), keys=tuple(keys(trace, site)))
