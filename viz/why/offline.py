@@ -17,7 +17,7 @@ from viz.why import sum as sums
 def _found(page_data: PageData) -> DirectLogits:
     analysis, step = page_data.analysis, page_data.view.step - 1
     if analysis.trace.outputs is None:
-        raise ValueError("This checkpoint has no decoder: it chooses no token over another.")
+        raise ValueError("Why takes apart what a decoder chooses, and this checkpoint has none.")
     rival = likely.chosen(page_data.view, analysis.trace)
     return direct_logits(page_data.loaded, analysis, step, analysis.trace.outputs.ids[step], rival)
 
