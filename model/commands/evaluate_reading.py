@@ -38,6 +38,8 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
         entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
         folder = checkpoints.find(args.checkpoint)
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        if {"training", "dev", "validations"} <= set(loaded.metrics) and not (folder / "README.md").exists():
+            (folder / "README.md").write_text(reading_card.card(loaded), encoding="utf-8")
         reading_card.write(folder / "README.md", found)
     print(json.dumps(found) if args.json else "\n".join(_lines(found)))
 

@@ -144,7 +144,7 @@ def test_a_text_is_gone_on_with_on_the_same_timeline(tokenizer):
 def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
     lab = opened("encoder-only", step="3")
     shown, ids = lab.timeline, tokenizer.encode(TEXT)
-    assert [each["t"] for each in shown["inputs"]] == ["<s>", *tokenizer.pieces(ids), "</s>"]  # as JUDGES are read
+    assert [each["t"] for each in shown["inputs"]] == ["<s>", *tokenizer.pieces(ids), "</s>"]
     assert shown["step"] == 3 and shown["at"] == "Place" and "No token for a blank" in shown["doubt"]["verdict"]
     assert all(len(row) == len(ids) + 2 for row in shown["decoder"])
 

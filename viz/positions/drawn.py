@@ -11,6 +11,7 @@ from viz import cache, theme
 from viz.keep import cached_figure
 from viz.positions import figures
 from viz.positions import texts as position_texts
+from viz.shared import sides
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -81,7 +82,8 @@ def token_figure(
     """One of the three maps of a sentence, by its name."""
     found = cache.sentence_positions(request, device, side)
     values, limit = next((values, limit) for key, _, values, limit in token_maps(found) if key == name)
-    return figures.token_map(values, found.labels, found.repeated, mode, limit, height=height)
+    axis = cache.analyse(request, device).trace.source if side == "source" else None
+    return figures.token_map(values, sides.marked(found.labels, axis), found.repeated, mode, limit, height=height)
 
 
 def token_maps(found: SentencePositions) -> list[tuple]:

@@ -26,6 +26,11 @@ SHOWN_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where it is open
 MEAN = "mean"
 EXAMPLES_IN = ("English", "French")  # what they are written in, and for
+WITH_BLANKS = {  # ready texts for a model that fills in, and tells whether a second sentence follows
+    "one blank": ("The king sat on his ___ and said nothing.", ""),
+    "two blanks": ("She opened the ___ and looked out of the ___.", ""),
+    "does it follow?": ("The little girl opened the door.", "It was very ___ in the room behind it."),
+}
 MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
 
 
@@ -43,13 +48,22 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         with heading:
             texts.language(language)
         st.space("stretch")
-        if ready:
+        if cache.reads_two(view.checkpoint, view.device) and languages[0] in (None, EXAMPLES_IN[0]):
+            _blanks()
+        elif ready:
             _examples(ready, told=judges or languages[1] in (None, EXAMPLES_IN[1]))
         else:
             texts.label(f"Ready examples are {EXAMPLES_IN[0]} only.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
+
+
+def _blanks() -> None:
+    """Ready texts for a model that fills in."""
+    for name, (source, second) in WITH_BLANKS.items():
+        change = {"source": source, "second": second}
+        st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=state.change, kwargs=change)
 
 
 def _examples(ready: Sequence[Example], told: bool) -> None:

@@ -112,7 +112,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (open && data.told?.[step]) { const told = element("p", "rest told", data.told[step]); told.setAttribute("role", "status"); shown.push(told); }
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess && open) shown.push(element("p", "how", data.hint));
+    else if (!data.sampling && !data.guess && open && !data.told?.[step]) shown.push(element("p", "how", data.hint));
     return shown;
   }
 

@@ -144,7 +144,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
-        "how": ("the likeliest of each blank, all at once" if places[1:] else "the likeliest") if places else "as it stands",
+        "how": ("all blanks at once" if places[1:] else "the likeliest") if places else "as it stands",
         "one": "this layer" if head is None else "this head",
         "where": timeline.where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},

@@ -29,8 +29,10 @@ UNKNOWN = "How often that is right has not been measured for this checkpoint."
 
 def doubt(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     """What is to be known of the reading: the first in one line, the others behind it."""
-    measured = follows_measured(loaded.metrics) if analysis.follows is not None else ""
-    first, *others = [*follows(analysis), *of_blanks(analysis, loaded), *filter(None, [measured])]
+    first, *others = of_blanks(analysis, loaded)
+    if analysis.follows is not None and analysis.turned is not None:
+        others = [*follows(analysis), follows_measured(loaded.metrics), first, *others]
+        first = _in_short(analysis.follows, analysis.turned, loaded.metrics)
     return {"verdict": first, "signs": others, "meant": "", "head": "About this reading"}
 
 
@@ -67,19 +69,37 @@ def follows(analysis: Analysis) -> list[str]:
     return [f"B follows A: {probability(found)}{was}; the other way round: {probability(turned)}.{tie}"]
 
 
+def _in_short(found: float, turned: float, metrics: Mapping[str, Any]) -> str:
+    """The same in one line, with how often it is right."""
+    share, where = _right(metrics)
+    known = f"Right in {share:.1%} of {where} pairs." if share is not None else "Not measured."
+    tie = ", a near-tie" * is_near(found, 1 - found)
+    return f"B follows A: {probability(found)}{tie}; turned round: {probability(turned)}. {known}"
+
+
+def _right(metrics: Mapping[str, Any]) -> tuple[float | None, str]:
+    """The share of pairs at which such a verdict was right, where that was measured, and on which."""
+    for name, field, where in (("test", "follows", "held-out"), ("dev", "pairs_right", "dev")):
+        part = metrics.get(name)
+        found = part.get(field) if isinstance(part, dict) else None
+        share = found.get("accuracy") if isinstance(found, dict) else found
+        if _is_share(share):
+            return share, where
+    return None, ""
+
+
 def follows_measured(metrics: Mapping[str, Any]) -> str:
     """How often such a verdict was right where that was measured, beside what words in common tell; else that it is not
     known."""
-    test = metrics.get("test")
-    found = test.get("follows") if isinstance(test, dict) else None
-    if isinstance(found, dict) and _is_share(found.get("accuracy")):
-        rival = found.get("overlap") if isinstance(found.get("overlap"), dict) else {}
-        other = f"; words in common alone: {rival['accuracy']:.1%}" if _is_share(rival.get("accuracy")) else ""
-        return f"On held-out text it is right in {found['accuracy']:.1%} of the pairs{other}; chance is 50%."
-    dev = metrics.get("dev")
-    if isinstance(dev, dict) and _is_share(dev.get("pairs_right")):
-        return f"On the text that it was chosen by it is right in {dev['pairs_right']:.1%} of the pairs; chance is 50%."
-    return UNKNOWN
+    share, where = _right(metrics)
+    if share is None:
+        return UNKNOWN
+    if where == "dev":
+        return f"On the text that it was chosen by it is right in {share:.1%} of the pairs; chance is 50%."
+    rival = metrics["test"]["follows"].get("overlap")
+    rival = rival.get("accuracy") if isinstance(rival, dict) else None
+    other = f"; words in common alone: {rival:.1%}" if _is_share(rival) else ""
+    return f"On held-out text it is right in {share:.1%} of the pairs{other}; chance is 50%."
 
 
 def _is_share(value: Any) -> bool:

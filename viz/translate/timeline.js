@@ -117,6 +117,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     frame.classList.toggle("shifted", shifted);
     frame.classList.toggle("training", state.rows === "training");
     frame.classList.toggle("alone", !source.length);
+    frame.classList.toggle("two", Boolean(data.sides?.length));
     if (data.hall) above.append(...legend(data, state.rows));
     else if (data.above) above.append(swatch("cross"), data.above);
     below.append(swatch(own), source.length ? data.arrangements[state.rows][1] : `${data.arrangements[state.rows][1]} (${data.where})`);

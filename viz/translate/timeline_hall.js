@@ -17,7 +17,7 @@ export function spoken({ segments, guess, hall }, known, at) {
 export function veiled(data, revealed) {
   const hides = (n) => data.blanks.includes(n) && revealed !== n + 1;
   const target = data.target.map((token, n) => (hides(n) ? { ...token, t: "?", hidden: true } : token));
-  return { ...data, target, segments: data.segments.map((text, n) => (hides(n) ? `${text.slice(0, text.length - text.trimStart().length)}___` : text)) };
+  return { ...data, target, segments: data.segments.map((text, n) => (hides(n) ? " ___" : text)) };
 }
 
 // A piece of a text in a mark, where an edit changed it, or under a class; a space before it stays outside.

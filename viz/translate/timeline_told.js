@@ -7,12 +7,13 @@ import { button, cut, element, nth } from "../shared/mount.js";
 const LONGEST = 12; // characters of a token in a line
 
 // One line under the translation; what it stands on opens over the page, so that nothing moves.
-export function doubt({ verdict, signs, meant, head = "What makes it doubtful" }, hidden) {
+export function doubt({ verdict, signs, meant, head: about }, hidden) {
+  const head = about ?? "What makes it doubtful"; // what is about the reading warns of nothing
   const line = element("div", "doubt");
   if (hidden) return line;
   const more = [...signs, meant].filter(Boolean);
   if (!more.length) { line.append(element("span", "", verdict)); return line; }
-  const panel = element("div", "signs"), open = button(`verdict${signs.length ? " some" : ""}`, verdict, null);
+  const panel = element("div", "signs"), open = button(`verdict${signs.length && !about ? " some" : ""}`, verdict, null);
   const list = element("ul");
   for (const sign of signs) list.append(element("li", "", sign));
   if (signs.length) panel.append(element("h3", "", head), list);

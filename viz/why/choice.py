@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from viz.shared.shown import Shown
 
 NO_DECODER = (
-    "This checkpoint has no decoder: it chooses no token over another. What if shows what each head does to its tokens."
+    "Why takes apart what a decoder chooses, and this checkpoint has none. What if shows what each head does to its tokens."
 )
 
 

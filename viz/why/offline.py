@@ -18,7 +18,7 @@ from viz.why import sum as sums
 def _found(page_data: PageData) -> DirectLogits:
     view, analysis = page_data.view, page_data.analysis
     if not likely.is_made(analysis.trace):
-        raise ValueError("This checkpoint has no decoder: it chooses no token over another.")
+        raise ValueError("Why takes apart a choice between two tokens or labels, and this checkpoint makes none.")
     asked = *likely.asked(view, analysis.trace), likely.chosen(view, analysis.trace)
     return of_choice(page_data.loaded, analysis, *asked)
 

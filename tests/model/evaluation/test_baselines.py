@@ -121,6 +121,8 @@ def test_evaluate_prints_one_object(vocabulary, tmp_path, capsys):
         assert found[part]["gain"]["accuracy"] == pytest.approx(gain, abs=2e-4)
     assert found["words"]["neighbours"]["accuracy"] > 0.8 > found["words"]["accuracy"]
     assert checkpoints.load(lab).metrics["test"]["words"] == found["words"]
+    card = (tmp_path / "lab" / "README.md").read_text(encoding="utf-8")
+    assert card.count("## Scores") == 1 and f"| the model | {found['words']['accuracy']:.1%} |" in card
 
 
 @pytest.mark.parametrize(

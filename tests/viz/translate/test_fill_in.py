@@ -49,7 +49,8 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     lab = opened()
     found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
     shown = lab.timeline
-    assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}; the other way round: ")
+    assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}")
+    assert any(f"; the other way round: {probability(found.turned)}." in told for told in shown["doubt"]["signs"])
     assert any("All 3 blanks are told at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
