@@ -234,7 +234,7 @@ class _Training:
     reach: float = declared(0.5, "reach", values.decimal(0, 1))  # where that number counts as there
     noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
     noam_warmup: int = declared(0, "noam_w", values.number(0, MAX_NOAM_WARMUP))
-    noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100))
+    noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100, above=True))
     smoothing: float = declared(0.1, "eps", values.decimal(0, 1))
 
 

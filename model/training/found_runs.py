@@ -41,8 +41,13 @@ def unusable() -> tuple[str, ...]:
 
 def stamp(place: Path) -> tuple[tuple[int, int], ...]:
     """What changes when something of a run or a checkpoint is written: times and sizes of its files."""
-    files = (SETTINGS, LOG, METRICS, PROBES, "config.json", f"checkpoint/{PROBES}", "checkpoint/means.safetensors")
+    files = (PROBES, f"checkpoint/{PROBES}", SETTINGS, LOG, METRICS, "config.json", "checkpoint/means.safetensors")
     return tuple(_stat(place / name) for name in files)
+
+
+def of_recording(stamp: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """What of a `stamp` changes with the recording alone."""
+    return stamp[:2]
 
 
 def _stat(path: Path) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ MAX_LOG = 16 * MEGABYTE  # bytes: some hundred thousand lines
 QUIET = 180  # seconds without a line, after which a run counts as stopped; longer where its lines are further apart
 RECENT = 12  # lines of a log from which its speed is told
 Entry = Mapping[str, float]
+Load = Callable[[Path], Recording]
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ class History:
         return bool(self.recording and ends and not self.going and self.recording.steps[-1] > 1.5 * max(ends) + 10)
 
 
-def of_checkpoint(place: Path, name: str) -> History:
-    """What the folder of a checkpoint tells. Never raises for what is missing or damaged in it."""
+def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> History:
+    """What the folder of a checkpoint tells. Never raises for what is missing or damaged in it; `load` reads a recording."""
     lacks: list[str] = []
     metrics = _json(place / METRICS, lacks, f"{name} has no {METRICS}: `python -m model train` writes one.")
     settings = metrics.get("training") if isinstance(metrics.get("training"), dict) else {}
@@ -120,15 +121,15 @@ def of_checkpoint(place: Path, name: str) -> History:
         f"A checkpoint keeps no log of its steps: training loss and gradients are there for the runs of "
         f"`python -m model train`, in the folder {RUNS!r}."
     )
-    recording = _recording((place / PROBES,), lacks, name)
+    recording = _recording((place / PROBES,), lacks, name, load)
     return History(name, (), found, recording, config, _width(values.get("model")), lacks=tuple(lacks))
 
 
 RUNS = "runs"
 
 
-def of_run(place: Path, name: str) -> History:
-    """What the folder of a run tells, whether it is over or goes on. Never raises for what is missing or damaged in it."""
+def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
+    """What the folder of a run tells, whether it is over or goes on; otherwise as `of_checkpoint`."""
     lacks: list[str] = []
     settings = _json(place / SETTINGS, lacks, f"{name} is no folder of a run: it has no {SETTINGS}.")
     given = settings.get("training") if isinstance(settings.get("training"), dict) else None
@@ -140,18 +141,19 @@ def of_run(place: Path, name: str) -> History:
     model = settings.get("model") if isinstance(settings.get("model"), dict) else {}
     task = TRAINING_TASKS.get(str(settings.get("task", "translate")))
     width = _width({"d_model": ModelConfig.d_model} | (dict(task.model) if task else {}) | model)
-    recording = _recording((place / PROBES, place / "checkpoint" / PROBES), lacks, name)
+    recording = _recording((place / PROBES, place / "checkpoint" / PROBES), lacks, name, load)
     history = History(
         name, steps, tuple(entry for entry in log if "dev_loss" in entry), recording, config, width, lacks=tuple(lacks)
     )
     over = (place / "checkpoint" / "means.safetensors").exists()  # the last thing that a run writes beside its weights
-    return dataclasses.replace(history, over=over, going=not over and _is_going(place, history))
+    history = dataclasses.replace(history, over=over)
+    return dataclasses.replace(history, going=is_going(place, history))
 
 
-def _is_going(place: Path, history: History) -> bool:
+def is_going(place: Path, history: History) -> bool:
     """Whether the log was written a moment ago, and is not at its end. (To ask for the lock would keep the run out.)"""
     progress = history.progress
-    if progress is None or progress.step == progress.total:
+    if history.over or progress is None or progress.step == progress.total:
         return False
     last = [entry["seconds"] for entry in history.steps[-2:] if "seconds" in entry]
     apart = last[1] - last[0] if len(last) == 2 else 0
@@ -227,14 +229,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e30
 
 
-def _recording(places: Sequence[Path], lacks: list[str], name: str) -> Recording | None:
+def _recording(places: Sequence[Path], lacks: list[str], name: str, load: Load) -> Recording | None:
     """The first of some recordings that is there."""
     for path in places:
         if not os.path.lexists(path):
             continue
         try:
-            found = Recording.load(path)
-        except ValueError as fault:
+            found = load(path)
+        except (ValueError, OSError) as fault:
             lacks.append(str(fault).replace(str(path), f"{path.name} of {name}"))
             return None
         if not any(map(any, found.written)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.folders import survey
 from model.training import found_runs
-from model.training.history import History, of_checkpoint, of_run
+from model.training.history import History, is_going, of_checkpoint, of_run
 from model.training.recording import Recording
 from viz import cache, uploads
 from viz.keep import kept
@@ -43,12 +44,24 @@ def history(name: str) -> tuple[History, Stamp]:
         )
     place, is_run = known[name]
     stamp = found_runs.stamp(place)
-    return _history(str(place), uploads.shown(name), is_run, stamp), stamp
+    found = _history(str(place), uploads.shown(name), is_run, stamp)
+    return replace(found, going=is_run and is_going(place, found)), stamp
+
+
+def _loaded(path: Path) -> Recording:
+    """A recording, read once for as long as its file stays as it is: the log beside it grows every few seconds."""
+    found = path.stat()
+    return _recording(str(path), found.st_mtime_ns, found.st_size)
 
 
 @kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1)
+def _recording(path: str, changed: int, size: int) -> Recording:
+    return Recording.load(Path(path))
+
+
+@kept(32)
 def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
-    found = (of_run if is_run else of_checkpoint)(Path(place), name)
+    found = (of_run if is_run else of_checkpoint)(Path(place), name, _loaded)
     if found.recording is None or found.recording.sentences[0].target_tokens or found.recording.sentences[0].source_tokens:
         return found
     return _with_tokens(found, Path(place) / "checkpoint" if is_run else Path(place))
@@ -56,8 +69,6 @@ def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
 
 def _with_tokens(found: History, place: Path) -> History:
     """Older recordings have ids alone: the tokens are those of the vocabulary beside them; ids where it cannot be read."""
-    from dataclasses import replace
-
     from model.text.tokenizer import Tokenizer
 
     sides = {}
@@ -81,13 +92,16 @@ def _with_tokens(found: History, place: Path) -> History:
     return replace(found, recording=replace(recording, sentences=sentences))
 
 
-@kept(256)
 def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
     """A number of every head at every recorded step: [N,L,H]; see `model.experiments.grown`."""
+    return _scores(name, found_runs.of_recording(stamp), kind, metric)
+
+
+@kept(256)
+def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
     from model.experiments.grown import scores as compute
 
-    recording = recording_of(name)
-    return compute(recording, kind, metric)
+    return compute(recording_of(name), kind, metric)
 
 
 def recording_of(name: str) -> Recording:

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from model.training import found_runs
 from model.training.history import History
 from viz import pages, state, uploads
 from viz.shared import texts
@@ -69,7 +70,9 @@ def without_sentence(view: View, places: Places) -> None:
 
 
 def open_history(view: View) -> tuple[History, histories.Stamp] | None:
-    """The history that a view looks at; None, and a sentence, where there is none."""
+    """The history that a view looks at; None, and a sentence, where there is none. What RUNS names in vain is told."""
+    for sentence in found_runs.unusable():
+        texts.note(sentence)
     try:
         return histories.history(histories.chosen(view))
     except ValueError as fault:
@@ -173,7 +176,7 @@ def slider(
     at = histories.nearest(steps, view.trained)
     if view.trained is not None and steps[at] != view.trained:
         texts.note(f"Step {view.trained:,} was not recorded; the nearest is {steps[at]:,}.")
-    data = player.payload(histories.chosen(view), stamp, number(view, history) - 1, mode)
+    data = player.payload(histories.chosen(view), found_runs.of_recording(stamp), number(view, history) - 1, mode)
     player.mounted(data, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)
 
 

@@ -12,7 +12,7 @@ export default function (args) {
   const { root, state, first } = mounted(args, ".player", { at: data.at, heard: { said: data.at, told: [] }, timers: {}, speed: 1 });
   if (state.id !== data.id) { stop(); Object.assign(state, { id: data.id, at: data.at, heard: { said: data.at, told: [] }, grids: null }); }
   else if (isNews(state.heard, data.at)) { stop(); state.at = data.at; } // the link, or the back button
-  Object.assign(state, { data, go, toggle, stop, setStateValue });
+  Object.assign(state, { data, go, toggle, stop, setStateValue, paint: draw });
   root.classList.toggle("large", Boolean(data.large));
   const focused = focusOf(parentElement), count = data.steps.length, drawn = [];
   const bar = element("div", "bar"), play = button("btn play", "", () => state.toggle()), range = element("input", "range"), where = element("p", "where"), pace = button("btn pace", "", faster);
@@ -24,7 +24,6 @@ export default function (args) {
   draw();
   refocus(root, focused);
   onResize(state, root, () => { drawn.forEach((each) => each.settle()); draw(); });
-  state.draw = draw;
   if (first) {
     state.deaf = onPageKeys(".none", (key, at) => pressed(key, at));
     state.watch = new MutationObserver(() => { state.waits ||= requestAnimationFrame(() => { state.waits = 0; stepLine(state.data.steps[state.at]); }); }); // charts come late
@@ -51,7 +50,7 @@ export default function (args) {
 
   function go(at) {
     state.at = Math.max(0, Math.min(count - 1, at));
-    state.draw();
+    state.paint();
     clearTimeout(state.timers.rest);
     state.timers.rest = setTimeout(tell, REST_MS);
   }
@@ -69,7 +68,7 @@ export default function (args) {
     if (state.timers.play) { state.stop(); state.go(state.at); return; }
     if (state.at === count - 1) state.at = 0;
     run();
-    state.draw();
+    state.paint();
   }
 
   function run() {
@@ -96,7 +95,6 @@ export default function (args) {
     const step = (text, name, to) => { const node = button("btn", text, () => { state.stop(); state.go(to()); }); node.setAttribute("aria-label", name); node.title = name; node.dataset.focus = name; return node; };
     leftOut(bar, true);
     bar.append(play, pace, step("‹", "One step back (left arrow)", () => state.at - 1), range, step("›", "One step forward (right arrow)", () => state.at + 1), where);
-    where.setAttribute("aria-live", "polite");
     root.replaceChildren(bar, ...(data.shows.includes("said") ? [said] : []), ...(data.shows.includes("maps") ? [maps] : []), ...(data.shows.includes("all") ? [all] : []));
   }
 
@@ -111,7 +109,7 @@ export default function (args) {
       if (data.shows.includes("all")) drawn.push(everyHead(all, grid, head, data, root, (layer, number) => setTriggerValue("head", { kind: grid.kind, layer, head: number })));
     }
     drawn.forEach((each) => each.settle());
-    state.draw();
+    state.paint();
   }
 
   function draw() {
@@ -119,6 +117,7 @@ export default function (args) {
     range.value = at;
     play.textContent = state.timers.play ? "Pause" : "Play";
     play.title = "Play (space)";
+    where.setAttribute("aria-live", state.timers.play ? "off" : "polite");
     pace.textContent = SPEEDS[state.speed][0];
     where.replaceChildren("Step ", element("b", "", step.toLocaleString("en-US")), ` of ${data.steps[count - 1].toLocaleString("en-US")}`);
     range.setAttribute("aria-valuetext", `Step ${step}`);

@@ -26,9 +26,7 @@ def asked(view: View, history: History) -> rates.Schedule:
     """What the schedules are drawn of: the run's own where the view does not say otherwise."""
     warmup = history.config.warmup if history.config else 4000
     own = (history.width or 512, max(1, round(warmup)))
-    return rates.Schedule(
-        view.noam_width or own[0], view.noam_warmup or own[1], view.noam_factor or 1.0, rates.total_of(history)
-    )
+    return rates.Schedule(view.noam_width or own[0], view.noam_warmup or own[1], view.noam_factor, rates.total_of(history))
 
 
 def schedule(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
