@@ -19,7 +19,19 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server", "viz.notebook"),
-    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
+    (
+        *(
+            "viz.translate",
+            "viz.heads",
+            "viz.inside",
+            "viz.positions",
+            "viz.what_if",
+            "viz.why",
+            "viz.compare",
+            "viz.lessons",
+        ),
+        "viz.training",
+    ),
     ("viz.shared",),
     ("viz.rooms",),
     ("viz.offline",),
@@ -78,6 +90,10 @@ WITHOUT_TORCH = (
     "model.readings.merges",
     "model.readings.source_lines",
     "model.readings.sizes",
+    "model.training.history",
+    "model.training.recording",
+    "model.training.found_runs",
+    "model.experiments.grown",
     "model.export.check_forms",
     "model.export.code",
     "model.export.files",

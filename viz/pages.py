@@ -21,6 +21,7 @@ class Page:
     of_a_kind: bool = False  # what it shows belongs to one kind of attention
     of_a_head: bool = True  # to one layer and head
     of_a_step: bool = True
+    of_a_sentence: bool = True  # of the visitor's; else the page has things of its own to show
     of_a_choice: bool = False  # of one token over another: a model that writes none has nothing there
 
     @property
@@ -37,6 +38,7 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
     Page("what-if", "What if", "What happens when I break it?", of_a_kind=True),
     Page("why", "Why", "Why this word, and not that one?", of_a_head=False, of_a_choice=True),
     Page("compare", "Compare", "What is different, and where does it travel?", of_a_kind=True),
+    Page("training", "Training", "How did it learn this?", of_a_kind=True, of_a_step=False, of_a_sentence=False),
     Page("lessons", "Lessons", "Where do I begin?", of_a_head=False, of_a_step=False),
 )
 

@@ -7,6 +7,7 @@ ALLOWED_HOSTS names what else the lab may be called, with commas between (see `v
 LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
 is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
 CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
+RUNS names folders with runs of `python -m model train`, likewise; those in the folder `runs` beside app.py need no name.
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
 alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).

@@ -14,7 +14,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
 from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import orders
+from model.readings.head_metrics import METRICS, orders
 from model.readings.sizes import LARGEST, PRESETS
 from model.readings.word_readings import READINGS
 from model.text.sentences import split
@@ -46,6 +46,7 @@ CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
 COMPARED = ("maps", "patching")  # parts of the page Compare
 MAX_NEAR = 32  # width of the window that the part Length tries
+MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 1_000_000  # of the schedule of 2017
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
@@ -67,6 +68,11 @@ _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word
 def readings() -> tuple[str, ...]:
     """The names of the readings that are tested."""
     return tuple(READINGS)
+
+
+def metrics() -> tuple[str, ...]:
+    """The names of the numbers of a head."""
+    return tuple(METRICS)
 
 
 def strategies() -> tuple[str, ...]:
@@ -222,6 +228,21 @@ class _Compare:
 
 
 @dataclass(frozen=True)
+class _Training:
+    """What the page Training shows."""
+
+    run: str = declared("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
+    probe: int = declared(1, "probe", values.number(1, 99))  # which of the sentences that were watched
+    trained: int | None = declared(None, "trained", values.number_or("last", 0, 99_999_999))  # the step of the training
+    grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
+    reach: float = declared(0.5, "reach", values.decimal(0, 1))  # where that number counts as there
+    noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
+    noam_warmup: int = declared(0, "noam_w", values.number(0, MAX_NOAM_WARMUP))
+    noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100, above=True))
+    smoothing: float = declared(0.1, "eps", values.decimal(0, 1))
+
+
+@dataclass(frozen=True)
 class _Lecture:
     """How the lab is shown to a class, and what is followed."""
 
@@ -236,7 +257,7 @@ OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
 
 
 @dataclass(frozen=True)
-class View(_Lecture, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
+class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

@@ -39,7 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dev", help="what the weights that are kept are chosen by, in the same form", **files)
     hint = "folder of the run; the same command goes on with it"
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
-    hint = "sentences to watch through the training: name TAB source TAB target; lm: name TAB text"
+    hint = "sentences to watch through the training (default: the project's own): name TAB source TAB target; "
+    hint += "lm and classify: name TAB text; mlm: the same with a word in [brackets]"
     parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
     parser.add_argument("--init", metavar="CHECKPOINT", help="begin with these weights and this vocabulary")
     names = ",".join(TRAINING_TASKS["translate"].languages)

@@ -22,6 +22,7 @@ from model.text.corpus import count_tokens
 from model.text.masking import Masking
 from model.text.sentence_pairs import NOTHING, Books, ReadBatch, Rows, read_sentences
 from model.text.tokenizer import Tokenizer
+from model.training import own_sentences, snapshots, written
 from model.training.loss import smoothed_loss
 from model.training.material import Material, Order
 from model.training.run_folder import TrainingError
@@ -32,6 +33,8 @@ def prepare(order: Order) -> Material:
     """Pairs of sentences of the texts, drawn anew for every epoch, as are their blanks."""
     config = order.config
     texts = [read_sentences(path) for path in order.files.train]
+    probes = order.files.probes
+    watched = snapshots.read_texts(probes) if probes else own_sentences.BLANKED
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     if tokenizer.mask is None:
         raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")
@@ -52,6 +55,8 @@ def prepare(order: Order) -> Material:
         told=told + f", {books.cut} cut off as too long" * bool(books.cut),
         counts={"source": counts, "target": counts},
         card=reading_card.card,
+        watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),
+        writes=written.filled(tokenizer),
     )
 
 

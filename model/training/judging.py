@@ -15,6 +15,7 @@ from model.network.transformer import EncoderOnly
 from model.text.labelled import Labelled, read_labelled
 from model.text.sentence_pairs import ReadBatch
 from model.text.tokenizer import Tokenizer
+from model.training import own_sentences, snapshots, written
 from model.training.loss import smoothed_loss
 from model.training.material import Material, Order
 from model.training.validation import Validator
@@ -24,6 +25,8 @@ def prepare(order: Order) -> Material:
     """Texts with their labels; those of dev must be among those of the training."""
     (train,), (dev,), config = order.files.train, order.files.dev, order.config
     texts = read_labelled(train)
+    probes = order.files.probes
+    watched = snapshots.read_texts(probes) if probes else own_sentences.JUDGED
     classes = tuple(sorted({label for label, _ in texts}))
     tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
     model = _model(order.model(tokenizer, tokenizer), classes)
@@ -40,6 +43,8 @@ def prepare(order: Order) -> Material:
         told=told,
         counts={"source": read.counts, "target": read.counts},
         card=reading_card.card,
+        watched=snapshots.encode_judged(watched, tokenizer, classes, model.source_start),
+        writes=written.judgements,
     )
 
 

@@ -13,7 +13,7 @@ from model.evaluation.text_scoring import bits_per_character
 from model.text.corpus import count_tokens
 from model.text.tokenizer import Tokenizer
 from model.text.windows import Texts, Windows, read_paragraphs
-from model.training import snapshots
+from model.training import own_sentences, snapshots, written
 from model.training.loss import batch_loss
 from model.training.material import Material, Order
 from model.training.validation import Validator
@@ -23,7 +23,7 @@ def prepare(order: Order) -> Material:
     """Windows of the texts, cut elsewhere in every epoch; a paragraph's end is `</s>`."""
     files, config = order.files, order.config
     texts = [read_paragraphs(path) for path in files.train]
-    watched = snapshots.read_texts(files.probes) if files.probes else []
+    watched = snapshots.read_texts(files.probes) if files.probes else own_sentences.BEGUN
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     model, encoded = order.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
     counts = count_tokens(encoded.streams, tokenizer.size)
@@ -40,6 +40,7 @@ def prepare(order: Order) -> Material:
         + ("text" if len(texts) == 1 else "texts"),
         counts={"source": (0,) * tokenizer.size, "target": counts},
         watched=snapshots.encode_texts(watched, tokenizer),
+        writes=written.continuations(tokenizer),
         card=text_card.card,
     )
 

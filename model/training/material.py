@@ -15,6 +15,7 @@ from model.text.tokenizer import Tokenizer
 from model.training.loss import Loss
 from model.training.recording import Sentence
 from model.training.run_folder import Files, TrainingError
+from model.training.snapshots import Writes
 from model.training.tasks import TrainingTask
 from model.training.validation import Validator
 
@@ -51,6 +52,7 @@ class Order:
     options: dict[str, Any]  # fields of the model's config that were given
     config: TrainConfig
     start: Checkpoint | None = None
+    languages: tuple[str, str] | None = None
 
     def vocabulary(self, learn: Callable[[], tuple[Tokenizer, Tokenizer]]) -> tuple[Tokenizer, Tokenizer]:
         """The vocabularies of source and target: those of the checkpoint that the run begins with, else learned ones."""
@@ -84,6 +86,7 @@ class Material:
     counts: dict[str, tuple[int, ...]]  # how often each token of each side stands in it
     seen: Callable[[int], Seen | None] = lambda epoch: None  # the examples of an epoch, counted, where that tells anything
     watched: list[Sentence] = field(default_factory=list)  # what is recorded through the training
+    writes: Writes | None = None  # what the model makes of these
     card: Callable[[Checkpoint], str] | None = None  # the model card, where one is written
 
 

@@ -25,7 +25,7 @@ from model.training import saved_state, snapshots
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.material import Order, prepare
-from model.training.meter import Meter
+from model.training.meter import Meter, Step
 from model.training.prepare import adam, begin_with, check_options, products
 from model.training.run_folder import Files, Progress, RunFolder, TrainingError
 from model.training.tasks import task_named
@@ -65,9 +65,9 @@ class Run:
         }
         self.files.check(self.settings)
         start, declared = checkpoints.load(init) if init else None, task_named(task)
-        self.material = prepare(Order(declared, files, model_options, config, start))
+        self.material = prepare(Order(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
-        self.recorder = snapshots.SnapshotRecorder(self.material.watched)
+        self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.writes, self.model_config)
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
@@ -78,7 +78,7 @@ class Run:
             torch.manual_seed(config.seed + self.group.rank)  # every process drops out other entries
         self.optimizer = adam(self.model, config)
         self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
-        self.progress = Progress()
+        self.progress, self.sums = Progress(), dict[str, float]()  # what the meter has summed since it last logged
         self.stop = False  # set from outside: the run saves after the step that is under way, and ends
         self.total = sum(len(self.epochs.batches(epoch)) for epoch in range(config.epochs))
         self.autocast = products(config, self.device)
@@ -101,8 +101,10 @@ class Run:
             "progress": vars(self.progress),
             "random": random,
             "probes": self.recorder.state(),
+            "meter": dict(self.sums),
         }
         self.files.save_state(state, self.progress.step)
+        self._save_probes(self.files.path)
 
     def _restore(self) -> None:
         fits = partial(saved_state.check, self.model, self.recorder, self.config.average, self.group.size)
@@ -114,6 +116,7 @@ class Run:
         self.snapshots = state["snapshots"]
         self.progress = Progress(**state["progress"])
         self.recorder.restore(state["probes"])
+        self.sums = state.get("meter", {})
         set_random_state(self.device, state["random"][self.group.rank])
         if self.group.first:
             self.files.cut_log(self.progress.step)
@@ -131,7 +134,7 @@ class Run:
         """
         keep_freed_memory()
         with self.files.alone(self.group.first):
-            meter = Meter(self.total, self.progress.step, self.config.log_every, silent=not self.group.first)
+            meter = Meter(self.total, self.progress.step, self.config, self.sums, silent=not self.group.first)
             try:
                 return self._loop(meter, max_minutes)
             finally:
@@ -145,11 +148,12 @@ class Run:
         while state.epoch < self.config.epochs and not state.ended:
             for indices in self.epochs.batches(state.epoch)[state.batch :]:
                 tick = time.monotonic()
-                loss, tokens, rate = self._step(indices)
+                step = self._step(indices)
                 state.batch += 1
                 state.seconds += time.monotonic() - tick
-                if (entry := meter.update(loss, tokens, rate, time.monotonic() - tick)) and self.group.first:
+                if (entry := meter.update(step, time.monotonic() - tick)) and self.group.first:
                     self.log(epoch=state.epoch, **entry)
+                self.sums = meter.sums
                 if state.step in due:
                     self._watch()
                 if state.step % self.config.validate_every == 0:
@@ -173,8 +177,8 @@ class Run:
         self._finish()
         return True
 
-    def _step(self, indices: Sequence[int]) -> tuple[float, int, float]:
-        """One step on a batch, of which each process takes every so-manieth pair: its loss, its tokens and the rate."""
+    def _step(self, indices: Sequence[int]) -> Step:
+        """One step on a batch, of which each process takes every so-manieth pair."""
         self.progress.step += 1
         rate = learning_rate(self.config, self.progress.step, self.total)
         for group in self.optimizer.param_groups:
@@ -187,12 +191,12 @@ class Run:
         with self.autocast:
             loss = self.objective(batch) * bool(share)  # a process without a share computes zeros
         (loss * self.group.size / tokens).backward()  # gradients are averaged over the processes
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         value = self.group.sums([loss.item()])[0]
         self._check_loss("loss", value)
-        return value, tokens, rate
+        return Step(value, tokens, rate, float(norm))
 
     def _check_loss(self, what: str, value: float) -> None:
         if not math.isfinite(value):
@@ -264,13 +268,16 @@ class Run:
             kept = checkpoints.load(str(folder), self.device)
             try:
                 checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
-                if self.recorder.steps:
-                    self.recorder.recording().save(folder / "probes.npz")
+                self._save_probes(folder)
                 if self.material.card:
                     (folder / "README.md").write_text(self.material.card(kept), encoding="utf-8")
             except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
+
+    def _save_probes(self, folder: Path) -> None:
+        if self.recorder.steps:
+            self.files.save_probes(self.recorder.recording(), folder, self.progress.step)
 
     @cached_property
     def seen(self) -> Seen | None:

@@ -20,6 +20,7 @@ from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json, show
 from model.limits import is_count
 from model.text.corpus import file_hash
 from model.training import saved_state
+from model.training.recording import Recording
 
 MAX_TOLD = 4  # settings that differ
 FORMER = {"task": "translate"}  # what settings were that are not in the files of older runs
@@ -158,6 +159,13 @@ class RunFolder:
             os.replace(temporary, self.path / "state.pt")
         except (OSError, RuntimeError) as fault:  # torch's writer has no kind of its own
             temporary.unlink(missing_ok=True)
+            raise self.not_saved(fault, step) from None
+
+    def save_probes(self, recording: Recording, folder: Path, step: int) -> None:
+        """Writes what is recorded so far into a folder of the run; TrainingError where the disk is full."""
+        try:
+            recording.save(folder / "probes.npz")
+        except OSError as fault:
             raise self.not_saved(fault, step) from None
 
     def not_saved(self, fault: Exception, step: int) -> TrainingError:

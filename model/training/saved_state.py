@@ -18,6 +18,7 @@ from model.training.recording import LOG_PROBS, Sentence, shapes
 from model.training.snapshots import SnapshotRecorder
 
 PARTS = ("model", "optimizer", "snapshots", "progress", "random", "probes")
+LATER = ("meter",)  # a part that older states lack
 MOMENTS = ("exp_avg", "exp_avg_sq")  # what Adam keeps of each parameter, beside its step
 MAX_BYTES = 1 << 36  # of the file; a state holds a model about eight times
 Shapes = Mapping[str, tuple[int, ...]]
@@ -35,7 +36,7 @@ def read(path: Path, device: torch.device) -> Any:
 def check(model: Transformer, recorder: SnapshotRecorder, average: int, processes: int, state: Any) -> None:
     """Compares a state with what a run has before its first step: its model, its recorder, how many snapshots it keeps, and
     its processes. ValueError that says what does not fit."""
-    if not isinstance(state, dict) or set(state) != set(PARTS):
+    if not isinstance(state, dict) or set(state) - set(LATER) != set(PARTS):
         raise ValueError(f"it holds {shown(sorted(map(str, state)) if isinstance(state, dict) else state)}")
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     _check_weights("model", state["model"], expected)
@@ -47,6 +48,8 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
     _check_progress(state["progress"])
     _check_random(state["random"], processes)
     _check_probes(state["probes"], recorder.sentences, model.config)
+    if not isinstance(state.get("meter", {}), dict) or not all(map(_is_number, state.get("meter", {}).values())):
+        raise ValueError("'meter' holds no sums")
 
 
 def _check_weights(part: str, found: Any, shapes: Shapes) -> None:
@@ -118,6 +121,8 @@ def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig
     steps, arrays = (found.get(name) for name in ("steps", "arrays")) if isinstance(found, dict) else (None, None)
     if not isinstance(steps, list) or not all(map(is_count, steps)) or not isinstance(arrays, dict):
         raise ValueError("'probes' is no recording")
+    if "written" in found:  # older states lack it
+        _check_written(found["written"], len(steps), len(sentences))
     sizes = {kind: (layers, config.heads) for kind, layers in config.layers.items()}
     expected = shapes(sentences, sizes, len(steps)) if steps and sentences else {}
     if set(arrays) != set(expected):
@@ -126,3 +131,12 @@ def _check_probes(found: Any, sentences: Sequence[Sentence], config: ModelConfig
         kind = torch.float32 if name.startswith(LOG_PROBS) else torch.uint8
         if not isinstance(arrays[name], Tensor) or arrays[name].dtype != kind or tuple(arrays[name].shape) != shape:
             raise ValueError(f"'probes': {name!r} does not have the shape {shape}")
+
+
+def _check_written(found: Any, steps: int, sentences: int) -> None:
+    """One text for each sentence at each step."""
+    rows = found if isinstance(found, list) and all(isinstance(texts, list) for texts in found) else [None]
+    if [texts is not None and len(texts) for texts in rows] != [sentences] * steps:
+        raise ValueError("'probes': what was written is not of its steps")
+    if not all(isinstance(text, str) for texts in rows for text in texts):
+        raise ValueError("'probes': what was written is no text")

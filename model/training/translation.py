@@ -5,7 +5,7 @@ from __future__ import annotations
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.seen import Seen
-from model.training import snapshots
+from model.training import own_sentences, snapshots, written
 from model.training.epochs import Epochs
 from model.training.loss import batch_loss
 from model.training.material import Material, Order
@@ -17,7 +17,9 @@ def prepare(order: Order) -> Material:
     """Pairs, with copies as people type them; of dev the first target of each source."""
     (train,), (dev,), config = order.files.train, order.files.dev, order.config
     read = read_pairs(train)
-    watched = snapshots.read(order.files.probes) if order.files.probes else []
+    own = own_sentences.PAIRS if order.languages == own_sentences.PAIRED and own_sentences.PAIRS.exists() else None
+    probes = order.files.probes or own
+    watched = snapshots.read(probes) if probes else []
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
     both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
     model, corpus = order.model(*both), Corpus.encode(pairs, *both)
@@ -47,4 +49,5 @@ def prepare(order: Order) -> Material:
         counts=counts,
         seen=seen,
         watched=snapshots.encode(watched, *both),
+        writes=written.translations(both[1]),
     )

@@ -46,6 +46,8 @@ VIEWS = {
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
     "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
+    "training-light": ("training?trained=763&layer=2&head=3", "light", 1280, 960),
+    "training-dark": ("training?trained=10083&layer=2&head=4", "dark", 1280, 960),
     "compare-light": ("compare?kind=cross&step=12&layer=4&head=2", "light", 1280, 840),
     "compare-dark": ("compare?differs=checkpoint&kind=cross&step=11", "dark", 1280, 940),
     "compare-phone": ("compare?kind=cross&step=12&layer=4&head=2", "light", 390, 2200),

@@ -24,6 +24,7 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "compare?kind=cross&lecture=on": (".side-by-side canvas", {"h2.answer": 28}),
     "compare?large=3&lecture=on": (".side-by-side .cell", {"h2.answer": 28}),
     "compare?compare=patching&lecture=on": (".patch-grids .put-in", {"patch_grids dd.": 27}),
+    "training?lecture=on&trained=763": (".player .map canvas", {}),
     "lessons?lecture=on&lesson=cell": (".lesson-list li", {"lesson_list a.": 28}),
     "heads?lecture=on&layer=3&head=3": (".all-heads canvas", {"h2.": 28}),
     f"heads?lecture=on&large=2&text={quote(LONG)}": (".all-heads svg text", {"h2.": 28}),

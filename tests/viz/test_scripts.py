@@ -10,7 +10,7 @@ from typing import Any
 
 import playwright
 import pytest
-from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
 
 from viz.shared import mount
 
@@ -31,6 +31,7 @@ NAMES: dict[str, dict[str, str]] = {
     "switchboard": {"grid": "grids.*", "g": "grids.*"},
     "sum": {"grid": "grids.*", "row": "rows.*"},
     "patch_grids": {"grid": "grids.*"},
+    "player": {"grid": "grids.*", "sentence": "sentence", "task": "task"},
     "side_by_side": {"grid": "grids.*", "difference": "difference"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
@@ -52,6 +53,7 @@ OPENED = [
     (WHY, {"why": "readings", "text": "The dog sleeps."}),
     (COMPARE, {"text": "I am tired.", "compare": "patching"}),
     (LESSONS, {"lesson": "cell", "text": "The dog sleeps."}),
+    (TRAINING, {"text": "The dog sleeps."}),
     ("viz/translate/page.py", {"lecture": "on", "text": "The dog sleeps."}),
 ]
 

@@ -18,6 +18,7 @@ from model.text.masking import Masking
 from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
 from model.training.filling import filled_loss, losses, rows
+from model.training.recording import Recording
 
 SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}
 BRIEF = {"vocab_size": 400, "batch_tokens": 200, "warmup": 20, "learning_rate": 1e-2, "masked": 0.2}
@@ -48,6 +49,11 @@ def test_a_run_learns_to_fill_in_and_leaves_a_checkpoint(books, tmp_path):
     assert {"pairs_right", "pair_loss"} <= set(last)
     assert (lab.config.segments, lab.config.pooler, lab.config.follows, lab.source_tokenizer.mask) == (2, True, True, 3)
     assert set(lab.means) == set(tiny.sites(lab.config))
+    watched = Recording.load(tmp_path / "run" / "checkpoint" / "probes.npz")  # sentences of the project's own
+    for sentence in watched.sentences:
+        blanks = [n for n, token in enumerate(sentence.source) if token == lab.source_tokenizer.mask]
+        other = [n for n, (read, told) in enumerate(zip(sentence.source, sentence.target, strict=True)) if read != told]
+        assert blanks and other == blanks
     found = analyse(lab, Request("The fox ___ me.")).trace
     place = found.source.ids.index(3)
     assert found.source.labels[place - 1] == "fox"  # the blank has taken the space before it

@@ -13,6 +13,7 @@ from model.config import END, MAX_TOKENS, START
 from model.evaluation.word_bags import Bags
 from model.text.corpus import DataError
 from model.text.labelled import Labelled, read_labelled
+from model.training.recording import Recording
 
 SIZES = {"d_model": 16, "heads": 2, "encoder_layers": 1, "d_ff": 32, "dropout": 0.0}
 BRIEF = {"vocab_size": 320, "batch_tokens": 400, "warmup": 10, "learning_rate": 1e-2, "validate_every": 100, "average": 1}
@@ -41,6 +42,11 @@ def test_a_run_learns_the_labels_and_is_measured_beside_a_bag_of_words(files, tm
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
     assert lab.config.classes == ("brush", "eyes", "hands") and lab.config.pooling == "mean"
     assert lab.metrics["validations"][-1]["labels_right"] > 0.9
+    watched = Recording.load(tmp_path / "run" / "checkpoint" / "probes.npz")  # sentences of the project's own
+    assert len(watched.sentences) == 12 and {s.labels for s in watched.sentences} == {lab.config.classes}
+    for number, sentence in enumerate(watched.sentences):
+        likeliest = watched.log_probs(number).argmax(1)
+        assert [sentence.labels[n] for n in likeliest] == [texts[number] for texts in watched.written]
     capsys.readouterr()
     measured = ["--data", str(files[1]), "--baseline", str(files[0]), "--dev", str(files[1]), "--device", "cpu"]
     name = str(tmp_path / "run" / "checkpoint")

@@ -132,16 +132,17 @@ def test_steps_are_those_of_adam_written_out(tmp_path, pair_files, clip, smoothi
     adam = torch.optim.Adam(copy.parameters(), betas=(0.9, 0.98), eps=1e-9)
     for step, indices in enumerate(run.epochs.whole.batches(300, run.config.seed, 0), 1):
         batch = run.epochs.whole.batch(indices)
-        loss, tokens, rate = run._step(indices)
+        made = run._step(indices)
         inputs = shifted(batch.outputs)
         logits = copy(batch.source, inputs, masks.build(copy.config, batch.source, inputs))
         mean = F.cross_entropy(logits.flatten(0, 1), batch.outputs.flatten(), ignore_index=PAD, label_smoothing=smoothing)
-        assert loss / tokens == pytest.approx(mean.item(), rel=1e-5)
-        adam.param_groups[0]["lr"] = rate
-        assert rate == learning_rate(run.config, step, run.total)
+        assert made.loss / made.tokens == pytest.approx(mean.item(), rel=1e-5)
+        adam.param_groups[0]["lr"] = made.rate
+        assert made.rate == learning_rate(run.config, step, run.total)
         adam.zero_grad()
         mean.backward()
-        torch.nn.utils.clip_grad_norm_(copy.parameters(), clip)
+        norm = torch.nn.utils.clip_grad_norm_(copy.parameters(), clip)
+        assert made.norm == pytest.approx(float(norm), rel=1e-4)  # before it is cut
         adam.step()
     assert step >= 3
     for (name, ours), theirs in zip(run.model.named_parameters(), copy.parameters(), strict=True):

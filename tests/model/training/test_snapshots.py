@@ -82,8 +82,8 @@ def test_steps_are_spaced_by_their_logarithm(total):
     assert found[-1] == total
     assert sorted(set(found)) == list(found)
     if total >= 1000:
-        assert len(found) >= 24
-        late = np.diff(np.log([s for s in found if s > 50]))
+        assert len(found) > 40
+        late = np.diff(np.log([s for s in found if s > 150]))  # where half a step is little
         assert late.max() < 1.1 * late.min()
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 
 from viz import pages, state
 from viz.shared.lecture import lecture, letters
@@ -15,7 +15,7 @@ from viz.view import View
 
 HOME = Path(lecture.__file__).parents[2]
 HAS_STEPS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, WHY, COMPARE}
-HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE}
+HAS_HEADS = {TRANSLATE, HEADS, INSIDE, WHAT_IF, COMPARE, TRAINING}
 
 
 @pytest.mark.parametrize("page", [page.file for page in pages.PAGES])

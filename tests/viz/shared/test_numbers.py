@@ -27,6 +27,7 @@ from viz.positions import tables as positions
 from viz.shared.numbers import analysis_file, zipped
 from viz.shared.save.files import offers
 from viz.shared.shown import Places, Shown
+from viz.training import tables as training
 from viz.translate import tables as translate
 from viz.what_if import tables as what_if
 from viz.why import tables as why
@@ -39,6 +40,7 @@ HOMES = {
     "what-if": what_if,
     "why": why,
     "compare": compare,
+    "training": training,
 }
 LOAD = functools.cache(inference.load)
 TEXT = "The dog didn't cross the street because it was too tired."
@@ -158,6 +160,14 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ),
     ("compare", {"text": TEXT, "kind": "cross"}, SIDES | {"difference-": ((), "difference.values")}),
     ("compare", {"differs": "checkpoint", "other_checkpoint": "en-fr-learned"}, SIDES),
+    (
+        "training",
+        {"grown": "entropy"},
+        {
+            "training-heads": (("entropy",), "np.concatenate([values.ravel() for values in by_head.values()])"),
+            "training-validations": (("step", "dev_loss"), "losses"),
+        },
+    ),
     ("compare", {"differs": "step"}, {"first-": ((), "first"), "second-": ((), "second")}),
     (
         "compare",

@@ -31,6 +31,9 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     checkpoint = uploads.shown(view.checkpoint)
     if analysis is None:
         return Caption((f"“{source}”", checkpoint), (checkpoint, words))
+    if not page.of_a_sentence:
+        whose = view.run or checkpoint
+        return Caption((f"{page.title} of {whose}", page.question), (page.name, whose))
     facts = [checkpoint]
     names = [checkpoint]
     if page.of_a_head:

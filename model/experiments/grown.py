@@ -1,0 +1,62 @@
+"""When heads became what they are: their numbers at every recorded step, and the step at which one of them first reaches a
+threshold. No torch here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.readings.head_metrics import METRICS, Rows
+from model.trace import Site, site_kind
+from model.training.recording import Recording
+
+DIAGONAL = "same"  # the metric that says how far a map of cross-attention lies on its diagonal: row t predicts token t
+
+
+@dataclass(frozen=True)
+class Reached:
+    """The first recorded step at which a head reaches a threshold; layer and head count from 0."""
+
+    step: int
+    layer: int
+    head: int
+    score: float
+
+
+def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
+    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number.
+
+    Raises KeyError for a metric that there is not, ValueError for a kind of attention that is not recorded.
+    """
+    if kind not in recording.kinds:
+        raise ValueError(f"{kind} attention is not recorded; expected one of {', '.join(recording.kinds)}")
+    measure, total, counted = METRICS[name].measure, np.zeros(1), np.zeros(1)
+    for number in range(len(recording.sentences)):
+        levels = recording.arrays[f"{kind}/{number}"]  # [N,L,H,T,S]
+        shape = levels.shape
+        maps = np.stack([recording.patterns(number, Site(kind, layer)) for layer in range(shape[1])], axis=1)
+        rows = Rows.of(maps.reshape(-1, *shape[3:]), keys_of(recording, number, kind))
+        (means,), (counts,) = rows.means([measure])
+        total, counted = total + means * counts, counted + counts
+    return (total / np.maximum(1, counted)).reshape(shape[:3])
+
+
+def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:
+    """The tokens that a map's columns stand for, as far as they are told: what older files do not tell is blank."""
+    sentence, side = recording.sentences[number], site_kind(kind).keys
+    tokens = sentence.source_tokens if side == "source" else sentence.target_tokens
+    count = len(sentence.source if side == "source" else sentence.target)
+    return (tokens if side == "source" else ("<s>", *tokens[:-1])) if tokens else ("",) * count
+
+
+def first_reached(values: np.ndarray, steps: tuple[int, ...], threshold: float) -> Reached | None:
+    """The first of the steps at which a head's number [N,L,H] is at least the threshold, and the head whose is the largest
+    there; None where no head reaches it."""
+    largest = values.reshape(len(values), -1).max(axis=1)
+    there = np.flatnonzero(largest >= threshold)
+    if not len(there):
+        return None
+    at = int(there[0])
+    layer, head = np.unravel_index(int(values[at].argmax()), values.shape[1:])
+    return Reached(steps[at], int(layer), int(head), float(values[at].max()))

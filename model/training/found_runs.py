@@ -1,0 +1,68 @@
+"""Where runs are looked for: the folder `runs` of the project, and those that RUNS names. No torch here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from model.folders import LONGEST, SHIPPED, is_name
+from model.training.history import LOG, METRICS, PROBES, SETTINGS
+
+HOME = SHIPPED.parent / "runs"
+
+
+def named() -> tuple[Path, ...]:
+    """The folders that the environment names as RUNS, with the sign between them that the system puts into PATH."""
+    texts = (text.strip() for text in os.environ.get("RUNS", "").split(os.pathsep))
+    return tuple(Path(os.path.abspath(os.path.expanduser(text))) for text in texts if text)
+
+
+def survey(home: Path | None = None) -> dict[str, Path]:
+    """The folder of each run by its name: of the folders that RUNS names, each of which is a run or a folder of runs, and of
+    the project's own. Where a name is taken already, the later one is told apart by the folder that it lies in."""
+    found: dict[str, Path] = {}
+    for place in (*named(), home or HOME):
+        for path in _inside(place):
+            if path.resolve() in {each.resolve() for each in found.values()}:
+                continue
+            for more in ("", f" ({path.parent.name})", *(f" ({path.parent.name} {n})" for n in range(2, len(found) + 3))):
+                name = path.name[: LONGEST - len(more)] + more
+                if name not in found and is_name(name):
+                    found[name] = path
+                    break
+    return dict(sorted(found.items()))
+
+
+def unusable() -> tuple[str, ...]:
+    """A sentence for each folder that RUNS names in which no run lies."""
+    why = {True: f"holds no run: expected a {SETTINGS} in it, or in a folder within", False: "is no folder"}
+    return tuple(f"RUNS: {place.name} {why[place.is_dir()]}." for place in named() if not _inside(place))
+
+
+def stamp(place: Path) -> tuple[tuple[int, int], ...]:
+    """What changes when something of a run or a checkpoint is written: times and sizes of its files."""
+    files = (PROBES, f"checkpoint/{PROBES}", SETTINGS, LOG, METRICS, "config.json", "checkpoint/means.safetensors")
+    return tuple(_stat(place / name) for name in files)
+
+
+def of_recording(stamp: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """What of a `stamp` changes with the recording alone."""
+    return stamp[:2]
+
+
+def _stat(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return (found.st_mtime_ns, found.st_size)
+
+
+def _inside(place: Path) -> list[Path]:
+    """The runs in a folder, or the folder itself where it is one."""
+    try:
+        if (place / SETTINGS).is_file() and is_name(place.name):
+            return [place]
+        return sorted(path.parent for path in place.glob(f"*/{SETTINGS}") if is_name(path.parent.name))
+    except OSError:
+        return []

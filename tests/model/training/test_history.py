@@ -1,0 +1,212 @@
+"""What a run and a checkpoint tell of their training: the steps that were taken, whatever else lies in the folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from training_helpers import entries, make
+
+from model.config import START
+from model.evaluation import scoring
+from model.experiments.grown import first_reached, keys_of, scores
+from model.network import masks
+from model.network.context import Pass
+from model.readings.head_metrics import head_metrics
+from model.trace import Probe, Site
+from model.training import found_runs
+from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
+from model.training.loss import learning_rate, noam_peak, others_loss, smoothed_loss, smoothed_targets
+from model.training.recording import Recording
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory, pair_files):
+    """A run of three dozen steps that watches three sentences, with its weights at each recorded step."""
+    folder = tmp_path_factory.mktemp("runs")
+    lines = [f"{n}\t{source}\t{target}\n" for n, (source, target) in enumerate(tiny.HELD_OUT[:3])]
+    (folder / "probes.txt").write_text("".join(lines), encoding="utf-8")
+    run = make(folder / "mine", (*pair_files, folder / "probes.txt"), epochs=6, log_every=2, clip=0.5)
+    weights, record = {}, run.recorder.record
+
+    def recorded(step, model):
+        weights[step] = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        record(step, model)
+
+    run.recorder.record = recorded
+    run.train()
+    return folder / "mine", run, weights
+
+
+def test_maps_losses_and_translations_are_those_of_the_weights_at_that_step(watched):
+    folder, run, weights = watched
+    recording = of_run(folder, "mine").recording
+    assert list(recording.steps) == list(weights) and len(recording.steps) > 15
+    tokenizer = run.material.source_tokenizer
+    for n in (0, len(recording.steps) // 2, len(recording.steps) - 1):
+        model = tiny_copy(run, weights[recording.steps[n]])
+        said = scoring.translate(model, tokenizer, [s.source_text for s in recording.sentences])
+        for number, sentence in enumerate(recording.sentences):
+            source, inputs = torch.tensor([sentence.source]), torch.tensor([[START, *sentence.target[:-1]]])
+            probe = Probe("maps")
+            with torch.inference_mode():
+                model(source, inputs, masks.build(model.config, source, inputs), Pass(probe=probe))
+            for site in probe.records:
+                found = recording.patterns(number, site)[n]
+                np.testing.assert_allclose(found, probe.array(site, "pattern"), atol=0.5 / 255 + 1e-6)
+            whole = tokenizer.decode(said[number].ids)
+            assert whole.startswith(recording.written[n][number][:40])  # which ends where it gets too long
+    assert recording.written[-1] != recording.written[0]
+
+
+def tiny_copy(run, weights):
+    import copy
+
+    made = copy.deepcopy(run.model)
+    made.load_state_dict(weights)
+    return made.eval()
+
+
+def test_scores_of_heads_are_those_of_the_readings_on_the_same_maps(watched):
+    recording = of_run(watched[0], "mine").recording
+    for kind, name in (("encoder", "previous"), ("decoder", "entropy"), ("cross", "same")):
+        found = scores(recording, kind, name)
+        one = dataclasses.replace(recording, sentences=recording.sentences[:1])
+        alone = scores(one, kind, name)
+        for n in range(len(recording.steps)):
+            pattern = recording.patterns(0, Site(kind, 0))[n]
+            np.testing.assert_allclose(alone[n, 0], head_metrics(pattern, keys_of(recording, 0, kind))[name], atol=1e-6)
+        assert found.shape == (len(recording.steps), 1, 2) and not np.allclose(found, alone)
+
+
+def test_a_threshold_is_reached_at_the_first_step_that_has_it():
+    values = np.array([[[0.1, 0.2]], [[0.6, 0.3]], [[0.5, 0.9]]])
+    reached = first_reached(values, (0, 4, 9), 0.5)
+    assert (reached.step, reached.layer, reached.head, reached.score) == (4, 0, 0, 0.6)
+    assert first_reached(values, (0, 4, 9), 0.9).step == 9
+    assert first_reached(values, (0, 4, 9), 0.91) is None
+
+
+def test_gradients_are_logged_before_and_after_they_are_cut(watched):
+    steps = of_run(watched[0], "mine").steps
+    assert [entry["step"] for entry in steps] == list(range(2, watched[1].total + 1, 2))
+    for entry in steps:
+        assert 0 <= entry["clipped"] <= 1 and entry["total"] == watched[1].total
+        assert entry["gradient_norm_clipped"] <= min(0.5, entry["gradient_norm"]) + 1e-6
+        assert entry["gradient_norm_largest"] >= entry["gradient_norm"] - 1e-6
+        assert (entry["clipped"] > 0) == (entry["gradient_norm_largest"] > 0.5)
+
+
+def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
+    """Also where the log does not say how many steps there will be: the rate tells it."""
+    total = watched[1].total
+    config = dataclasses.replace(watched[1].config, warmup=3)
+    settings = {"training": config.to_dict(), "model": {"d_model": 8}, "data": {}, "task": "translate"}
+    (tmp_path / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    lines = [
+        {"step": n, "seconds": 60.0 * n, "loss": 2.0, "learning_rate": learning_rate(config, n, total)} for n in (2, 4, 6)
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / LOG).write_text(text + '{"step": 8, "seco', encoding="utf-8")  # half written
+    history = of_run(tmp_path, "mine")
+    assert history.going and history.total == total
+    assert history.progress.told() == f"Step 6 of {total}, {600 // total} %, about {total - 6} minutes to go."
+    os.utime(tmp_path / LOG, (1, 1))
+    assert not of_run(tmp_path, "mine").going
+    (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
+    assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda folder: (folder / PROBES).write_bytes(b"PK nonsense"), "is no readable recording of probes"),
+        (lambda folder: ((folder / PROBES).unlink(), (folder / "checkpoint" / PROBES).unlink()), "has no probes.npz"),
+        (lambda folder: (folder / LOG).unlink(), "has no log.jsonl yet"),
+        (lambda folder: (folder / LOG).write_text("[1]\n{}\nnull\n"), "has no line yet"),
+        (lambda folder: (folder / SETTINGS).unlink(), "is no folder of a run"),
+        (lambda folder: (folder / SETTINGS).write_text('{"training": {"warmup": "a"}}'), "are of another schema"),
+        (lambda folder: (folder / SETTINGS).write_bytes(b"{"), "cannot be read: it is damaged"),
+    ],
+)
+def test_what_is_missing_or_damaged_is_told_in_a_sentence(watched, tmp_path, damage, told):
+    shutil.copytree(watched[0], tmp_path / "mine")
+    damage(tmp_path / "mine")
+    history = of_run(tmp_path / "mine", "mine")
+    (sentence,) = [each for each in history.lacks if told in each]
+    assert sentence.endswith(".") and str(tmp_path) not in sentence
+
+
+def test_a_checkpoint_of_the_run_has_the_same_recording(watched):
+    folder = watched[0] / "checkpoint"
+    one, two = of_checkpoint(folder, "mine"), of_run(watched[0], "mine")
+    assert one.recording.steps == two.recording.steps and one.recording.written == two.recording.written
+    assert [e["step"] for e in one.validations] == [e["step"] for e in two.validations]
+    assert (one.width, two.width, one.going) == (8, 8, False)
+
+
+def test_older_recordings_open(watched, tmp_path):
+    """Without tokens, texts and coding, as they were written before."""
+    recording = of_run(watched[0], "mine").recording
+    old = ("name", "source_text", "target_text", "source", "target")
+    header = {"steps": list(recording.steps), "sentences": [{k: vars(s)[k] for k in old} for s in recording.sentences]}
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez_compressed(tmp_path / PROBES, header=text, **recording.arrays)
+    found = Recording.load(tmp_path / PROBES)
+    assert (found.steps, found.written, found.sentences[0].target_tokens) == (recording.steps, (), ())
+    assert all((found.arrays[key] == recording.arrays[key]).all() for key in recording.arrays)
+
+
+def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
+    home, other = watched[0].parent, tmp_path / "other"
+    shutil.copytree(home / "mine", other / "mine")
+    monkeypatch.delenv("RUNS", raising=False)
+    assert found_runs.survey(home) == {"mine": home / "mine"}
+    monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
+    assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
+    assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+
+
+def test_the_peak_of_2017_by_hand():
+    assert noam_peak(512, 4000, 1.0) == pytest.approx(512**-0.5 * 4000**-0.5)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1, 0.5])
+def test_both_smoothed_losses_by_their_targets(eps):
+    logits, target = torch.randn(1, 11, generator=torch.Generator().manual_seed(1)), torch.tensor([4])
+    nats = -logits.log_softmax(-1)[0].double()
+    for loss, (right, other) in zip((smoothed_loss, others_loss), smoothed_targets(eps, 11).values(), strict=True):
+        assert right + 10 * other == pytest.approx(1)
+        expected = right * nats[4] + other * (nats.sum() - nats[4])
+        assert float(loss(logits, target, eps)) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):
+    """Stopped in the middle of a line of its log and after steps that it will take again: as if nothing had been."""
+    probes = watched[0].parent / "probes.txt"
+    options = {"epochs": 6, "log_every": 2, "clip": 0.5}
+    run = make(tmp_path / "run", (*pair_files, probes), **options)
+    step = run._step
+
+    def stopping(indices):
+        run.stop = run.progress.step >= 6
+        return step(indices)
+
+    run._step = stopping
+    assert not run.train()
+    assert of_run(tmp_path / "run", "run").recording.steps[-1] == 7
+    with (tmp_path / "run" / LOG).open("a", encoding="utf-8") as lines:
+        lines.write('{"step": 8, "loss": 1.0}\n{"step": 10, "lo')  # of steps after the last save
+    make(tmp_path / "run", (*pair_files, probes), **options).train()
+    one, two = of_run(watched[0], "run"), of_run(tmp_path / "run", "run")
+    assert two.recording.steps == one.recording.steps and two.recording.written == one.recording.written
+    assert all((two.recording.arrays[key] == one.recording.arrays[key]).all() for key in one.recording.arrays)
+    timed = {"seconds", "tokens_per_second"}
+    told = [[{k: v for k, v in e.items() if k not in timed} for e in entries(f)] for f in (watched[0], tmp_path / "run")]
+    assert told[0] == told[1]

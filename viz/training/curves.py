@@ -1,0 +1,176 @@
+"""The curves of the page Training as they are drawn and told: of the log, of the validations, of the heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.readings.head_metrics import METRICS
+from model.trace import SITE_KINDS, site_kind
+from model.training.history import Entry, History
+from viz import theme
+from viz.keep import cached_figure
+from viz.training import histories
+from viz.training.curves_figures import HEIGHT, Line, curves, heads_chart
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.experiments.grown import Reached
+
+PREVIOUS, DIAGONAL = "previous", "same"
+SCORES = {"bleu": ("BLEU", 1), "chrf": ("chrF", 1)}  # what validations measure: its name, and its factor
+SHARES = {"labels_right": ("labels right", 100), "blanks_right": ("blanks right", 100), "pairs_right": ("pairs right", 100)}
+BITS = {"bits_per_character": ("bits a character", 1)}
+CURVES = ("loss", "scores", "gradients")
+NORMS = {
+    "gradient_norm": ("before clipping", "ink"),
+    "gradient_norm_clipped": ("after clipping", "gain_ink"),
+    "gradient_norm_largest": ("largest before clipping", "ink3"),
+}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A chart of lines, with its title, its upright axis and what it says; without a line it says what is missing."""
+
+    title: str
+    axis: str
+    lines: tuple[Line, ...]
+    told: str
+    level: float | None = None
+
+
+def curve(history: History, what: str) -> Curve:
+    """One of the `CURVES` of a history."""
+    return {"loss": _loss, "scores": _scores, "gradients": _gradients}[what](history)
+
+
+def _line(entries: Sequence[Entry], key: str, name: str, hue: str = "", factor: float = 1) -> Line | None:
+    kept = [entry for entry in entries if key in entry]
+    return Line(name, [e["step"] for e in kept], [factor * e[key] for e in kept], hue) if kept else None
+
+
+def _loss(history: History) -> Curve:
+    found = [
+        _line(history.steps, "loss", "training, smoothed" if _smoothing(history) else "training", "encoder_ink"),
+        _line(history.validations, "dev_loss", "dev, mean of weights", "decoder_ink"),
+        _line(history.validations, "dev_loss_unaveraged", "dev, weights as they are", "ink3"),
+    ]
+    lines = tuple(line for line in found if line)
+    told = [f"{_ends(line)}" for line in lines[:2]]
+    if _smoothing(history) and history.steps:
+        told.append(f"The training loss has label smoothing of {_smoothing(history):g} in it, the dev loss has none")
+    return Curve("Loss", "nats", lines, ". ".join(told) + "." if told else "No loss is kept of it.")
+
+
+def _smoothing(history: History) -> float:
+    return history.config.label_smoothing if history.config else 0.0
+
+
+def _ends(line: Line) -> str:
+    name = line.name if line.name == "chrF" else line.name[:1].upper() + line.name[1:]
+    if len(line.values) == 1:
+        return f"{name}: {line.values[0]:.4g} at step {line.steps[0]:,}"
+    return f"{name}: {line.values[0]:.4g} at step {line.steps[0]:,}, {line.values[-1]:.4g} at step {line.steps[-1]:,}"
+
+
+def _scores(history: History) -> Curve:
+    for title, axis, keys in (("Scores", "0 to 100", SCORES), ("Right", "%", SHARES), ("Bits", "bits a character", BITS)):
+        hues = ("ink", "cross_ink", "ink3")
+        found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
+        if lines := tuple(line for line in found if line):
+            return Curve(title, axis, lines, ". ".join(map(_ends, lines)) + ", on the dev sentences.")
+    return Curve("Scores", "", (), "No score is kept of it yet: a validation measures one.")
+
+
+def _gradients(history: History) -> Curve:
+    lines = tuple(line for key, (name, hue) in NORMS.items() if (line := _line(history.steps, key, name, hue)))
+    clip = history.config.clip if history.config else None
+    cut = [entry for entry in history.steps if "clipped" in entry and "gradient_norm" in entry]
+    if not lines:
+        return Curve("Gradients", "norm", (), "The norms of its gradients were not kept: runs that are begun now keep them.")
+    share = sum(entry["clipped"] for entry in cut) / len(cut)
+    before, after = (sum(entry[key] for entry in cut) for key in ("gradient_norm", "gradient_norm_clipped"))
+    told = f"Clipping at {clip:g} cut {share:.0%} of the steps" if clip else f"{share:.0%} of the steps were cut"
+    told += f"; over all steps the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
+    return Curve("Gradients", "norm", lines, told, clip)
+
+
+@cached_figure
+def figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT) -> go.Figure:
+    """The chart of one of the `CURVES`."""
+    history, _ = histories.history(name)
+    found = curve(history, what)
+    return curves(
+        found.lines, found.axis, mode, last_step(history), height=height, level=found.level, shared=not history.apart
+    )
+
+
+def last_step(history: History) -> float:
+    """Where the axis of steps ends."""
+    ends = [entries[-1]["step"] for entries in (history.steps, history.validations) if entries]
+    if history.recording and not history.apart:
+        ends.append(history.recording.steps[-1])
+    return max(ends, default=1)
+
+
+# -- heads ------------------------------------------------------------------------------------------------------------
+
+
+def kinds_of(history: History, metric: str) -> tuple[str, ...]:
+    """The kinds of attention of which a metric says something; on the diagonal lies cross-attention too."""
+    assert history.recording is not None
+    kinds = history.recording.kinds
+    return tuple(k for k in kinds if site_kind(k).is_self or not METRICS[metric].self_only or metric == DIAGONAL)
+
+
+@cached_figure
+def heads_figure(
+    name: str,
+    stamp: histories.Stamp,
+    metric: str,
+    chosen: tuple[str, int, int | None],
+    threshold: float,
+    mode: theme.Mode,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """A metric of every head over the recorded steps; the threshold where it is a share."""
+    history, _ = histories.history(name)
+    assert history.recording is not None
+    values = {kind: histories.scores(name, stamp, kind, metric) for kind in kinds_of(history, metric)}
+    of = METRICS[metric]
+    line = threshold if metric in (PREVIOUS, DIAGONAL) else None
+    title = of.label + (f", {of.unit}" if of.unit else "")
+    return heads_chart(values, history.recording.steps, chosen, theme.SITE_NAMES, title, mode, line, height)
+
+
+def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[str]:
+    """When the first head that looks at the token before its own appeared, in each kind of self-attention, and when the
+    diagonal of cross-attention did: a sentence each, measured."""
+    from model.experiments.grown import first_reached
+
+    recording, told = histories.recording_of(name), []
+    for kind in recording.kinds:
+        metric = PREVIOUS if SITE_KINDS[kind].is_self else DIAGONAL
+        values = histories.scores(name, stamp, kind, metric)
+        found = first_reached(values, recording.steps, threshold)
+        told.append(_appeared(kind, found, values, recording.steps, threshold))
+    return told
+
+
+def _appeared(kind: str, found: Reached | None, values, steps: tuple[int, ...], threshold: float) -> str:
+    from model.experiments.grown import first_reached
+
+    what = "a previous-token head" if SITE_KINDS[kind].is_self else "a head on the diagonal"
+    name = theme.SITE_NAMES[kind]
+    if found:
+        place = f"layer {found.layer + 1}, head {found.head + 1}, {found.score:.2f}"
+        return f"{name}: {what} first reaches {threshold:.2f} at step {found.step:,} ({place})."
+    best = first_reached(values, steps, float(values.max()))
+    assert best is not None
+    return (
+        f"{name}: {what} did not appear by step {steps[-1]:,}; the most was {best.score:.2f}, at step {best.step:,} "
+        f"(layer {best.layer + 1}, head {best.head + 1})."
+    )

@@ -1,0 +1,190 @@
+"""Curves over the steps of a training: loss, scores, norms of the gradients, numbers of the heads, the learning rate; and a
+smoothed target. With the line of the step, which the browser moves."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from viz import theme
+from viz.shared.drawing import Drawing
+
+HEIGHT = 232  # px
+LINE = "training step"  # the name of the line that `player.js` moves
+DASHES = ("solid", "dot", "dash", "dashdot")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over steps; lines are told apart by their dashes and by the names at their ends."""
+
+    name: str
+    steps: Sequence[float]
+    values: Sequence[float]
+    hue: str = ""  # of the palette; empty: ink
+
+
+def curves(
+    lines: Sequence[Line],
+    title: str,
+    mode: theme.Mode,
+    last: float,
+    log_steps: bool = False,
+    height: int = HEIGHT,
+    level: float | None = None,
+    shared: bool = True,
+) -> go.Figure:
+    """Lines over the steps from 0 to `last`, or on a logarithmic scale from 1; `title` names the upright axis. `level` is a
+    dashed line across; with `shared` the line of the step is among the shapes. ValueError where a line's lengths differ."""
+    colours, drawing = theme.PALETTES[mode], Drawing()
+    for number, line in enumerate(lines):
+        if len(line.steps) != len(line.values):
+            raise ValueError(f"{line.name} has {len(line.steps)} steps and {len(line.values)} values; expected as many")
+        drawing.add_scatter(
+            x=_places(line.steps, log_steps),
+            y=np.asarray(line.values, dtype=float),
+            mode="lines" if len(line.steps) > 1 else "markers",
+            name=line.name,
+            line={"width": 2, "color": _hue(colours, line.hue), "dash": DASHES[number % len(DASHES)]},
+            hovertemplate=f"{html.escape(line.name)}<br>step %{{customdata:,}}: %{{y:.4g}}<extra></extra>",
+            customdata=np.asarray(line.steps),
+        )
+    if level is not None:
+        drawing.add_hline(level, line={"color": colours.ink2, "width": 1, "dash": "dash"})
+    if shared:
+        _step_line(drawing, colours)
+    _axes(drawing, title, last, log_steps, colours)
+    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
+
+
+def heads_chart(
+    values: Mapping[str, np.ndarray],
+    steps: Sequence[int],
+    chosen: tuple[str, int, int | None],
+    names: Mapping[str, str],
+    title: str,
+    mode: theme.Mode,
+    threshold: float | None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue; the chosen one (kind,
+    layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
+    colours, drawing = theme.PALETTES[mode], Drawing()
+    x = _places(steps, True)
+    for kind, found in values.items():
+        for layer in range(found.shape[1]):
+            for head in range(found.shape[2]):
+                told = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
+                drawing.add_scatter(
+                    x=x,
+                    y=found[:, layer, head],
+                    mode="lines",
+                    line={"width": 1, "color": getattr(colours, kind)},
+                    opacity=0.45,
+                    name=told,
+                    customdata=list(steps),
+                    hovertemplate=f"{told}<br>step %{{customdata:,}}: %{{y:.3f}}<extra></extra>",
+                )
+    kind, layer, head = chosen
+    if kind in values:
+        of_layer = values[kind][:, min(layer, values[kind].shape[1] - 1)]
+        own = of_layer.mean(axis=1) if head is None else of_layer[:, min(head, of_layer.shape[1] - 1)]
+        drawing.add_scatter(
+            x=x,
+            y=own,
+            mode="lines+markers",
+            name="chosen",
+            line={"width": 3, "color": colours.ink},
+            marker={"size": 5, "color": colours.ink},
+            customdata=list(steps),
+            hovertemplate="the chosen head<br>step %{customdata:,}: %{y:.3f}<extra></extra>",
+        )
+    if threshold is not None:
+        drawing.add_hline(threshold, line={"color": colours.ink, "width": 1.2, "dash": "dash"})
+    _step_line(drawing, colours)
+    _axes(drawing, title, max(steps), True, colours)
+    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
+
+
+def target_bars(
+    tokens: Sequence[str],
+    model: Sequence[float],
+    even: Sequence[float],
+    others: Sequence[float],
+    mode: theme.Mode,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """The model's probability of some tokens, and what both smoothed targets give to each, on a logarithmic scale."""
+    if not len(tokens) == len(model) == len(even) == len(others):
+        raise ValueError(f"{len(tokens)} tokens with {len(model)}, {len(even)} and {len(others)} values; expected as many")
+    colours, drawing, places = theme.PALETTES[mode], Drawing(), np.arange(len(tokens))
+    named = [html.escape(token) for token in tokens]
+    drawing.add_bar(
+        x=places,
+        y=list(model),
+        marker={"color": colours.bar},
+        name="model",
+        customdata=named,
+        hovertemplate=_bar("the model"),
+    )
+    for name, values, symbol, hue in (("ε/V", even, "circle", colours.ink), ("ε/(V−1)", others, "x", colours.loss_ink)):
+        marker = {"size": 9, "symbol": symbol, "color": hue}
+        told = _bar(f"the target with {name}")
+        drawing.add_scatter(
+            x=places, y=list(values), mode="markers", marker=marker, customdata=named, hovertemplate=told, name=name
+        )
+    font = {"size": 12, "color": colours.ink2}
+    least = min(v for values in (model, even, others) for v in values if v > 0)
+    low = math.floor(math.log10(max(least, 1e-9)))
+    drawing.update_xaxes(tickvals=places, ticktext=named, tickfont=font, fixedrange=True, showgrid=False)
+    drawing.update_yaxes(
+        type="log",
+        range=[low, 0.08],
+        title={"text": "probability", "font": font},
+        tickfont=font,
+        gridcolor=colours.line,
+        fixedrange=True,
+        dtick=max(1, round(-low / 5)),
+        exponentformat="power",
+    )
+    drawing.update_layout(theme.chart_layout(mode, height, l=62, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    return drawing.figure()
+
+
+def _bar(name: str) -> str:
+    return f"“%{{customdata}}”, {name}: %{{y:.6f}}<extra></extra>"
+
+
+def _hue(colours: theme.Palette, name: str) -> str:
+    return getattr(colours, name or "ink")
+
+
+def _places(steps: Sequence[float], log_steps: bool) -> np.ndarray:
+    """Steps on an axis; a logarithmic one has no 0: step 0 stands at its end."""
+    found = np.asarray(steps, dtype=float)
+    return np.maximum(found, 0.7) if log_steps else found
+
+
+def _step_line(drawing: Drawing, colours: theme.Palette) -> None:
+    line = {"color": colours.loss_ink, "width": 1.5}
+    drawing.add_shape(type="line", name=LINE, x0=0, x1=0, xref="paper", y0=0, y1=1, yref="paper", line=line, opacity=1)
+
+
+def _axes(drawing: Drawing, title: str, last: float, log_steps: bool, colours: theme.Palette) -> None:
+    font: dict[str, Any] = {"size": 12, "color": colours.ink2, "family": theme.SANS}
+    more: dict[str, Any] = {"range": [0, max(1, last)], "nticks": 6, "tickformat": ",d"}
+    if log_steps:
+        ticks = [10**n for n in range(math.ceil(math.log10(max(10, last))) + 1) if 10**n <= last]
+        more = {"type": "log", "range": [math.log10(0.7), math.log10(max(2, last))]}
+        more |= {"tickvals": [0.7, *ticks], "ticktext": ["0", *(f"{tick:,}" for tick in ticks)]}
+    axis = {"tickfont": font, "fixedrange": True, "zeroline": False}
+    drawing.update_xaxes(title={"text": "step", "font": font, "standoff": 4}, showgrid=False, **axis, **more)
+    drawing.update_yaxes(title={"text": title, "font": font, "standoff": 4}, gridcolor=colours.line, nticks=6, **axis)

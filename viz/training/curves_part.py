@@ -1,0 +1,102 @@
+"""The curves of a training, with what they say."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.readings.head_metrics import METRICS
+from model.training.history import History
+from viz import state
+from viz.shared import controls, texts
+from viz.theme import Mode
+from viz.training import curves, histories
+from viz.view import View
+
+if TYPE_CHECKING:
+    from viz.training.curves import Curve
+
+SIGNS = {"solid": "—", "dot": "···", "dash": "– –", "dashdot": "–·–"}
+REACHES = [round(0.05 * n, 2) for n in range(2, 20)]
+
+
+def three(name: str, history: History, stamp: histories.Stamp, mode: Mode) -> None:
+    """Loss, scores and gradients beside one another."""
+    for column, what in zip(st.columns(3, gap="medium"), curves.CURVES, strict=True):
+        with column:
+            one(name, stamp, what, curves.curve(history, what), mode)
+
+
+def one(name: str, stamp: histories.Stamp, what: str, found: Curve, mode: Mode) -> None:
+    """A chart with its title, what its lines are, and what they say."""
+    texts.write(f'<h3 class="lab-label">{html.escape(found.title)}</h3>')
+    if found.lines:
+        texts.write(legend(found.lines))
+        figure = curves.figure(name, stamp, what, mode)
+        alt = f"{found.title} over the steps. {found.told}"
+        st.plotly_chart(figure, theme=None, key=f"training {what}", config=controls.picture(found.title), alt=alt)
+    texts.note(found.told)
+
+
+def legend(lines) -> str:
+    """What the lines of a chart are, each with its dashes."""
+    from viz.training.curves_figures import DASHES
+
+    parts = [
+        f'<span><i class="{line.hue.replace("_", "-") or "ink"}" aria-hidden="true">{SIGNS[DASHES[n % len(DASHES)]]}</i> '
+        f"{html.escape(line.name)}</span>"
+        for n, line in enumerate(lines)
+    ]
+    return f'<p class="lab-training-lines">{"".join(parts)}</p>'
+
+
+def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
+    """A number of every head over the steps, and when the first of them became what it is."""
+    name = histories.chosen(view)
+    texts.write('<h3 class="lab-label lab-rule">Every head, over the steps</h3>')
+    with st.container(key="training_heads_row", horizontal=True, vertical_alignment="center", gap="small"):
+        metric_pick(view)
+        texts.label("counts as there from")
+        st.select_slider(
+            "Threshold",
+            options=sorted({*REACHES, view.reach}),
+            format_func=lambda value: f"{value:.2f}",
+            label_visibility="collapsed",
+            **state.bind("training reach", "reach", view.reach),
+        )
+    draw_heads(view, mode, history, stamp)
+    for sentence in curves.appeared(name, stamp, view.reach):
+        texts.note(sentence)
+    count = len(history.recording.sentences) if history.recording else 0
+    texts.note(
+        "Thin lines are heads, in the colour of their kind; the thick one is the chosen head. A previous-token head is "
+        "measured by the share of a row’s weight on the token before its own, the diagonal of cross-attention by the share "
+        f"on the source token with the number of the predicted token: the mean over all rows of the {count} sentences."
+    )
+
+
+def metric_pick(view: View) -> None:
+    """Which number of the heads."""
+    st.selectbox(
+        "Number",
+        list(METRICS),
+        format_func=lambda n: METRICS[n].label + (" (diagonal)" if n == curves.DIAGONAL else "") if n in METRICS else str(n),
+        label_visibility="collapsed",
+        **state.bind("training metric", "grown", view.grown),
+    )
+
+
+def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
+    """The chart of all heads."""
+    figure = curves.heads_figure(histories.chosen(view), stamp, view.grown, chosen(view, history), view.reach, mode, height)
+    label = METRICS[view.grown].label
+    alt = f"{label} of every head over the recorded steps; the chosen head is thick"
+    st.plotly_chart(figure, theme=None, key="training heads", config=controls.picture(f"{label} of every head"), alt=alt)
+
+
+def chosen(view: View, history: History) -> tuple[str, int, int | None]:
+    """The head that is emphasised: of the view's kind, or the first one that is drawn; from 0."""
+    kinds = curves.kinds_of(history, view.grown)
+    return (view.kind if view.kind in kinds else kinds[0], view.layer - 1, None if view.head is None else view.head - 1)

@@ -1,0 +1,118 @@
+"""Which runs there are to be looked at, and what is kept of their histories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.folders import survey
+from model.training import found_runs
+from model.training.history import History, is_going, of_checkpoint, of_run
+from model.training.recording import Recording
+from viz import cache, uploads
+from viz.keep import kept
+from viz.view import View
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAX_BYTES = cache.MAX_BYTES // 4
+Stamp = tuple[tuple[int, int], ...]
+
+
+def places() -> dict[str, tuple[Path, bool]]:
+    """The folder of each history by its name, and whether it is that of a run: checkpoints first, as they are offered."""
+    checkpoints = {**survey().places, **uploads.mine()}
+    found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
+    for name, place in found_runs.survey().items():
+        found[name if name not in found else f"{name} ({place.parent.name})"] = (place, True)
+    return found
+
+
+def chosen(view: View) -> str:
+    """The name of the history that a view looks at: of its run, else of its checkpoint."""
+    return view.run or view.checkpoint
+
+
+def history(name: str) -> tuple[History, Stamp]:
+    """A history as it is now, and what tells it from a later one. ValueError, one sentence, for a name that there is not."""
+    known = places()
+    if name not in known:
+        raise ValueError(
+            f"There is no run {name[:60]!r} here: choose another one, or name its folder by RUNS when the lab is started."
+        )
+    place, is_run = known[name]
+    stamp = found_runs.stamp(place)
+    found = _history(str(place), uploads.shown(name), is_run, stamp)
+    return replace(found, going=is_run and is_going(place, found)), stamp
+
+
+def _loaded(path: Path) -> Recording:
+    """A recording, read once for as long as its file stays as it is: the log beside it grows every few seconds."""
+    found = path.stat()
+    return _recording(str(path), found.st_mtime_ns, found.st_size)
+
+
+@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1)
+def _recording(path: str, changed: int, size: int) -> Recording:
+    return Recording.load(Path(path))
+
+
+@kept(32)
+def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
+    found = (of_run if is_run else of_checkpoint)(Path(place), name, _loaded)
+    if found.recording is None or found.recording.sentences[0].target_tokens or found.recording.sentences[0].source_tokens:
+        return found
+    return _with_tokens(found, Path(place) / "checkpoint" if is_run else Path(place))
+
+
+def _with_tokens(found: History, place: Path) -> History:
+    """Older recordings have ids alone: the tokens are those of the vocabulary beside them; ids where it cannot be read."""
+    from model.text.tokenizer import Tokenizer
+
+    sides = {}
+    for side in ("source", "target"):
+        own = place / f"tokenizer.{side}.json"
+        try:
+            sides[side] = Tokenizer.load(own if own.exists() else place / "tokenizer.json").pieces
+        except (OSError, ValueError):
+            sides[side] = lambda ids: tuple(map(str, ids))
+    recording = found.recording
+    assert recording is not None
+    try:
+        sentences = tuple(
+            replace(s, source_tokens=tuple(sides["source"](s.source)), target_tokens=tuple(sides["target"](s.target)))
+            for s in recording.sentences
+        )
+    except ValueError:  # ids of another vocabulary
+        return replace(
+            found, lacks=(*found.lacks, f"The tokens of {found.name}'s recording are not those of its vocabulary.")
+        )
+    return replace(found, recording=replace(recording, sentences=sentences))
+
+
+def scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
+    """A number of every head at every recorded step: [N,L,H]; see `model.experiments.grown`."""
+    return _scores(name, found_runs.of_recording(stamp), kind, metric)
+
+
+@kept(256)
+def _scores(name: str, stamp: Stamp, kind: str, metric: str) -> np.ndarray:
+    from model.experiments.grown import scores as compute
+
+    return compute(recording_of(name), kind, metric)
+
+
+def recording_of(name: str) -> Recording:
+    """The recording of a history that has one."""
+    found, _ = history(name)
+    assert found.recording is not None
+    return found.recording
+
+
+def nearest(steps: tuple[int, ...], wanted: int | None) -> int:
+    """The place among recorded steps of the one that a view asks for, or of the nearest; the last where it asks for none."""
+    if wanted is None:
+        return len(steps) - 1
+    return min(range(len(steps)), key=lambda n: abs(steps[n] - wanted))

@@ -1,0 +1,74 @@
+"""Training in lecture mode: the maps at a step, all heads, or one of the curves, over the whole page."""
+
+from __future__ import annotations
+
+import html
+
+from viz.shared import texts
+from viz.shared.lecture import chart, lecture, letters, pictures
+from viz.shared.shown import Shown
+from viz.training import curves, curves_part, histories, parts, rates, rates_part
+
+LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
+HALL = 1.9  # how many times as large a chart is drawn
+LEFT = 380  # px at 720 lines for a chart below its title, a sentence and the slider
+
+
+def draw(shown: Shown) -> None:
+    """One picture, and the keys."""
+    view, large = shown.view, lecture.picture(shown.view, len(LARGE))
+    with shown.places.bar:
+        pictures.pick(LARGE, large)
+    lecture.key(letters.PICTURE, "the next picture", lambda: pictures.turn(len(LARGE)), quiet=True)
+    lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
+    lecture.tells("space", "play, and stop")
+    with shown.places.notes:
+        texts.sentence_notes((), shown.faults)
+    with shown.places.body:
+        found = parts.open_history(view)
+        if found is not None:
+            _picture(shown, LARGE[large - 1], *found)
+
+
+def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
+    view, mode = shown.view, shown.mode
+    if what in ("Maps", "All heads", "Heads", "Loss") and history.recording is not None:
+        shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
+        parts.slider(view, mode, history, stamp, shows, large=True)
+    elif what in ("Maps", "All heads", "Heads"):
+        for sentence in history.lacks:
+            texts.note(sentence)
+    name, height = histories.chosen(view), chart.height(LEFT, HALL)
+    if what == "Loss":
+        found = curves.curve(history, "loss")
+        _titled(found.title, found.told)
+        if found.lines:
+            _chart("Loss", curves.figure(name, stamp, "loss", mode, height), found.told)
+    elif what == "Heads" and history.recording is not None:
+        _titled("Every head, over the steps", " ".join(curves.appeared(name, stamp, view.reach)[:1]))
+        chosen = curves_part.chosen(view, history)
+        figure = curves.heads_figure(name, stamp, view.grown, chosen, view.reach, mode, height)
+        _chart("Every head", figure, "A line a head")
+    elif what == "Rate":
+        schedule = rates_part.asked(view, history)
+        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, at step {schedule.warmup:,}.")
+        texts.write(rates_part.formula(schedule))
+        _chart("Learning rate", rates.schedule_figure(name, stamp, schedule, mode, height), "Both schedules")
+    elif what == "Smoothing":
+        if (found := rates_part.row_of(shown)) is None:
+            texts.note("This model tells labels, and no tokens.")
+            return
+        _titled("Label smoothing", "")
+        for line in rates_part.formulas(found, view.smoothing):
+            texts.write(line)
+
+
+def _titled(title: str, reading: str) -> None:
+    texts.write(f'<h2 class="lab-large-title">{html.escape(title)}</h2>')
+    if reading:
+        texts.write(f'<p class="lab-large">{html.escape(reading)}</p>')
+
+
+def _chart(title: str, figure, alt: str) -> None:
+    with chart.place(HALL):
+        chart.draw(title, f"training large {title}", figure, alt)

@@ -1,0 +1,188 @@
+"""The parts of the page Training: which run, a sentence along its steps, the curves, the schedule, the smoothed target."""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+
+import streamlit as st
+
+from model.training import found_runs
+from model.training.history import History
+from viz import pages, state, uploads
+from viz.shared import texts
+from viz.shared.shown import Places, Shown
+from viz.theme import Mode
+from viz.training import curves_part, histories, player, rates_part
+from viz.view import View
+
+EVERY = "4s"  # how often a run that goes on is read again
+
+
+def head(view: View, page: pages.Page) -> Places:
+    """The title, and whose training it is."""
+    with st.container(key="training_head", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.heading(page.title, page.question)
+        st.space("stretch")
+        texts.label("Training of")
+        run_pick(view)
+    body = st.container()
+    return Places(body, body)
+
+
+def run_pick(view: View) -> None:
+    """Which training is looked at: that of a checkpoint, or a run in the folder of runs."""
+    known, now = histories.places(), histories.chosen(view)
+    names = list(known) if now in known else [*known, now]
+
+    def told(name: str) -> str:
+        return f"{uploads.shown(name)} (run)" if known.get(name, ("", False))[1] else uploads.shown(name)
+
+    st.selectbox(
+        "Run",
+        names,
+        format_func=told,
+        label_visibility="collapsed",
+        **state.bind("training run", "run", now, write=_choose),
+    )
+
+
+def _choose(name: str) -> None:
+    state.change(run="" if name == state.current().checkpoint else name)
+
+
+def draw(shown: Shown) -> None:
+    """All parts, one below the other."""
+    with shown.places.body:
+        texts.sentence_notes((), shown.faults)
+        found = open_history(shown.view)
+        if found is None:
+            return
+        _learned(shown.view, shown.mode, *found)
+        rates_part.smoothing(shown)
+
+
+def without_sentence(view: View, places: Places) -> None:
+    """A training needs no sentence of the visitor's."""
+    with places.body:
+        if found := open_history(view):
+            _learned(view, state.theme_mode(), *found)
+
+
+def open_history(view: View) -> tuple[History, histories.Stamp] | None:
+    """The history that a view looks at; None, and a sentence, where there is none. What RUNS names in vain is told."""
+    for sentence in found_runs.unusable():
+        texts.note(sentence)
+    try:
+        return histories.history(histories.chosen(view))
+    except ValueError as fault:
+        texts.fault(str(fault))
+        return None
+
+
+def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
+    name = histories.chosen(view)
+    if history.going:
+        st.fragment(run_every=EVERY)(_progress)(name)
+    elif history.steps:
+        texts.note(ended(history))
+    if history.recording is not None:
+        texts.write('<h2 class="lab-label">One sentence along the training</h2>')
+        sentence_pick(view, history)
+        slider(view, mode, history, stamp)
+    for sentence in history.lacks:
+        texts.note(sentence)
+    texts.write('<h2 class="lab-label lab-rule">Curves</h2>')
+    if history.apart:
+        texts.note(told_apart(history))
+    if history.going:
+        st.fragment(run_every=EVERY)(_live_curves)(name, mode)
+    else:
+        curves_part.three(name, history, stamp, mode)
+    if history.recording is not None:
+        curves_part.heads(view, mode, history, stamp)
+    rates_part.schedule(view, mode, history, stamp)
+
+
+def told_apart(history: History) -> str:
+    """Why the slider's line does not stand in the curves."""
+    assert history.recording is not None
+    last = max(int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries)
+    return (
+        f"The sentences were recorded over {history.recording.steps[-1]:,} steps; the curves below end at step {last:,}: "
+        "they are of a later run that went on from those weights, and count their steps anew."
+    )
+
+
+def ended(history: History) -> str:
+    """How a run that is not going on came to its end."""
+    progress = history.progress
+    assert progress is not None
+    where = f"step {progress.step:,}" + ("" if progress.total is None else f" of {progress.total:,}")
+    if not history.over:
+        return f"It stopped at {where}: the same command goes on with it."
+    early = progress.total is not None and progress.step < progress.total
+    return f"It ended at {where}{', for the dev loss fell no more' if early else ''}."
+
+
+def _progress(name: str) -> None:
+    """How far a run is, read again every few seconds while somebody looks."""
+    history, _ = histories.history(name)
+    progress = history.progress
+    if progress is None:
+        return
+    texts.write(f'<p class="lab-training-now" aria-live="off">{html.escape(progress.told())}</p>')
+    if not history.going:
+        texts.note("Its log has not grown for a while: it has ended, or somebody stopped it.")
+
+
+def _live_curves(name: str, mode: Mode) -> None:
+    history, stamp = histories.history(name)
+    curves_part.three(name, history, stamp, mode)
+
+
+def sentence_pick(view: View, history: History) -> None:
+    """Which of the sentences that were watched."""
+    assert history.recording is not None
+    sentences = history.recording.sentences
+    names = {n: s.source_text or s.target_text for n, s in enumerate(sentences, 1)}
+    st.selectbox(
+        "Sentence",
+        list(names),
+        format_func=lambda n: names.get(n, ""),
+        label_visibility="collapsed",
+        **state.bind("training sentence", "probe", number(view, history)),
+    )
+
+
+def number(view: View, history: History) -> int:
+    """The sentence of a view, from 1; the first where the recording has fewer."""
+    assert history.recording is not None
+    return view.probe if view.probe <= len(history.recording.sentences) else 1
+
+
+def slider(
+    view: View,
+    mode: Mode,
+    history: History,
+    stamp: histories.Stamp,
+    shows: tuple[str, ...] = player.PARTS,
+    large: bool = False,
+) -> None:
+    """The sentence along the recorded steps."""
+    recording = history.recording
+    assert recording is not None
+    steps = recording.steps
+    at = histories.nearest(steps, view.trained)
+    if view.trained is not None and steps[at] != view.trained:
+        texts.note(f"Step {view.trained:,} was not recorded; the nearest is {steps[at]:,}.")
+    data = player.payload(histories.chosen(view), found_runs.of_recording(stamp), number(view, history) - 1, mode)
+    player.mounted(data, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)
+
+
+def _rest(steps: tuple[int, ...], at: int) -> None:
+    state.change(trained=None if at == len(steps) - 1 else steps[at])
+
+
+def _head(kind: str, layer: int, head: int) -> None:
+    state.change(kind=kind, layer=layer, head=head)

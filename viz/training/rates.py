@@ -1,0 +1,132 @@
+"""The schedule and the smoothed target, computed by the functions that training itself uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.config import TrainConfig
+from model.training.history import History
+from viz import theme
+from viz.keep import cached_figure, kept
+from viz.training import histories
+from viz.training.curves_figures import HEIGHT, Line, curves
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.inference.analysis import Analysis
+
+POINTS = 240  # of a curve
+TOTAL = 10_000  # steps that are drawn where a run does not tell how many it has
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What the schedules are drawn of: 2017's d_model, warm-up and factor, and how many steps."""
+
+    width: int
+    warmup: int
+    factor: float
+    total: int
+
+
+def total_of(history: History) -> int:
+    """How many steps a history's schedule is drawn for."""
+    ends = [int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries]
+    return history.total or max(ends, default=TOTAL)
+
+
+@kept(256)
+def peak(schedule: Schedule) -> float:
+    """The rate at the end of the warm-up, of the schedule of 2017."""
+    from model.training.loss import noam_peak
+
+    return noam_peak(schedule.width, schedule.warmup, schedule.factor)
+
+
+@kept(256)
+def rates(name: str, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+    """Some steps, and the rate at each by a named schedule of that peak and warm-up; see `model.training.loss`."""
+    from model.training.loss import learning_rate
+
+    config = TrainConfig(schedule=name, learning_rate=peak(schedule), warmup=schedule.warmup)  # type: ignore[arg-type]
+    return _rates(learning_rate, config, schedule.total)
+
+
+def _rates(learning_rate, config: TrainConfig, total: int) -> tuple[np.ndarray, np.ndarray]:
+    steps = np.unique(np.linspace(1, max(2, total), POINTS).round().astype(int))
+    return steps, np.array([learning_rate(config, int(step), total) for step in steps])
+
+
+def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
+    """The run's own rate: as it was logged, else as its settings say; whether it was logged. None where neither is known."""
+    logged = [entry for entry in history.steps if "learning_rate" in entry]
+    if logged:
+        return np.array([e["step"] for e in logged]), np.array([e["learning_rate"] for e in logged]), True
+    if history.config is None:
+        return None
+    from model.training.loss import learning_rate
+
+    return (*_rates(learning_rate, history.config, total_of(history)), False)
+
+
+@cached_figure
+def schedule_figure(
+    name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
+) -> go.Figure:
+    """Both schedules, and the run's own rate over them."""
+    history, _ = histories.history(name)
+    lines = [
+        Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
+        Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),
+    ]
+    if found := own(history):
+        lines.append(Line("this run’s own rate", found[0], found[1]))
+    return curves(lines, "learning rate", mode, schedule.total, height=height, shared=not history.apart)
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """A real row of probabilities against both smoothed targets: the tokens that are shown, what the model and the targets
+    give to each, and all that the formula needs."""
+
+    tokens: tuple[str, ...]
+    model: tuple[float, ...]
+    even: tuple[float, ...]
+    others: tuple[float, ...]
+    right: str
+    probability: float
+    vocabulary: int
+    mean_nats: float  # of -ln p over the whole vocabulary
+    hard: float  # the loss without smoothing, in nats
+    even_loss: float
+    others_loss: float
+
+
+def smoothed(analysis: Analysis, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
+    """The row of a step (from 0); `pieces` names ids. The losses are those of `model.training.loss`."""
+    import torch
+
+    from model.training.loss import others_loss, smoothed_loss, smoothed_targets
+
+    trace = analysis.trace
+    row, right = np.array(trace.log_probs[step]), trace.predicted.ids[step]
+    logits, target = torch.from_numpy(row)[None], torch.tensor([right])
+    shown = [right, *(int(n) for n in np.argsort(-row)[:count] if n != right)][:count]
+    targets = smoothed_targets(eps, len(row))
+    both = [tuple(given if n == right else other for n in shown) for given, other in targets.values()]
+    return Smoothed(
+        tuple(pieces(shown)),
+        tuple(float(np.exp(row[n])) for n in shown),
+        *both,
+        right=pieces([right])[0],
+        probability=float(np.exp(row[right])),
+        vocabulary=len(row),
+        mean_nats=float(-row.mean()),
+        hard=float(smoothed_loss(logits, target, 0.0)),
+        even_loss=float(smoothed_loss(logits, target, eps)),
+        others_loss=float(others_loss(logits, target, eps)),
+    )

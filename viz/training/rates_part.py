@@ -1,0 +1,141 @@
+"""The schedule of the learning rate, and label smoothing on a real row."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from model.training.history import History
+from viz import state
+from viz.shared import controls, texts
+from viz.shared.shown import Shown
+from viz.theme import Mode
+from viz.training import histories, rates
+from viz.training.curves_figures import Line, target_bars
+from viz.training.curves_part import legend
+from viz.view import View
+
+WIDTHS = (64, 128, 256, 512, 1024, 2048)
+WARMUPS = (50, 100, 200, 400, 800, 1000, 2000, 4000, 8000, 16_000)
+FACTORS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
+EPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+
+
+def asked(view: View, history: History) -> rates.Schedule:
+    """What the schedules are drawn of: the run's own where the view does not say otherwise."""
+    warmup = history.config.warmup if history.config else 4000
+    own = (history.width or 512, max(1, round(warmup)))
+    return rates.Schedule(view.noam_width or own[0], view.noam_warmup or own[1], view.noam_factor, rates.total_of(history))
+
+
+def schedule(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
+    """The schedule of 2017 beside a linear warm-up with a cosine, and the run's own rate over both."""
+    found = asked(view, history)
+    texts.write('<h2 class="lab-label lab-rule">The learning rate</h2>')
+    with st.container(key="training_rates_row"):
+        sliders(found)
+    chart(view, mode, history, stamp, found, height)
+    texts.write(formula(found))
+    own = rates.own(history)
+    if own is None:
+        texts.note("The run does not say which rate it took.")
+    else:
+        how = "as it was logged" if own[2] else "computed from its settings by the function that training calls"
+        at = int(own[1].argmax())
+        texts.note(f"This run’s own rate, {how}: the most is {own[1][at]:.3g}, at step {int(own[0][at]):,}.")
+
+
+def sliders(found: rates.Schedule) -> None:
+    """d_model, warm-up and factor."""
+    given = (
+        ("d_model", "noam d", "noam_width", WIDTHS, found.width),
+        ("Warm-up, steps", "noam w", "noam_warmup", WARMUPS, found.warmup),
+        ("Factor", "noam f", "noam_factor", FACTORS, found.factor),
+    )
+    for place, (label, key, field, options, value) in zip(st.columns(3, gap="medium"), given, strict=True):
+        with place:
+            st.select_slider(
+                label, options=sorted({*options, value}), format_func=lambda v: f"{v:,g}", **state.bind(key, field, value)
+            )
+
+
+def chart(view: View, mode: Mode, history: History, stamp: histories.Stamp, found: rates.Schedule, height: int) -> None:
+    """The figure, with what its lines are."""
+    lines = [Line("Noam (2017)", (), (), "decoder_ink"), Line("linear warm-up, cosine", (), (), "encoder_ink")]
+    if rates.own(history) is not None:
+        lines.append(Line("this run’s own rate", (), ()))
+    texts.write(legend(lines))
+    figure = rates.schedule_figure(histories.chosen(view), stamp, found, mode, height)
+    alt = f"Learning rate over {found.total:,} steps; both schedules have a peak of {rates.peak(found):.3g}"
+    st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
+
+
+def formula(found: rates.Schedule) -> str:
+    """The formula of 2017 with these numbers."""
+    return (
+        f'<p class="lab-formula">rate = factor · d<sub>model</sub><sup>−0.5</sup> · min(step<sup>−0.5</sup>, '
+        f"step · warmup<sup>−1.5</sup>) = {found.factor:g} · {found.width:,}<sup>−0.5</sup> · "
+        f"min(step<sup>−0.5</sup>, step · {found.warmup:,}<sup>−1.5</sup>); the peak, at step {found.warmup:,}: "
+        f"<b>{rates.peak(found):.3g}</b></p>"
+    )
+
+
+# -- label smoothing --------------------------------------------------------------------------------------------------
+
+
+def row_of(shown: Shown) -> rates.Smoothed | None:
+    """The row of the view's step against both targets; None for a model that gives no probabilities of tokens there."""
+    loaded, trace = shown.page_data.loaded, shown.analysis.trace
+    if loaded.config.classes or not len(trace.predicted):
+        return None
+    return rates.smoothed(shown.analysis, loaded.target_tokenizer.pieces, shown.view.step - 1, shown.view.smoothing)
+
+
+def smoothing(shown: Shown) -> None:
+    """What label smoothing asks of a real row: the sentence, and the step, are those of the other pages."""
+    view = shown.view
+    texts.write('<h2 class="lab-label lab-rule">Label smoothing, on a real row</h2>')
+    found = row_of(shown)
+    if found is None:
+        texts.note("This model tells labels, and no tokens: choose a checkpoint that writes or fills in to see a row.")
+        return
+    with st.container(key="training_eps_row", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("ε")
+        st.select_slider(
+            "Label smoothing",
+            options=sorted({*EPS, view.smoothing}),
+            format_func=lambda value: f"{value:g}",
+            label_visibility="collapsed",
+            **state.bind("training eps", "smoothing", view.smoothing),
+        )
+        texts.label("at the step of this sentence")
+        controls.step_slider(view, shown.analysis.trace.predicted.labels)
+    bars(shown, found)
+    for line in formulas(found, view.smoothing):
+        texts.write(line)
+
+
+def bars(shown: Shown, found: rates.Smoothed, height: int = 232) -> None:
+    """The figure."""
+    texts.write(
+        '<p class="lab-training-lines"><span>bars: the model’s probability</span><span>● target with ε/V (here, and in '
+        "torch)</span><span>× target with ε/(V−1) (the 2017 code)</span></p>"
+    )
+    figure = target_bars(found.tokens, found.model, found.even, found.others, shown.mode, height)
+    alt = f"Probabilities of {len(found.tokens)} tokens: the model’s and those of both smoothed targets"
+    st.plotly_chart(figure, theme=None, key="training target", config=controls.picture("Smoothed target"), alt=alt)
+
+
+def formulas(found: rates.Smoothed, eps: float) -> tuple[str, ...]:
+    """Both losses with their numbers filled in."""
+    size, hard, right = f"{found.vocabulary:,}", found.hard, html.escape(found.right)
+    whole = found.mean_nats * found.vocabulary
+    return (
+        f'<p class="lab-formula">“{right}” has p = {found.probability:.4f}, so without smoothing the loss is −ln p = '
+        f"<b>{hard:.4f}</b> nats; the sum of −ln p over all {size} tokens is {whole:,.1f}.</p>",
+        f'<p class="lab-formula">ε/V: (1 − ε) · {hard:.4f} + ε/V · {whole:,.1f} = {1 - eps:g} · {hard:.4f} + '
+        f"{eps / found.vocabulary:.3g} · {whole:,.1f} = <b>{found.even_loss:.4f}</b> nats</p>",
+        f'<p class="lab-formula">ε/(V−1): (1 − ε) · {hard:.4f} + ε/(V−1) · ({whole:,.1f} − {hard:.4f}) = {1 - eps:g} · '
+        f"{hard:.4f} + {eps / (found.vocabulary - 1):.3g} · {whole - hard:,.1f} = <b>{found.others_loss:.4f}</b> nats</p>",
+    )

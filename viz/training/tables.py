@@ -1,0 +1,76 @@
+"""The numbers of the page Training, and the lines of Python that read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.export.code import Code
+from model.export.tables import Table
+from model.training.history import Entry
+from viz.training import curves, histories, parts, player, rates, rates_part
+from viz.view import View, unedited
+
+if TYPE_CHECKING:
+    from viz.shared.shown import Shown
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """The log, the validations, the sentence at every step, the number of every head, and the schedules."""
+    view = shown.view
+    try:
+        history, stamp = histories.history(histories.chosen(view))
+    except ValueError:
+        return ()
+    found = [_entries("training-log", history.steps), _entries("training-validations", history.validations)]
+    if recording := history.recording:
+        number = parts.number(view, history) - 1
+        tokens, values = player.told(recording, number)
+        written = [texts[number] for texts in recording.written] or [""] * len(recording.steps)
+        columns = ("step", "written", *(f"p {n} {token}" for n, token in enumerate(tokens, 1)))
+        rows = zip(recording.steps, written, values, strict=True)
+        found.append(Table("training-sentence", columns, tuple((step, text, *map(float, p)) for step, text, p in rows)))
+        found.append(_heads(view, history, stamp))
+    schedule = rates_part.asked(view, history)
+    both = {name: rates.rates(name, schedule) for name in ("noam", "cosine")}
+    rows = zip(both["noam"][0], both["noam"][1], both["cosine"][1], strict=True)
+    found.append(Table("learning-rate", ("step", "noam", "cosine"), tuple((int(s), float(a), float(b)) for s, a, b in rows)))
+    return tuple(table for table in found if table.rows)
+
+
+def _entries(name: str, entries: tuple[Entry, ...]) -> Table:
+    columns = tuple(dict.fromkeys(key for entry in entries for key in entry))
+    return Table(name, columns or ("step",), tuple(tuple(entry.get(key) for key in columns) for entry in entries))
+
+
+def _heads(view: View, history, stamp: histories.Stamp) -> Table:
+    """A row for every head and step."""
+    rows = []
+    for kind in curves.kinds_of(history, view.grown):
+        values = histories.scores(histories.chosen(view), stamp, kind, view.grown)
+        for (n, layer, head), value in np.ndenumerate(values):
+            rows.append((kind, layer + 1, head + 1, history.recording.steps[n], float(value)))
+    return Table("training-heads", ("kind", "layer", "head", "step", view.grown), tuple(rows))
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    code, view = Code.of(unedited(shown.analysis.request), shown.view.device), shown.view
+    name = histories.chosen(view)
+    place, is_run = histories.places().get(name, (None, False))
+    if place is None:
+        return code.text
+    function = "of_run" if is_run else "of_checkpoint"
+    where = f"{'runs' if is_run else 'checkpoints'}/{place.name}"
+    code.add(f"history = {function}(Path({where!r}), {name!r})", pathlib=("Path",), model__training__history=(function,))
+    code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
+    history, _ = histories.history(name)
+    if history.recording is not None:
+        kinds = curves.kinds_of(history, view.grown)
+        code.add(
+            f"by_head = {{kind: scores(history.recording, kind, {view.grown!r}) for kind in {kinds!r}}}",
+            "steps, layers, heads",
+            model__experiments__grown=("scores",),
+        )
+    return code.text
