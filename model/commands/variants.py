@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
-import time
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from model.arguments import Parser
-from model.commands import evaluate, options, train
-from model.variants.declared import PLAN, SEEDS, VARIANTS, Plan
-from model.variants.record import FILE, Variants
+from model.commands import options, variants_measure, variants_training
+from model.commands.variants_training import BEAM
+from model.files import shown
+from model.variants.declared import PLAN, SEEDS, SHIPPED, VARIANTS, Plan
+from model.variants.record import FILE
 
 if TYPE_CHECKING:
     from model.experiments.variant_runs import VariantRun
 
 HELP = "train the designs of 2017, of today and others alike, and compare them"
-BEAM = 4
-ROUNDS = 20
+ROUNDS, SENTENCES = 20, 200
 ABOUT = (
     "Trains each variant with each seed, one after another, scores it on the test pairs, and writes what came out into "
-    f"{FILE} in --out. Stopped or killed, the same command goes on where it was. Variants: "
+    f"{FILE} in --out. Before it begins it says how many hours this will take; --epochs shortens it for all alike. Stopped "
+    "or killed, the same command goes on where it was. Variants: "
 )
 
 
@@ -36,16 +34,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of all runs, each in one of its own"
     )
-    hint = "only this variant (may be given several times)"
-    parser.add_argument("--only", action="append", choices=tuple(VARIANTS), metavar="NAME", help=hint)
-    hint = f"only this seed (may be given several times; default: {', '.join(map(str, SEEDS))})"
-    parser.add_argument("--seed", action="append", type=int, metavar="N", help=hint)
+    hint = "only these variants, with commas between"
+    parser.add_argument("--only", action="extend", type=_names, metavar="NAMES", help=hint)
+    hint = f"only these seeds, with commas between (default: {','.join(map(str, SEEDS))})"
+    parser.add_argument("--seed", action="extend", type=_seeds, metavar="NS", help=hint)
     parser.add_argument("--languages", default="English,French", help="two names, for display (default: %(default)s)")
     parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--commands", action="store_true", help="print the commands of all runs, and train nothing")
+    other.add_argument("--estimate", action="store_true", help="say how many hours all runs will take, and train nothing")
     hint = f"measure how fast each variant trains, all in turn over N rounds (default: {ROUNDS}), and train nothing"
     other.add_argument("--speed", type=int, nargs="?", const=ROUNDS, metavar="N", help=hint)
+    hint = f"measure on N dev sentences (default: {SENTENCES}) whether the same heads come back from seed to seed"
+    other.add_argument("--same-heads", type=int, nargs="?", const=SENTENCES, metavar="N", help=hint)
+    hint = f"copy the record and the weights of one seed of {', '.join(SHIPPED)} (or of --only) into a folder for the lab"
+    other.add_argument("--ship", type=Path, metavar="FOLDER", help=hint)
     options.add_machine(parser)
     group = parser.add_argument_group("what all variants have in common")
     for name, default in {**PLAN.size, **PLAN.training}.items():
@@ -66,9 +69,33 @@ def run(args: argparse.Namespace) -> None:
             for name, words in _commands(args, plan, each).items():
                 print(shlex.join(["python", "-m", "model", name, *words]))
     elif args.speed is not None:
-        _measure_speed(args, plan, runs)
+        variants_measure.speed(args, plan, runs)
+    elif args.same_heads is not None:
+        variants_measure.heads(args, plan, runs)
+    elif args.ship is not None:
+        variants_measure.ship(args, plan)
+    elif args.estimate:
+        variants_measure.estimate(args, plan, runs)
     else:
-        _train(args, plan, runs)
+        variants_training.train_all(args, plan, runs, lambda each: _commands(args, plan, each))
+
+
+def _names(text: str) -> list[str]:
+    """Names of variants with commas between."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in VARIANTS]:
+        raise argparse.ArgumentTypeError(f"there is no variant {shown(unknown[0])}: choose from {', '.join(VARIANTS)}")
+    return names
+
+
+def _seeds(text: str) -> list[int]:
+    """Numbers with commas between."""
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"the seeds are {shown(text)}; expected whole numbers with commas between"
+        ) from None
 
 
 def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str, list[str]]:
@@ -86,91 +113,3 @@ def _commands(args: argparse.Namespace, plan: Plan, run: VariantRun) -> dict[str
 
 def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
-
-
-def _called(command: ModuleType, name: str, words: list[str]) -> None:
-    parser = Parser(prog=f"python -m model {name}")
-    command.add(parser)
-    command.run(parser.parse_args(words))
-
-
-def _train(args: argparse.Namespace, plan: Plan, runs: list[VariantRun]) -> None:
-    """Every run that is not there yet; the record after each."""
-    from model.decoding.strategy import Decoding
-    from model.experiments.variant_runs import collect, runs_of
-    from model.text.corpus import file_hash
-
-    data = {"train": file_hash(args.data), "dev": file_hash(args.dev), "test": file_hash(args.test)}
-    decoding = {"beam": BEAM, "alpha": Decoding.alpha}
-    args.out.mkdir(parents=True, exist_ok=True)
-    every, began, found = runs_of(args.out, VARIANTS, _seeds(args)), time.monotonic(), None
-    for number, each in enumerate(runs, 1):
-        if each.scores(plan, data, decoding) is not None:
-            continue
-        commands = _commands(args, plan, each)
-        left = None if args.max_minutes is None else args.max_minutes - (time.monotonic() - began) / 60
-        if left is not None and left <= 0:
-            print("the time is up: the same command goes on")
-            break
-        print(f"{each.variant.title}, seed {each.seed}: run {number} of {len(runs)}", flush=True)
-        if not each.is_trained:
-            _called(train, "train", commands["train"] + ([] if left is None else ["--max-minutes", str(left)]))
-        if not each.is_trained:
-            if left is None or time.monotonic() - began < 60 * args.max_minutes:
-                raise KeyboardInterrupt  # the run was asked to stop, and has saved itself
-            break
-        _called(evaluate, "evaluate", commands["evaluate"])
-        _write(args.out, collect(every, args.out, plan, data, decoding))
-    found = collect(every, args.out, plan, data, decoding)
-    _write(args.out, found)
-    print(_told(found) if found else "no run has come to its end")
-
-
-def _seeds(args: argparse.Namespace) -> list[int]:
-    """Those whose runs belong to the record: the usual ones, and others that are asked for."""
-    return sorted({*SEEDS, *(args.seed or ())})
-
-
-def _write(out: Path, found: Variants | None) -> None:
-    from model.checkpoint import write_json
-
-    if found is not None:
-        Variants.from_dict(json.loads(json.dumps(found.to_dict())))  # what could not be read again is not written
-        write_json(out / FILE, found.to_dict())
-
-
-def _measure_speed(args: argparse.Namespace, plan: Plan, runs: list[VariantRun]) -> None:
-    import torch
-    from tqdm import tqdm
-
-    from model.checkpoint import write_json
-    from model.config import TrainConfig
-    from model.experiments.training_speed import WARM, tokens_per_second
-    from model.experiments.variant_runs import SPEED
-    from model.text.corpus import read_pairs
-
-    if args.speed < 1:
-        raise ValueError(f"--speed is {args.speed}; expected at least 1 round")
-    device = options.machine(args)
-    chosen = {each.variant.name: plan.model_options(each.variant) for each in runs}
-    config = TrainConfig(**plan.train_options(SEEDS[0]))
-    with tqdm(total=WARM + args.speed, unit="round") as bar:
-        found = tokens_per_second(chosen, read_pairs(args.data), config, args.speed, device, bar.update)
-    args.out.mkdir(parents=True, exist_ok=True)
-    told: dict[str, Any] = {"rounds": args.speed, "threads": torch.get_num_threads(), "device": device.type}
-    write_json(args.out / SPEED, told | {"tokens_per_second": found})
-    for name, speed in found.items():
-        print(f"{name:<12}{speed:10,.0f} target tokens a second")
-
-
-def _told(found: Variants) -> str:
-    """The table, for reading."""
-    lines = [f"{'':<20}{'parameters':>11}{'BLEU':>8}{'range':>16}{'chrF':>8}{'range':>16}{'dev loss':>10}{'seeds':>7}"]
-    for each in found.variants:
-        bleu, chrf, loss = (each.spread(score) for score in ("bleu", "chrf", "dev_loss"))
-        ranges = [f"{f'{s.low:.2f} to {s.high:.2f}':>16}" for s in (bleu, chrf)]
-        lines.append(
-            f"{each.title:<20}{each.parameters:>11,}{bleu.mean:>8.2f}{ranges[0]}{chrf.mean:>8.2f}{ranges[1]}"
-            f"{loss.mean:>10.4f}{bleu.seeds:>7}"
-        )
-    return "\n".join([*lines, found.told])

@@ -13,6 +13,7 @@ from model.files import shown
 
 BASE = "base"  # what all others are held against
 SEEDS = (1, 2, 3)
+SHIPPED = ("base", "original", "modern", "heads-1", "heads-8")  # whose weights lie beside the record, of one seed each
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,15 @@ class Plan:
         return dict(self.training) | {"seed": seed}
 
     def changed(self, **fields: Any) -> Plan:
-        """The same with some fields changed for all. ValueError for a field that is in neither, or makes no config."""
+        """The same with some fields changed for all; where the epochs are and `first_target_epochs` is not, these keep their
+        share. ValueError for a field that is in neither, or makes no config."""
         if unknown := sorted(set(fields) - set(self.size) - set(self.training)):
             known = ", ".join([*self.size, *self.training])
             raise ValueError(f"the plan has no field {shown(unknown[0])}; expected one of {known}")
         parts = {"size": dict(self.size), "training": dict(self.training)}
+        if "epochs" in fields and "first_target_epochs" not in fields:
+            share = self.training["first_target_epochs"] / self.training["epochs"]
+            fields["first_target_epochs"] = round(share * fields["epochs"])
         for name, value in fields.items():
             parts["size" if name in self.size else "training"][name] = value
         made = replace(self, **parts)
@@ -93,7 +98,7 @@ PLAN = Plan(  # the size and the pairs of `en-fr-learned`, and its steps
         "batch_tokens": 4096,
         "learning_rate": 2e-3,
         "warmup": 400,
-        "validate_every": 1000,
+        "validate_every": 400,  # often enough for a curve
         "average": 1,  # the rate falls to 0: the last weights need no mean, which would lag behind
     },
 )

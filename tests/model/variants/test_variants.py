@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 
@@ -10,11 +11,15 @@ import tiny
 from command_line_helpers import fails
 
 from model.__main__ import build_parser, main
-from model.commands import variants
+from model.checkpoint import load
+from model.commands import variants_training
 from model.config import ModelConfig, TrainConfig
+from model.experiments.variant_cost import Cost
+from model.experiments.variant_runs import runs_of
 from model.network.transformer import build
 from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
-from model.variants.record import FILE, SCORES, Measured, Seeded, Variants, chance_apart, read
+from model.variants.interval import quantile, within
+from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, chance_apart, read
 
 BRIEF = {
     "d_model": 16,
@@ -52,9 +57,16 @@ def test_no_variant_owes_its_score_to_more_parameters():
     assert counts["swiglu"] - counts[BASE] == 6 * (3 * 128 * 341 + 2 * 341 - 2 * 128 * 512 - 512)
 
 
-def test_the_plan_is_that_of_en_fr_learned_but_for_the_mean_of_weights(shipped_metrics):
+def test_the_plan_is_that_of_en_fr_learned_but_for_the_mean_of_weights_and_the_curve(shipped_metrics):
     training = TrainConfig(**PLAN.train_options(1)).to_dict()
-    assert {n for n, value in training.items() if shipped_metrics["training"].get(n, value) != value} == {"average"}
+    differing = {n for n, value in training.items() if shipped_metrics["training"].get(n, value) != value}
+    assert differing == {"average", "validate_every"}
+
+
+def test_a_shorter_plan_is_shorter_for_all_in_the_same_shares():
+    short = PLAN.changed(epochs=2)
+    assert (short.training["epochs"], short.training["first_target_epochs"]) == (2, 1)
+    assert PLAN.changed(epochs=2, first_target_epochs=2).training["first_target_epochs"] == 2
 
 
 @pytest.fixture
@@ -65,18 +77,19 @@ def shipped_metrics():
 
 
 def made(name: str, *bleus: float) -> Measured:
-    runs = tuple(Seeded(n, bleu, bleu + 20, 1.5, 100, 3) for n, bleu in enumerate(bleus, 1))
+    runs = tuple(Seeded(n, bleu, bleu + 20, 1.5, 100, 3, ((50, 2.5), (100, 1.5))) for n, bleu in enumerate(bleus, 1))
     return Measured(name, name.title(), "says", {"heads": 4}, 1000, runs, 500.0)
 
 
 def record(*each: Measured) -> Variants:
-    return Variants(BASE, {"epochs": 1}, {"test": "ab"}, {"beam": 4}, 9, "nrefs:1", each)
+    missing = (Missing("gelu", 1, "training", 50), Missing("gelu", 2, "failed", 0, "no room on the disk"))
+    return Variants(BASE, {"epochs": 1}, {"test": "ab"}, {"beam": 4}, 9, "nrefs:1", each, seeds=(1, 2, 3), missing=missing)
 
 
 def test_designs_are_apart_where_no_seed_overlaps():
     base, above, mixed = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0), made("mixed", 31.5, 40.0, 41.0)
     assert above.spread("bleu") == (33.5, 32.5, 35.0, 3)
-    assert above.against(base, "bleu") == (2.5, True, 0.1)
+    assert above.against(base, "bleu")[:4] == (2.5, True, 0.1, 3)
     assert base.against(above, "bleu")[:2] == (-2.5, True)
     assert mixed.against(base, "bleu").is_apart is False
     columns, rows = record(base, above, mixed).table()
@@ -86,6 +99,21 @@ def test_designs_are_apart_where_no_seed_overlaps():
     assert cells["times_base"] == (1.0, 1.0, 1.0)
     assert "3 seeds each happens in 10% of cases" in record(base, above).told
     assert "column of chances" in record(base, made("one", 40.0)).told
+
+
+def test_the_interval_is_students_over_the_seeds_that_both_have():
+    """Of 3.0, 1.5 and 3.0: mean 2.5, deviation 0.866, and 4.303 of its standard errors each way."""
+    base, above = made(BASE, 30.0, 31.0, 32.0), made("above", 33.0, 32.5, 35.0)
+    low, high = above.against(base, "bleu").interval
+    assert (low, high) == pytest.approx((2.5 - 4.3027 * 0.5, 2.5 + 4.3027 * 0.5), abs=1e-4)
+    lone = dataclasses.replace(above, runs=above.runs[2:])
+    assert lone.against(base, "bleu")[3:] == (1, None)
+
+
+@pytest.mark.parametrize(("freedom", "known"), [(1, 12.706), (2, 4.303), (3, 3.182), (8, 2.306), (30, 2.042)])
+def test_students_quantile_is_that_of_the_tables(freedom, known):
+    assert quantile(freedom) == pytest.approx(known, abs=5e-4)
+    assert within(quantile(freedom), freedom) == pytest.approx(0.95)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (3, 3)])
@@ -105,7 +133,12 @@ def test_a_record_comes_back_as_it_was_written():
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda v: v.update(schema=2), "'schema' is 2; expected 1"),
+        (lambda v: v.update(schema=1), "'schema' is 1; expected 2"),
+        (lambda v: v["missing"][0].update(state="lost"), "a missing run is .*; expected a name, a seed, a step and one of"),
+        (lambda v: v["variants"][0]["runs"][0].update(losses=[[1]]), "has losses .*; expected pairs of a step and a loss"),
+        (lambda v: v.update(shipped={"base": "../base"}), "'shipped' has 'base' in '../base'; expected the name of a"),
+        (lambda v: v.update(same_heads={"base": {}}), "'same_heads' of 'base': 'schema' is None; expected 1"),
+        (lambda v: v.update(seeds=[-1]), r"'seeds' is \[-1\]; expected whole numbers"),
         (lambda v: v.update(variants={}), "'variants' is {}; expected a list"),
         (lambda v: v.update(base=3), "'base' is 3; expected a text"),
         (lambda v: v["variants"][0].update(runs=[]), r"has runs \[\]; expected a list with at least one"),
@@ -157,23 +190,61 @@ def test_it_trains_scores_and_goes_on_where_it_was(asked, tmp_path, capsys, monk
     assert main([*asked, *chosen, "--max-minutes", "0"]) == 0
     assert not (out / FILE).exists()
     assert main([*asked, *chosen]) == 0
+    told = capsys.readouterr().out
+    assert "1 run is left: about 1 minute, from the speed measured here" in told
+    assert "As today, seed 3: BLEU" in told and "; 0 to go" in told
     found = read(out / FILE)
     assert [(each.name, [run.seed for run in each.runs]) for each in found.variants] == [("modern", [3])]
     assert found.variants[0].model["d_ff"] == 11
     scores = json.loads((out / "modern-3" / "checkpoint" / "metrics.json").read_text())
-    assert {name: getattr(found.variants[0].runs[0], name) for name in SCORES} == {
+    own = found.variants[0].runs[0]
+    assert {name: getattr(own, name) for name in SCORES} == {
         "bleu": scores["test"]["bleu"],
         "chrf": scores["test"]["chrf"],
         "dev_loss": scores["dev"]["dev_loss"],
     }
-    monkeypatch.setattr(variants, "_called", None)  # nothing is done again
+    assert own.losses[-1] == (own.steps, own.dev_loss)
+    assert found.steps == own.steps  # as counted before it began
+    assert len(found.missing) == len(VARIANTS) * len(SEEDS) - 1
+    assert {each.state for each in found.missing} == {"waiting"}
+    monkeypatch.setattr(variants_training, "_called", None)  # nothing is done again
     assert main([*asked, *chosen]) == 0
     assert "As today" in capsys.readouterr().out
     assert "(training: epochs was 1, now 2); give another --out" in fails(capsys, *asked, *chosen, "--epochs", "2")
+    assert main([*asked, "--only", "modern", "--ship", str(tmp_path / "shipped")]) == 0
+    shipped = read(tmp_path / "shipped" / FILE)
+    assert shipped == dataclasses.replace(found, shipped={"modern": "variant-modern"})
+    assert load(str(tmp_path / "shipped" / "variant-modern")).config.norm == "rmsnorm"
+
+
+def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_path, capsys, monkeypatch):
+    called = []
+
+    def failing(command, name, words):
+        called.append(name)
+        raise ValueError("the disk is full")
+
+    monkeypatch.setattr(variants_training, "_called", failing)
+    monkeypatch.setattr(variants_training, "cost", lambda *args: Cost(8, 3.2, "from nothing"))
+    assert main([*asked, "--seed", "1", "--device", "cpu"]) == 2
+    told, said = capsys.readouterr()
+    assert "8 runs are left: about 3.2 hours, from nothing." in told
+    assert "2 of 8 runs failed (base-1: the disk is full; original-1: the disk is full)" in said
+    assert called == ["train", "train"]
+    run = runs_of(tmp_path / "runs", [BASE], [1])[0]
+    assert (run.missing.state, run.missing.why) == ("failed", "the disk is full")
+
+
+def test_a_run_that_was_begun_with_other_settings_is_refused_before_anything_is_trained(asked, tmp_path, capsys):
+    folder = tmp_path / "runs" / "gelu-2"
+    folder.mkdir(parents=True)
+    settings = {"model": {}, "training": {}, "data": {}}
+    (folder / "settings.json").write_text(json.dumps(settings))
+    assert "gelu-2 holds a run with other settings (model: d_model was None" in fails(capsys, *asked, "--only", "base")
 
 
 def test_speed_is_measured_in_turn_and_joins_the_record(asked, tmp_path):
-    assert main([*asked, "--only", "base", "--only", "gelu", "--speed", "1", "--device", "cpu"]) == 0
+    assert main([*asked, "--only", "base,gelu", "--speed", "1", "--device", "cpu"]) == 0
     found = json.loads((tmp_path / "runs" / "speed.json").read_text())
     assert set(found["tokens_per_second"]) == {"base", "gelu"}
     assert all(speed > 0 for speed in found["tokens_per_second"].values())
@@ -183,7 +254,11 @@ def test_speed_is_measured_in_turn_and_joins_the_record(asked, tmp_path):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--only", "rotating"], "choose from"),
+        (["--only", "base,rotating"], "there is no variant 'rotating': choose from base, original"),
+        (["--seed", "1,x"], "the seeds are '1,x'; expected whole numbers with commas between"),
+        (["--same-heads", "0"], "--same-heads is 0; expected at least 1 sentence"),
+        (["--same-heads"], "has 2 trained seeds; train them first"),
+        (["--ship", "there"], "holds no run that is trained and scored; train some first"),
         (["--speed", "0"], "--speed is 0; expected at least 1 round"),
         (["--d-model", "9"], "d_model is 9; expected a multiple of heads, which is 4"),
         (["--epochs", "0"], "epochs is 0; expected more than 0"),
