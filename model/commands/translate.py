@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from model.commands import options
 from model.inference.request import Request
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.decoding.strategy import Decoding
 
 HELP = "translate a sentence"
 MAX_LINE = 1_000_000  # characters
@@ -44,23 +45,35 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
 
     asked = options.decoding(args)
-    device = options.machine(args)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    each_line(args, loaded, asked, _answer, EMPTY, "sentence")
+
+
+def each_line(
+    args: argparse.Namespace,
+    loaded: Checkpoint,
+    asked: Decoding,
+    answer: Callable[[Checkpoint, Request, bool, str], None],
+    empty: dict[str, Any],
+    what: str,
+) -> None:
+    """Has the text of a command answered, or each line of standard input; `empty` is what an empty line reads as, as JSON.
+    ValueError that names the line, and where there is none."""
     if args.text != "-":
-        request = Request(args.text, args.checkpoint, decoding=asked)
-        _answer(checkpoints.load(args.checkpoint, device), request, args.json)
+        answer(loaded, Request(args.text, args.checkpoint, decoding=asked), args.json, "")
         return
-    loaded, written = checkpoints.load(args.checkpoint, device), 0
+    written = 0
     for number, text in _lines():
         if not text.strip():  # so that line n of what is written belongs to line n of what is read
-            print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
+            print(json.dumps(empty | {"checkpoint": loaded.name}) if args.json else "", flush=True)
             continue
         try:
-            _answer(loaded, Request(text, args.checkpoint, decoding=asked), args.json, f"line {number}: ")
+            answer(loaded, Request(text, args.checkpoint, decoding=asked), args.json, f"line {number}: ")
         except ValueError as fault:
             raise ValueError(f"line {number}: {fault}") from None
         written += 1
     if not written:
-        raise ValueError("there is no sentence on standard input; write one on each line")
+        raise ValueError(f"there is no {what} on standard input; write one on each line")
 
 
 def _lines() -> Iterator[tuple[int, str]]:
@@ -79,7 +92,7 @@ def _read_line() -> str:
         raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
 
 
-def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str = "") -> None:
+def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
     from model.inference.analyse import analyse
 
     analysis = analyse(loaded, request)

@@ -1,40 +1,52 @@
-"""The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches."""
+"""The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches; and from
+`prompts.txt` the beginnings for a model that goes on with a text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from model.folders import SHIPPED
 
-FILE = SHIPPED / "examples.txt"
+FILE, PROMPTS = SHIPPED / "examples.txt", SHIPPED / "prompts.txt"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, what it teaches in a few words, the French token that shows it, and the translations that are right."""
+    """A sentence, what it teaches in a few words, the French token that shows it, and the translations that are right: none
+    of these two for one that is gone on with."""
 
     name: str
     sentence: str
     lesson: str
-    token: str
-    accepted: tuple[str, ...]
+    token: str = ""
+    accepted: tuple[str, ...] = ()
 
 
 @cache
 def examples() -> tuple[Example, ...]:
     """All of them, in the order in which they are offered. Raises ValueError for a line that lacks something."""
-    found = []
-    for number, line in enumerate(FILE.read_text(encoding="utf-8").splitlines(), 1):
+    return tuple(Example(*fields[:4], tuple(fields[4].split("|"))) for fields in _lines(FILE, 5))
+
+
+@cache
+def prompts() -> tuple[Example, ...]:
+    """The beginnings, in the order in which they are offered; errors as `examples`."""
+    return tuple(Example(*fields) for fields in _lines(PROMPTS, 3))
+
+
+def _lines(file: Path, expected: int) -> Iterator[list[str]]:
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != 5 or not all(fields):
+        if len(fields) != expected or not all(fields):
             raise ValueError(
-                f"{FILE.name}, line {number}, has {sum(map(bool, fields))} fields; expected 5 with a tab between"
+                f"{file.name}, line {number}, has {sum(map(bool, fields))} fields; expected {expected} with a tab between"
             )
-        found.append(Example(*fields[:4], tuple(fields[4].split("|"))))
-    return tuple(found)
+        yield fields
 
 
 def lesson(sentence: str) -> str | None:
