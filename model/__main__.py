@@ -7,10 +7,11 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import check, convert, evaluate, export, judge, maps, report, train, translate, variants
+from model.commands import check, convert, evaluate, export, go_on, judge, maps, report, train, translate, variants
 
 COMMANDS = {
     "translate": translate,
+    "continue": go_on,
     "judge": judge,
     "maps": maps,
     "export": export,

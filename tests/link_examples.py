@@ -70,6 +70,7 @@ FIELDS = {
     "top_k": ("top_k", (0, 1, 40, MAX_TOP_K)),
     "top_p": ("top_p", (0.01, 1e-09, 0.95, 1.0)),
     "seed": ("seed", (0, 7, MAX_SEED)),
+    "more": ("more", (0, 1, 40, MAX_TOKENS)),
     "branch": (
         "branches",
         (((5,),), ((END,),), ((5, 6, END), (5, 7), (7999,)), tuple((n,) for n in range(3, 3 + MAX_BRANCHES))),
@@ -171,6 +172,7 @@ GOOD = {
     "top_k": "40",
     "top_p": "0.95",
     "seed": "7",
+    "more": "40",
     "branch": "5-6~5-7-2",
     "path": "5-7",
     "sentence": "3",
@@ -332,6 +334,7 @@ NONSENSE = [
     *(("top_k", text) for text in ("-1", "-3", "1.5", "100000", "all", "", "nan")),
     *(("top_p", text) for text in ("0", "0.0", "1.5", "1.0001", "nan", "-0.5", "inf", "", "half")),
     *(("seed", text) for text in ("abc", "-1", str(MAX_SEED + 1), "1.5", "", "1e3")),
+    *(("more", text) for text in ("-1", "129", "1.5", "all", "")),
     *(("branch", text) for text in ("5-2-7", "2-5", "5-6~2-2", "0", "1-5", "", "a", "5--6", "-5", "5-", "5~", "5 6", "²")),
     *(("branch", text) for text in ("1000000", "9" * 5000, SEPARATOR.join("3456789") + "~10~11", *IDS_OF.values())),
     *(("path", text) for text in ("5-2-7", "2-2", "0", "1", "", "a", "5--6", "5~6", "-5", "1000000", "9" * 5000)),

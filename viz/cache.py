@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.readings.analogies import Analogy
     from model.readings.direct_logits import DirectLogits
+    from model.readings.key_values import KeyValues
     from model.readings.logit_lens import Lens
     from model.readings.neighbours import Neighbour, Side, Survey
     from model.readings.other_patterns import OtherPatterns
@@ -152,6 +153,14 @@ def other_patterns(request: Request, device: str, site: Site, width: int) -> Oth
     from model.readings.other_patterns import other_patterns as compute
 
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), site, width)
+
+
+@kept(128)
+def key_values(request: Request, device: str) -> KeyValues:
+    """What every layer keeps of the text so far, and what that saves; see `model.readings.key_values`."""
+    from model.readings.key_values import key_values as compute
+
+    return compute(checkpoint(request.checkpoint, device), analyse(request, device))
 
 
 @kept(256)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from model.arguments import device_name
-from model.config import SCHEMES
+from model.config import MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, RequestError, strategy
 from model.edits.intervention import BASELINE, Intervention
@@ -23,12 +23,14 @@ from viz import values
 from viz.fields import declared, fields
 
 FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
+FIRST_PROMPT = "Once upon a time there was a"  # for a model that goes on with a text
+USUAL_MORE = 40  # tokens that it adds
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
 MAX_TOP_K = 99_999
 MAX_UNCACHED = 512  # tokens of branches times paths of a beam, decoded again without the causal mask
 YOURS = "yours"  # a translation that the visitor gives
-SHOWN = ("attention", "mask", "decoding")
+SHOWN = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
 PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
@@ -141,6 +143,7 @@ class _Decoding:
     branches: tuple[tuple[int, ...], ...] = declared((), "branch", values.paths(), undo="step", settles=("word",))
     path: tuple[int, ...] = declared((), "path", values.path(), undo="step")
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
+    more: int = declared(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
     guess: bool = declared(False, "guess", values.switch("first"))  # predict first
     asked: str = declared("", "asked", _WORD)  # a word whose probability in a blank is told
 
@@ -273,8 +276,9 @@ class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _De
         """How tokens are chosen; RequestError for values out of range. What the strategy does not use stays out; beside a
         translation that the visitor gives stands the greedy one."""
         if self.strategy == YOURS:
-            return Decoding()
-        return Decoding(self.strategy, **{name: getattr(self, name) for name in strategy(self.strategy).controls})
+            return Decoding(more=self.more)
+        controls = {name: getattr(self, name) for name in strategy(self.strategy).controls}
+        return Decoding(self.strategy, more=self.more, **controls)
 
     @property
     def controls(self) -> Decoding | None:
@@ -332,6 +336,8 @@ class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _De
             if self.kind != View.kind:  # the default is nobody's mistake
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
+        goes_on = kinds == ("decoder",)
+        view = dataclasses.replace(view, more=(self.more or USUAL_MORE) if goes_on else 0, source=self.text_for(goes_on))
         if len(kinds) == 1:  # one text is read, as it stands
             view = dataclasses.replace(view, split=False, together=False, pad=self.pad if "encoder" in kinds else 0)
         if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
@@ -340,7 +346,7 @@ class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _De
                 mode=View.mode,
                 causal_mask=True,
                 target=None,
-                show="attention" if self.show == "decoding" else self.show,
+                show="attention" if self.show in ("decoding", "cache") else self.show,
             )
         if self.find is not None and self.find[0] not in kinds:
             faults.append(_lacking(self.find[0], kinds))
@@ -353,10 +359,18 @@ class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _De
             if self.head != View.head:
                 faults.append(f"The link asks for head {self.head}; this checkpoint has heads 1 to {heads}.")
             view = dataclasses.replace(view, head=None)
+        if self.top_k > vocabulary:
+            faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
+            view = dataclasses.replace(view, top_k=View.top_k)
         if wrong := [token for ids in (*self.branches, self.path) for token in ids if token >= vocabulary]:
             faults.append(f"The link has the token {wrong[0]}; this checkpoint has tokens up to {vocabulary - 1}.")
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
+
+    def text_for(self, goes_on: bool) -> str:
+        """The text; where it is the one that the lab opens with, the one for a model that goes on with it, or translates."""
+        opens = (FIRST_SENTENCE, FIRST_PROMPT)
+        return opens[goes_on] if self.source in opens else self.source
 
     def at_step(self, step: int) -> View:
         """The view at another step."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.decoding.strategy import Decoding
 
-OPTIONS = ("stride", "ngrams", "dev")
+OPTIONS = ("stride", "ngrams", "dev", "continuations")
 
 
 def add(group: argparse._ArgumentGroup) -> None:
@@ -23,6 +23,8 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--ngrams", help=hint, **files)
     hint = "what chooses the orders of the n-grams; or with --baseline, what tunes the baselines"
     group.add_argument("--dev", help=hint, **files)
+    hint = "go on with the beginnings of so many paragraphs, and tell how much of that says the same again"
+    group.add_argument("--continuations", type=int, metavar="N", help=hint)
 
 
 def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
@@ -30,7 +32,7 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
-    from model.evaluation import text_card
+    from model.evaluation import continuations, text_card
     from model.evaluation.text_scoring import STRIDE
     from model.experiments import text_report
     from model.text.corpus import file_hash
@@ -48,6 +50,9 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     if texts:
         counted = text_report.baseline(loaded.target_tokenizer, texts, dev, paragraphs, costs)
         found["ngrams"] = counted | {"same_data": _is_own_data(loaded, [file_hash(path) for path in args.ngrams])}
+    if args.continuations is not None:
+        with tqdm(unit="beginning", disable=args.json) as bar:
+            found["continuations"] = continuations.measure(loaded, paragraphs, args.continuations, bar.update)
     if args.record:
         folder = checkpoints.find(args.checkpoint)
         entry = found | {"data_sha256": file_hash(args.data)}

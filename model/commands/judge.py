@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from model.commands import options
-from model.commands.translate import lines
+from model.commands.translate import each_line
 from model.inference.request import Request
 
 if TYPE_CHECKING:
@@ -40,21 +40,14 @@ def run(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
         raise ValueError(f"{loaded.name} has no labels; expected a checkpoint that was trained with --task classify")
-    if args.text != "-":
-        _answer(loaded, Request(args.text, args.checkpoint), args.json)
-        return
-    written = 0
-    for number, text in lines():
-        if not text.strip():  # so that line n of what is written belongs to line n of what is read
-            print(json.dumps(EMPTY | {"checkpoint": loaded.name}) if args.json else "", flush=True)
-            continue
-        try:
-            _answer(loaded, Request(text, args.checkpoint), args.json)
-        except ValueError as fault:
-            raise ValueError(f"line {number}: {fault}") from None
-        written += 1
-    if not written:
-        raise ValueError("there is no text on standard input; write one on each line")
+
+    def asking(text: str) -> Request:
+        return Request(text, args.checkpoint)
+
+    def answer(request: Request, _: str) -> None:
+        _answer(loaded, request, args.json)
+
+    each_line(args.text, asking, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
 
 
 def _answer(loaded: Checkpoint, request: Request, as_json: bool) -> None:

@@ -24,9 +24,9 @@ CONTROLS = {  # option: its kind, what it does
 }
 
 
-def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+def add_checkpoint(parser: argparse.ArgumentParser, default: str = "en-fr") -> None:
     hint = "a name in checkpoints/ or in the folder CHECKPOINTS= of the environment, or a path (default: %(default)s)"
-    parser.add_argument("--checkpoint", default="en-fr", metavar="NAME", help=hint)
+    parser.add_argument("--checkpoint", default=default, metavar="NAME", help=hint)
 
 
 def add_second(parser: argparse.ArgumentParser) -> None:

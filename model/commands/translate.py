@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from model.commands import options
 from model.format import probability
@@ -47,27 +47,44 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
 
     asked = options.decoding(args)
-    device = options.machine(args)
-    loaded, written = checkpoints.load(args.checkpoint, device), 0
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
-    if args.text != "-":
-        _answer(loaded, Request(args.text, args.checkpoint, second=args.second, decoding=asked), args.json)
+    empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+
+    def asking(text: str) -> Request:
+        return Request(text, args.checkpoint, second=args.second, decoding=asked)
+
+    def answer(request: Request, where: str) -> None:
+        _answer(loaded, request, args.json, where)
+
+    each_line(args.text, asking, answer, empty if args.json else None, "sentence")
+
+
+def each_line(
+    given: str,
+    asking: Callable[[str], Request],
+    answer: Callable[[Request, str], None],
+    empty: dict[str, Any] | None,
+    what: str,
+) -> None:
+    """Has the text of a command answered, or, where it is -, each line of standard input; `empty` is what an empty line
+    reads as, as JSON, if that is wanted. ValueError that names the line, and where there is none."""
+    if given != "-":
+        answer(asking(given), "")
         return
+    written = 0
     for number, text in lines():
         if not text.strip():  # so that line n of what is written belongs to line n of what is read
-            empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
-            print(json.dumps(empty) if args.json else "", flush=True)
+            print(json.dumps(empty) if empty else "", flush=True)
             continue
         try:
-            _answer(
-                loaded, Request(text, args.checkpoint, second=args.second, decoding=asked), args.json, f"line {number}: "
-            )
+            answer(asking(text), f"line {number}: ")
         except ValueError as fault:
             raise ValueError(f"line {number}: {fault}") from None
         written += 1
     if not written:
-        raise ValueError("there is no sentence on standard input; write one on each line")
+        raise ValueError(f"there is no {what} on standard input; write one on each line")
 
 
 def lines() -> Iterator[tuple[int, str]]:
@@ -87,7 +104,7 @@ def _read_line() -> str:
         raise ValueError(f"the byte 0x{fault.object[fault.start]:02x} on standard input is no UTF-8") from None
 
 
-def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str = "") -> None:
+def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
     from model.inference.analyse import analyse
 
     analysis = analyse(loaded, request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,7 +52,8 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True)
 class Decoding:
-    """How tokens are chosen, up to a number of target tokens, `</s>` included.
+    """How tokens are chosen, up to a number of target tokens, `</s>` included; of these up to `more` after the text that a
+    model without an encoder goes on with, or after a branch.
 
     `greedy` takes the likeliest at each step; `beam` keeps `width` paths alive and ranks the finished ones by their score
     over the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016; `sample` draws, by temperature, top-k and top-p (see
@@ -66,6 +68,7 @@ class Decoding:
     top_k: int = 0  # 0: all
     top_p: float = 1.0
     seed: int = 1
+    more: int = 0  # 0: as many as the limit leaves
 
     def __post_init__(self) -> None:
         strategy(self.strategy)
@@ -77,10 +80,18 @@ class Decoding:
             raise RequestError(f"The seed is {shown(self.seed)}; expected a whole number from 0 to {MAX_SEED}.")
         if not 1 <= self.limit <= MAX_TOKENS:
             raise RequestError(f"The limit is {shown(self.limit)} target tokens; expected 1 to {MAX_TOKENS}.")
+        if not 0 <= self.more <= MAX_TOKENS:
+            raise RequestError(
+                f"There are {shown(self.more)} new tokens asked for; expected 1 to {MAX_TOKENS}, or 0: to the limit."
+            )
         if not 1 <= self.width <= MAX_WIDTH:
             raise RequestError(f"The beam's width is {shown(self.width)}; expected 1 to {MAX_WIDTH}.")
         if not 0 <= self.alpha <= MAX_ALPHA:
             raise RequestError(f"The length penalty's alpha is {self.alpha}; expected 0 to {MAX_ALPHA}.")
+
+    def after(self, begun: int) -> Decoding:
+        """The same with a limit alone, where so many tokens are there to begin with."""
+        return dataclasses.replace(self, limit=min(self.limit, begun + self.more), more=0) if self.more else self
 
     @property
     def told(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from model.evaluation.card import put
 
 HEADING = "## Scores"
 FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
+ROWS = 10  # of the curve
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 
 
@@ -56,7 +58,7 @@ def _data(metrics: dict[str, Any]) -> str:
 
 def _training(made: Checkpoint) -> str:
     run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
-    return (
+    told = (
         f"## Training\n\n{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
         f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
         f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; dropout "
@@ -65,6 +67,20 @@ def _training(made: Checkpoint) -> str:
         f"validations; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats a token, "
         f"{dev['bits_per_character']:.3f} bits a character in windows that do not overlap."
     )
+    return "\n\n".join(filter(None, (told, _curve(made.metrics.get("validations", ())))))
+
+
+def _curve(validations: Sequence[dict[str, Any]]) -> str:
+    """How the dev loss fell, as a table of at most `ROWS` validations, the first and the last among them."""
+    if len(validations) < 2:
+        return ""
+    last = len(validations) - 1
+    places = sorted({round(n * last / (ROWS - 1)) for n in range(ROWS)})
+    rows = "".join(
+        f"\n| {each['step']:,} | {each['dev_loss']:.3f} | {each['bits_per_character']:.3f} |"
+        for each in (validations[n] for n in places)
+    )
+    return f"| step | dev loss, nats a token | bits a character |\n|---|---|---|{rows}"
 
 
 def _limits() -> str:
@@ -97,7 +113,24 @@ def scores(found: dict[str, Any]) -> str:
             f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
             f"({low:.3f} to {high:.3f})."
         )
-    return "\n\n".join(told)
+    return "\n\n".join([*told, *_continued(found)])
+
+
+def _continued(found: dict[str, Any]) -> list[str]:
+    """How its continuations fail, where that was measured."""
+    if "continuations" not in found:
+        return []
+    run = found["continuations"]
+    share, loops, ended = run["repeated"], run["loops"], run["ended"]
+    return [
+        f"Gone on with from the first {run['given']} tokens of {run['beginnings']:,} paragraphs, by {run['added']} tokens "
+        f"or to an end: of the runs of {run['size']} tokens so many had stood before (seq-rep-{run['size']} of Welleck et "
+        f"al. 2020), and so many continuations repeat half of theirs or more.",
+        "| | runs that repeat | go in circles | ended by itself |\n|---|---|---|---|"
+        f"\n| greedy | {share['greedy']:.1%} | {loops['greedy']:.1%} | {ended['greedy']:.1%} |"
+        f"\n| drawn, temperature 0.8, top-p 0.9 | {share['drawn']:.1%} | {loops['drawn']:.1%} | {ended['drawn']:.1%} |"
+        f"\n| the text itself | {share['text']:.1%} | {loops['text']:.1%} | |",
+    ]
 
 
 def _counted(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -41,7 +41,8 @@ def asked(values: Mapping[str, Any]) -> Request:
     """The request of plain values; ValueError, TypeError or KeyError where they are none."""
     values = {"second": ""} | dict(values)  # files that are older than two sentences
     _check_types(values, Request, {"checkpoint", "source", "second", "prefix", "mode"}, {"pad"}, {"target"})
-    _check_types(values["decoding"], Decoding, {"strategy"}, {"limit", "width", "top_k", "seed"}, set())
+    values = {**values, "decoding": {"more": 0, **values["decoding"]}}  # files that were written before there was `more`
+    _check_types(values["decoding"], Decoding, {"strategy"}, {"limit", "width", "top_k", "seed", "more"}, set())
     if not all(isinstance(values["decoding"][name], float | int) for name in ("alpha", "temperature", "top_p")):
         raise ValueError("a control of its decoding is no number")
     given = {name: value for name, value in values.items() if name != "edits"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from model.config import PAD
+from model.config import MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.edits.kinds import Block, Labels
 from model.inference import cautions
@@ -140,8 +140,8 @@ class Analysis:
 
     @cached_property
     def unsure(self) -> tuple[int, ...]:
-        """The steps, from 0, whose token had a low probability."""
-        return cautions.unsure(self.trace)
+        """The steps, from 0, whose token had a low probability; of a text that is gone on with, those that were added."""
+        return tuple(step for step in cautions.unsure(self.trace) if step >= self.begun)
 
     @cached_property
     def overlooked(self) -> tuple[Overlooked, ...]:
@@ -164,7 +164,7 @@ class Analysis:
         if self.rare_words:
             told["rare"] = cautions.rare_sentence(self.rare_words)
         if self.unsure:
-            told["unsure"] = cautions.unsure_sentence(self.unsure, self.trace)
+            told["unsure"] = cautions.unsure_sentence(self.unsure, self.trace, self.begun)
         if self.overlooked:
             told["overlooked"] = cautions.overlooked_sentence(self.overlooked, len(self.trace.predicted))
         return told
@@ -190,13 +190,23 @@ class Analysis:
         return (self.verdict, *self.signs.values()) if self.signs else ()
 
     @property
+    def stopped(self) -> str:
+        """Why nothing follows the last token, where it is not the end: a sentence."""
+        size, more = len(self.hypothesis.ids), self.request.decoding.more
+        if more and size < MAX_TOKENS:
+            after = " after the branch" if self.branch else ""
+            return f"The {self.task.made} stopped after {more} new tokens{after}, as many as were asked for."
+        counted = "" if self.task.reads else ", those of the text among them"
+        return f"The {self.task.made} stopped at the limit of {size} tokens{counted}."
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that a reader of the translation should know."""
         notes = []
         if self._given_up:
             notes.append("This path was given up: the beam went on without it.")
         elif self.hypothesis is not None and not self.hypothesis.finished:
-            notes.append(f"The {self.task.made} stopped at the limit of {len(self.hypothesis.ids)} tokens.")
+            notes.append(self.stopped)
         notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.places)):
             told = "; ".join(edit.text(self.labels) for edit in waiting)

@@ -119,9 +119,9 @@ def rare_sentence(rare: Sequence[RareWord]) -> str:
     return f"Rare in training: {_some(list(dict.fromkeys(word.told() for word in rare)))}."
 
 
-def unsure_sentence(steps: Sequence[int], trace: Trace) -> str:
-    """Which tokens are unsure, and how unsure."""
-    total = len(trace.predicted)
+def unsure_sentence(steps: Sequence[int], trace: Trace, begun: int = 0) -> str:
+    """Which tokens are unsure, and how unsure; the first `begun` were given."""
+    total = len(trace.predicted) - begun
     named = [f"{trace.predicted.labels[t]} ({_under(trace, t)})" for t in steps]
     tokens, have = "token" if total == 1 else "tokens", "has" if len(steps) == 1 else "have"
     return f"{len(steps)} of {total} {tokens} {have} a probability under {UNSURE:g}: {_some(named)}."

@@ -84,7 +84,7 @@ def decode(
     """What decoding finds for each row, all rows as one batch; edits, branches and `recorder` are the first row's."""
     trees = _search(checkpoint, request, rows, edit, _prefix(checkpoint, request), recorder)
     for branch in request.branches:
-        _check_branch(checkpoint, branch, request.decoding.limit)
+        _check_branch(checkpoint, branch, request.decoding.after(len(branch)).limit)
         trees[0] = trees[0].joined(_search(checkpoint, request, rows[:1], edit, branch, recorder)[0])
     return trees
 
@@ -94,11 +94,14 @@ def decode_each(
 ) -> list[Tree]:
     """What decoding finds for one source row under each intervention, all as one batch."""
     rows = torch.tensor([list(source)] * len(edits), device=checkpoint.device) if _reads_source(checkpoint) else None
-    made, search = edits_of(checkpoint, source, edits), request.decoding.search
-    trees = search(checkpoint.model, rows, made, _prefix(checkpoint, request))
+    made, decoding = edits_of(checkpoint, source, edits), request.decoding
+    prefix = _prefix(checkpoint, request)
+    trees = decoding.after(len(prefix)).search(checkpoint.model, rows, made, prefix)
     for branch in request.branches:
-        _check_branch(checkpoint, branch, request.decoding.limit)
-        trees = [a.joined(b) for a, b in zip(trees, search(checkpoint.model, rows, made, branch), strict=True)]
+        own = decoding.after(len(branch))
+        _check_branch(checkpoint, branch, own.limit)
+        found = own.search(checkpoint.model, rows, made, branch)
+        trees = [a.joined(b) for a, b in zip(trees, found, strict=True)]
     return trees
 
 
@@ -122,12 +125,20 @@ def _search(
 ) -> list[Tree]:
     ids = torch.tensor([list(row) for row in rows], device=checkpoint.device) if _reads_source(checkpoint) else None
     edits = edits_of(checkpoint, rows[0] if rows else None, [edit, *[BASELINE] * (len(rows) - 1)])
-    return request.decoding.search(checkpoint.model, ids, edits, prefix, recorder)
+    return request.decoding.after(len(prefix)).search(checkpoint.model, ids, edits, prefix, recorder)
 
 
 def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
-    """What a model without an encoder goes on with: the text itself."""
-    return [] if _reads_source(checkpoint) else encode(checkpoint.target_tokenizer, request.source, "text")
+    """What a model without an encoder goes on with: the text itself. RequestError where it leaves no room in the window."""
+    if _reads_source(checkpoint):
+        return []
+    ids = checkpoint.target_tokenizer.encode(request.source.strip())
+    if len(ids) >= MAX_TOKENS:
+        raise RequestError(
+            f"The text has {len(ids)} tokens; expected at most {MAX_TOKENS - 1}: the text and what is added share a window "
+            f"of {MAX_TOKENS}. Shorten it."
+        )
+    return ids
 
 
 def _prefix(checkpoint: Checkpoint, request: Request) -> list[int]:

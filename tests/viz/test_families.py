@@ -31,7 +31,7 @@ CODE = {"encoder-only": "off_enc.1", "decoder-only": "off_dec.1"}
 EACH = pytest.mark.parametrize("family", ALONE)
 OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
-    *((None, {"show": show}) for show in ("attention", "mask", "decoding")),
+    *((None, {"show": show}) for show in ("attention", "mask", "decoding", "cache")),
     *((page, {"lecture": "on", "large": large}) for page in (None, HEADS, WHAT_IF) for large in "123"),
     (HEADS, {}),
     (HEADS, {"sites": "all"}),

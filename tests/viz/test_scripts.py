@@ -38,6 +38,7 @@ NAMES: dict[str, dict[str, str]] = {
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
 OPENED = [
     ("viz/translate/page.py", {"show": "decoding", "decode": "beam", "talk": "masks", "text": "The dog sleeps."}),
+    ("viz/translate/page.py", {"show": "cache", "text": "The dog sleeps."}),
     ("viz/translate/page.py", {"lecture": "on", "large": "2", "text": "The dog sleeps."}),
     (HEADS, {"sites": "all", "text": "The dog sleeps."}),
     (INSIDE, {"part": "stages", "text": "The dog sleeps."}),

@@ -15,7 +15,7 @@ from model.inference.request import MAX_SENTENCES
 from viz import cache, state, theme, uploads
 from viz.shared import bring, terms, texts
 from viz.shared.copy_link import copy_link
-from viz.shared.examples import Example, examples, judged_examples, lesson
+from viz.shared.examples import Example, examples, judged_examples, lesson, prompts
 from viz.view import View
 
 if TYPE_CHECKING:
@@ -40,8 +40,9 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
     Returns the places of the language's name and of the number of tokens, for both may only be known later.
     """
     languages = cache.declared_languages(view.checkpoint)
-    judges = cache.task(view.checkpoint, view.device).judges
-    offered = judged_examples() if judges else examples()
+    task = cache.task(view.checkpoint, view.device)
+    goes_on = task.writes and not task.reads
+    offered = judged_examples() if task.judges else prompts() if goes_on else examples()
     ready = offered if languages[0] in (None, EXAMPLES_IN[0]) else ()  # those of another language would be nonsense here
     with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
         heading, count = st.empty(), st.empty()
@@ -51,7 +52,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
         if cache.reads_two(view.checkpoint, view.device) and languages[0] in (None, EXAMPLES_IN[0]):
             _blanks()
         elif ready:
-            _examples(ready, told=judges or languages[1] in (None, EXAMPLES_IN[1]))
+            _examples(ready, told=task.judges or goes_on or languages[1] in (None, EXAMPLES_IN[1]))
         else:
             texts.label(f"Ready examples are {EXAMPLES_IN[0]} only.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
@@ -174,7 +175,7 @@ def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Show",
-            ["attention", "mask", *(["decoding"] if task.writes else [])],
+            ["attention", "mask", *(["decoding", "cache"] if task.writes else [])],
             required=True,
             format_func=str.capitalize,
             label_visibility="collapsed",

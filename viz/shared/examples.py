@@ -1,5 +1,5 @@
 """The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches. Texts to judge
-stand in `checkpoints/judged.txt`."""
+stand in `judged.txt`, beginnings for a model that goes on with a text in `prompts.txt`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 
 from model.folders import SHIPPED
 
-FILE = SHIPPED / "examples.txt"
-JUDGED = SHIPPED / "judged.txt"
+FILE, JUDGED, PROMPTS = (SHIPPED / f"{name}.txt" for name in ("examples", "judged", "prompts"))
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, what it teaches in a few words, the French token that shows it, and the translations that are right."""
+    """A sentence, what it teaches in a few words, the French token that shows it, and the translations that are right: none
+    of these two for one that is gone on with."""
 
     name: str
     sentence: str
     lesson: str
-    token: str
-    accepted: tuple[str, ...]
+    token: str = ""
+    accepted: tuple[str, ...] = ()
 
 
 @cache
@@ -34,17 +34,23 @@ def examples() -> tuple[Example, ...]:
 @cache
 def judged_examples() -> tuple[Example, ...]:
     """Those of a classifier, whose labels may be any: what each asks in the place of what it teaches."""
-    return tuple(Example(*fields, "", ()) for fields in _lines(JUDGED, 3))
+    return tuple(Example(*fields) for fields in _lines(JUDGED, 3))
 
 
-def _lines(file: Path, count: int) -> Iterator[list[str]]:
+@cache
+def prompts() -> tuple[Example, ...]:
+    """The beginnings, in the order in which they are offered; errors as `examples`."""
+    return tuple(Example(*fields) for fields in _lines(PROMPTS, 3))
+
+
+def _lines(file: Path, expected: int) -> Iterator[list[str]]:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         if not line or line.startswith("#"):
             continue
         fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != count or not all(fields):
+        if len(fields) != expected or not all(fields):
             raise ValueError(
-                f"{file.name}, line {number}, has {sum(map(bool, fields))} fields; expected {count} with a tab between"
+                f"{file.name}, line {number}, has {sum(map(bool, fields))} fields; expected {expected} with a tab between"
             )
         yield fields
 

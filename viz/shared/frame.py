@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable
 from copy import copy
@@ -64,11 +65,11 @@ def show(
     state.leave()
     view, faults = state.open_view(name)
     lecture.begin()
+    task = cache.task(view.checkpoint, view.device)
+    view = dataclasses.replace(view, source=view.text_for(task.writes and not task.reads))
     panel = save.place()
     large = view.lecture and in_lecture is not None
-    places = (bar.head if large else head)(
-        view, next(page for page in pages.of(cache.task(view.checkpoint, view.device)) if page.name == name)
-    )
+    places = (bar.head if large else head)(view, next(page for page in pages.of(task) if page.name == name))
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)

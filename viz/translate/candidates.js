@@ -5,6 +5,12 @@ import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL
 import { judged, rest, walking } from "./candidates_parts.js";
 
 const LARGE = 5; // candidates in lecture mode
+const COLUMNS = (temperature) => [
+  ["token", ""],
+  ["p", "The model's own probability"],
+  [temperature === "0" ? "greedy" : `÷ ${temperature}`, temperature === "0" ? "At a temperature of 0 the likeliest has all" : `After the temperature: logits divided by ${temperature}`],
+  ["drawn", "The probability of being drawn: what top-k and top-p leave, scaled up to 1"],
+]; // while sampling
 
 export default function ({ data, parentElement, setTriggerValue, setStateValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".candidates", { typed: "", guess: "", revealed: 0 }), now = toldStep();
@@ -54,14 +60,14 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
   }
 
   function show(step) {
-    const rows = data.hall ? data.rows[step].slice(0, LARGE) : [...data.rows[step]], chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, true]);
+    const rows = data.rows[step].slice(0, data.hall ? LARGE : undefined).map((each, n) => [...each, data.before?.[step]?.[n]]), chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
+    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, data.chosenBefore?.[step], true]);
     const head = element("div", "head");
-    for (const name of data.sampling ? ["token", "logit", data.temperature === "0" ? "greedy" : `÷ ${data.temperature}`, "p"] : []) head.append(element("span", "", name));
+    for (const name of data.sampling ? COLUMNS(data.temperature) : []) { const column = element("span", "", name[0]); column.title = name[1]; head.append(column); }
     if (data.sampling) list.append(head);
     const open = !offline && (!data.open || data.open[step]);
     let cut = false;
-    for (const [piece, id, logit, scaled, p, reason, apart] of rows) {
+    for (const [piece, id, logit, scaled, p, reason, before, apart] of rows) {
       const row = button(`row${id === chosen[1] ? " on" : ""}${reason ? " cut" : ""}${reason && !cut && !apart ? " first" : ""}`, null, () => { if ((id !== chosen[1] || data.open) && open) setTriggerValue("branch", { step: step + 1, token: id }); }), token = element("span", "t");
       cut = cut || Boolean(reason && !apart);
       if (piece.length > 1 && piece[0] === "·") token.append(element("s", "", "·"), piece.slice(1));
@@ -70,15 +76,16 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       const kind = data.kinds?.[step]?.[id];
       if (kind) { token.append(element("small", "", kind.split(":")[0])); }
       const does = id === chosen[1] && !open ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
-      row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
+      const logits = data.sampling ? `Logit ${signed(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${signed(scaled)}`}. ` : "";
+      row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
-      row.setAttribute("aria-label", `${piece}, probability ${percent(p)}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
+      row.setAttribute("aria-label", `${piece}, ${before ? `probability ${percent(before[0])}, of being drawn ${percent(p)}` : `probability ${percent(p)}`}${reason ? `, ${data.cuts[reason]}` : ""}${id === chosen[1] ? ", chosen" : open ? `: ${data.hint.includes("blank") ? "put it into the blank" : "go on with it instead"}` : ""}`);
       const bar = element("span", "b");
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;
       row.append(token);
-      if (data.sampling) row.append(element("span", "n", signed(logit)), element("span", "n", scaled == null ? "–" : signed(scaled)));
+      if (data.sampling) row.append(...before.map((value) => element("span", "n", percent(value))));
       else row.append(bar);
       row.append(element("span", "n p", percent(p)));
       const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;

@@ -1,4 +1,4 @@
-"""The candidates of the step under view: logit, temperature, cut and probability; a click or a typed word makes a branch."""
+"""The candidates of the step under view: probability, temperature, cut, what is left; a click or a typed word branches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def payload(
     each step, where that is not what was written.
 
     `controls` holds temperature, top-k and top-p where tokens are sampled, else None. A row: piece, id, logit, logit over
-    temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing.
+    temperature (null at 0), probability, and what cut it: one of `CUTS`, or nothing. Where tokens are sampled `before` has
+    for each row its probability without the controls, and after the temperature alone, and `chosenBefore` that of the token.
     """
     found = analysis.trace
     ids = found.predicted.ids if said is None else said
@@ -41,6 +42,9 @@ def payload(
         scaled = round(logit / temperature, 3) if temperature else None
         return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason]
 
+    def before(token: int, step: int, made: Choices, place: int) -> list[float]:
+        return [round(float(np.exp(found.log_probs[step, token])), 7), round(float(made.tempered[place]), 7)]
+
     def placed(step: int, made: Choices, token: int) -> list[Any]:
         return row(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
 
@@ -49,6 +53,14 @@ def payload(
         "rows": [
             [row(int(token), step, made, place) for place, token in enumerate(made.ids[:SHOWN])]
             for step, made in enumerate(steps)
+        ],
+        "before": [
+            [before(int(token), step, made, place) for place, token in enumerate(made.ids[:SHOWN])]
+            for step, made in enumerate(steps if controls else ())
+        ],
+        "chosenBefore": [
+            before(token, step, made, int(np.flatnonzero(made.ids == token)[0]))
+            for step, (made, token) in enumerate(zip(steps, ids, strict=True) if controls else ())
         ],
         "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
         "kept": [int(made.kept.sum()) if controls else tokenizer.size - len(NEVER_CHOSEN) for made in steps],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from model.config import MAX_TOKENS
 from model.decoding.strategy import MAX_SEED, STRATEGIES
 from model.inference.predictions import likelier
 from viz import state
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from viz import theme
     from viz.cache import PageData
 
+MORE = (10, 20, 40, 80, MAX_TOKENS)  # tokens that a text may get; the last: as many as there is room for
 KEPT = "kept target"  # session key of a translation that was put aside
 
 
@@ -93,7 +95,7 @@ def _reader(name: str) -> Callable[[str], Any]:
 
 
 def _sampling(view: View) -> None:
-    st.button("Draw again", key="draw", width="stretch", on_click=_draw, help="Draws with the next seed")
+    st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
     st.slider(
         "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
     )
@@ -101,8 +103,27 @@ def _sampling(view: View) -> None:
     _fields("top_k", "seed", view=view)
 
 
-def _draw() -> None:
+def draw_again() -> None:
+    """Takes the next seed; called from callbacks."""
     state.change(seed=(state.current().seed + 1) % (MAX_SEED + 1))
+
+
+def more(view: View, analysis: Analysis) -> None:
+    """How many tokens are added to a text, and whether it ended before."""
+    if view.target is not None:
+        return
+    numbers = sorted({*MORE, view.more})
+    with st.container(key="more_row", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.label("goes on for")
+        st.segmented_control(
+            "New tokens",
+            numbers,
+            required=True,
+            format_func=lambda n: "all" if n == MAX_TOKENS else str(n),
+            label_visibility="collapsed",
+            **state.bind("more pick", "more", view.more),
+        )
+        texts.label(translate_texts.came_to_an_end(analysis))
 
 
 def guessing(view: View) -> None:

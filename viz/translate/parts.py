@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.reading import blank_places
-from viz import cache, pages, state
+from viz import cache, pages, state, theme
 from viz.shared import controls, edit_list, texts
 from viz.shared.shown import Places, Shown
+from viz.translate import cache_part, fill_in, intro, judge, maps, masks, steps
 from viz.translate import controls as decoding_controls
-from viz.translate import fill_in, intro, judge, maps, masks, steps
 from viz.translate import texts as translate_texts
 from viz.view import View, unedited
 
@@ -78,6 +78,9 @@ def draw(shown: Shown) -> None:
         if analysis.task.splits:
             decoding_controls.sentences(view, page_data, languages[1])
         notes = [note for note in analysis.notes if note not in analysis.cautions]
+        if analysis.begun:
+            decoding_controls.more(view, analysis)
+            notes = [note for note in notes if note != analysis.stopped]  # the control says so
         texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
             controls.given_target(view)
@@ -104,6 +107,12 @@ def _to_tokens() -> None:
     state.go_to("inside")
 
 
+def trace_of(view: View, page_data: cache.PageData, mode: theme.Mode) -> str:
+    """The timeline's name for what it draws: who follows its step asks for it."""
+    head = None if view.head is None else view.head - 1
+    return steps.timeline_data(page_data.request, view.device, view.layer - 1, head, mode)["trace"]
+
+
 def _lower(shown: Shown) -> None:
     """The maps beside the masks, or what decoding found beside how it chooses."""
     view, page_data = shown.view, shown.page_data
@@ -113,12 +122,16 @@ def _lower(shown: Shown) -> None:
         if view.show == "decoding":
             own = dataclasses.replace(page_data.request, target=None)
             decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), shown.mode, SURPRISE_HEIGHT)
+        elif view.show == "cache":
+            cache_part.growth(view, page_data, trace_of(view, page_data, shown.mode), shown.mode)
         else:
             with st.container(key="maps"):
                 maps.draw(shown.analysis, view, shown.mode)
     with right:
         if view.show == "decoding":
             decoding_controls.strategy(view, shown.analysis.task)
+        elif view.show == "cache":
+            cache_part.saving(view, page_data)
         else:
             target = cache.target_padding(page_data.request, view.device)
             try:

@@ -38,6 +38,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             on_rows=lambda rows: state.change(rows=rows),
             on_why=lambda kind, query, key: to_heads(page_data.request, kind, query, key),
             on_reason=_to_the_reason,
+            on_again=controls.draw_again,
         )
     with right:
         told = state.complaint("word")

@@ -39,6 +39,17 @@ def strategy_note(name: str, made: str = TRANSLATES.made) -> str:
     return strategy(name).sentence
 
 
+def came_to_an_end(analysis: Analysis) -> str:
+    """Where the continuation of a text ended, and why, after "goes on for so many"."""
+    size = len(analysis.trace.outputs)
+    new = size - analysis.begun
+    if analysis.hypothesis is None or analysis.hypothesis.finished:
+        return f"tokens at most: it ended by itself, with </s> as number {new}"
+    if size == MAX_TOKENS:
+        return f"tokens: stopped after {new}, where the window of {MAX_TOKENS} is full"
+    return f"tokens: stopped after {new}"
+
+
 def unusable(control: str, typed: str, expected: str) -> str:
     """Why what was typed into a control cannot be used."""
     shown = f"“{typed.strip()[:40]}”" if typed.strip() else "empty"

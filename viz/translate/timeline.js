@@ -67,7 +67,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const french = element("div", "french");
     const line = element("div", "line");
     const copy = button("link copy", "Copy link", () => copyLink(copy));
-    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), ...(offline ? [] : [copy]));
+    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), ...(offline ? [] : [...(data.draws && !data.hall ? [drawAgain()] : []), copy]));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;
@@ -177,6 +177,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     fitted(root);
     scroll.scrollLeft = scrolled;
     refocus(root, focused);
+  }
+
+  function drawAgain() {
+    const again = button("link again", "Draw again", () => setTriggerValue("again", true));
+    again.title = "The same text with the next seed";
+    again.dataset.focus = "again";
+    return again;
   }
 
   function said(step) {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model import format
+from model.decoding.strategy import STRATEGIES
 from model.inference.cautions import UNSURE, down
 from model.readings.step_links import Link, step_links
 from model.trace import KINDS, Axis, Site
@@ -93,6 +94,7 @@ def payload(
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,
+        "draws": "seed" in STRATEGIES[analysis.request.decoding.strategy].controls and analysis.request.target is None,
         "one": "this layer" if head is None else "this head",
         "where": where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},
@@ -157,6 +159,7 @@ def timeline(
     on_rows: Callable[[str], None],
     on_why: Callable[[str, int, int], None],
     on_reason: Callable[[int, int], None],
+    on_again: Callable[[], None] = lambda: None,
     key: str = "timeline",
 ) -> None:
     """Mounts the component with the payload and what follows the view: `step` (from 1), `rows` and `guess`, and `reasons`:
@@ -164,7 +167,7 @@ def timeline(
 
     Before the next run `on_step` is called with the step at which the visitor rests, `on_rows` with how the target's rows
     are arranged, `on_why` with a kind of site and two tokens (from 1) whose heads are looked for, and `on_reason` with a
-    step and the rival of its token.
+    step and the rival of its token; `on_again` where tokens are to be drawn anew.
     """
     token = mount.whole(1, max(len(data["source"]), len(data["target"])))
     events = {
@@ -175,5 +178,6 @@ def timeline(
             mount.fields(step=mount.whole(1, len(data["target"])), token=mount.whole(0, data["size"] - 1)),
             on_reason,
         ),
+        "again": (mount.pressed, on_again),
     }
     COMPONENT.mount(key, data, events, default={"step": follow["step"], "rows": follow["rows"]}, beside=follow)

@@ -50,6 +50,25 @@ def test_what_may_be_chosen_by_hand(controls, expected):
     assert found == pytest.approx(expected)
 
 
+def test_equal_tokens_are_cut_in_their_order_and_one_alone_is_greedy():
+    values = np.log([0.1, 0.1, 0.2, 0.2, 0.2, 0.2])  # <pad>, <s>, then four that are as likely
+    for controls, expected in (({"top_k": 1}, [2]), ({"top_k": 3}, [2, 3, 4]), ({"top_p": 0.5}, [2, 3]), ({}, [2, 3, 4, 5])):
+        found = choices(values, **controls)
+        assert found.ids[found.kept].tolist() == expected
+        assert found.probability[found.kept] == pytest.approx(np.full(len(expected), 1 / len(expected)))
+    drawn = np.random.default_rng(4)
+    for row in np.log(drawn.dirichlet(np.full(40, 0.3), size=50)):
+        whole, greedy_ = choices(row), int(np.where(np.arange(40) < 2, -np.inf, row).argmax())
+        assert whole.probability == pytest.approx(choices(row, top_k=40, top_p=1.0).probability)
+        plain = np.exp(row[2:]) / np.exp(row[2:]).sum()
+        assert whole.probability[:38] == pytest.approx(np.sort(plain)[::-1])
+        for controls in ({"top_k": 1}, {"top_p": 1e-9}, {"temperature": 0.0}):
+            assert [choices(row, **controls).draw(number) for number in (0.0, 0.5, 0.999)] == [greedy_] * 3
+        for controls in ({"top_k": 7}, {"top_p": 0.6}, {"temperature": 1.7, "top_k": 9, "top_p": 0.8}):
+            assert choices(row, **controls).probability.sum() == pytest.approx(1)
+        assert choices(row, temperature=0.01).probability[0] >= choices(row, temperature=0.3).probability[0]
+
+
 def test_all_candidates_are_told_likeliest_first():
     found = choices(LOG_PROBS, top_k=3, top_p=0.6)
     assert found.ids.tolist()[:4] == [5, 3, 2, 4]

@@ -1,0 +1,84 @@
+"""python -m model continue: a language model goes on with a text, or with each line of standard input."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from model.commands import options, translate
+from model.inference.request import Request
+
+if TYPE_CHECKING:
+    from model.checkpoint import Checkpoint
+
+HELP = "go on with a text"
+CHECKPOINT, MORE = "gpt-mini", 40
+EMPTY: dict[str, Any] = {
+    "checkpoint": "",
+    "text": "",
+    "continuation": "",
+    "log_prob": 0.0,
+    "finished": True,
+    "text_tokens": [],
+    "tokens": [],
+    "notes": [],
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", help="the text; - reads standard input, a text a line, and writes a line for each")
+    options.add_checkpoint(parser, CHECKPOINT)
+    hint = "so many new tokens at most; 0: to the end of the window (default: %(default)s)"
+    parser.add_argument("--more", type=int, default=MORE, metavar="N", help=hint)
+    options.add_decoding(parser)
+    hint = "print one JSON object a text: the tokens that were added, each with its log-probability in nats"
+    parser.add_argument("--json", action="store_true", help=hint)
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from model import checkpoint as checkpoints
+    from model.task import task_of
+
+    if args.strategy is None and args.beam is None and options.given(args, options.CONTROLS):
+        args.strategy = "sample"  # whoever gives a temperature wants tokens drawn
+    asked = dataclasses.replace(options.decoding(args), more=args.more)
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    task = task_of(loaded.config.kinds, loaded.config.classes)
+    if task.reads or not task.writes:
+        raise ValueError(f"the checkpoint {loaded.name} is {task.family}; expected one that is decoder-only")
+
+    def asking(text: str) -> Request:
+        return Request(text, args.checkpoint, decoding=asked)
+
+    def answer(request: Request, where: str) -> None:
+        _answer(loaded, request, args.json, where)
+
+    translate.each_line(args.text, asking, answer, EMPTY | {"checkpoint": loaded.name} if args.json else None, "text")
+
+
+def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> None:
+    from model.inference.analyse import analyse
+
+    analysis = analyse(loaded, request)
+    if not as_json:
+        print(analysis.translation, flush=True)
+        for note in analysis.notes:
+            if note not in analysis.cautions:  # what is drawn is unsure by its nature
+                print(where + note, file=sys.stderr)
+        return
+    found, ids = analysis.to_dict(), analysis.trace.outputs.ids
+    begun, added = found["tokens"][: analysis.begun], found["tokens"][analysis.begun :]
+    before = loaded.target_tokenizer.decode(ids[: analysis.begun])
+    made = {
+        "text": request.source,
+        "continuation": analysis.translation.removeprefix(before),
+        "log_prob": round(sum(each["log_prob"] for each in added), 6),
+        "text_tokens": [each["token"] for each in begun],
+        "tokens": added,
+    }
+    whole = EMPTY | {name: found[name] for name in ("checkpoint", "finished", "notes")} | made
+    print(json.dumps(whole, ensure_ascii=False), flush=True)

@@ -1,0 +1,61 @@
+"""What the cache saves: both ways write the same, time is shared and bounded, and a run says what it knows."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import tiny
+import torch
+
+from model.config import END
+from model.decoding.search import allowed
+from model.experiments.caching import ROUNDS, Caching, longest, measure
+from model.network.context import forced
+
+DECODER = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
+
+
+@pytest.mark.parametrize(("sizes", "source"), [(DECODER, None), ({}, (5, 6, 7, END))], ids=["decoder-only", "both"])
+def test_both_ways_write_the_likeliest_tokens_and_an_end_ends_nothing(tokenizer, sizes, source):
+    lab = tiny.checkpoint(tokenizer, **sizes)
+    *_, run = measure(lab, source, (9, 4), 20)
+    assert (len(run.cached), len(run.whole), len(run.ids), run.done) == (20, 20, 20, ROUNDS * 20)
+    assert run.ids[:2] == (9, 4) and END not in run.ids
+    assert run.parted is None and run.off < 1e-5
+    assert min(run.cached + run.whole) > 0 and run.ratio == sum(run.whole) / sum(run.cached)
+    rows = None if source is None else torch.tensor([source])
+    logits = lab.model.project(forced(lab.model, rows, torch.tensor([run.ids])))[0]
+    logits[:, END] = -torch.inf
+    assert allowed(logits).argmax(-1).tolist()[2:] == list(run.ids[2:])
+
+
+def test_a_run_ends_when_its_time_is_over_and_keeps_the_fastest(tokenizer):
+    lab = tiny.checkpoint(tokenizer, **DECODER)
+    seconds = itertools.count()  # a clock that goes on by one at every look
+    *_, run = measure(lab, None, (5,), 50, seconds=25, clock=lambda: float(next(seconds)))
+    assert (len(run.cached), run.limit, set(run.cached)) == (run.done, 50, {1.0})
+    assert 3 < run.done < 8
+    assert list(measure(lab, None, (5,), 50, seconds=-1)) == []
+
+
+def test_a_difference_between_the_two_is_told(tokenizer, monkeypatch):
+    from model.experiments import caching
+
+    class Wrong(caching.WholeSteps):
+        def log_probs(self, target, edits):
+            found = super().log_probs(target, edits)
+            return found if target.size(1) < 4 else found.roll(1, -1)
+
+    monkeypatch.setattr(caching, "WholeSteps", Wrong)
+    *_, run = measure(tiny.checkpoint(tokenizer, **DECODER), None, (5,), 6)
+    assert run.parted == 4 and run.off > 1e-3
+
+
+def test_a_model_without_a_cache_is_refused_and_a_table_bounds_the_length(tokenizer):
+    for sizes in ({"causal": False}, {"family": "encoder-only", "decoder_layers": 0}):
+        with pytest.raises(ValueError, match=r"^the checkpoint tiny keeps no keys and values;"):
+            next(measure(tiny.checkpoint(tokenizer, **sizes), (5, END)))
+    assert longest(tiny.checkpoint(tokenizer, **DECODER)) == 128
+    assert longest(tiny.checkpoint(tokenizer, positions="learned", max_positions=48)) == 48
+    assert Caching(9, (1.0, 1.0), (2.0, 4.0)).ratio == 3

@@ -1,0 +1,57 @@
+"""python -m model continue: a language model goes on with a text."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import tiny
+from command_line_helpers import fails
+
+from model import checkpoint as checkpoints
+from model.__main__ import main
+from model.decoding.strategy import Decoding
+from model.inference.analyse import analyse
+from model.inference.request import Request
+
+TEXT = "The red fox sees a lamp."
+
+
+@pytest.fixture(scope="module")
+def writer(tokenizer, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("continue") / "writer"
+    checkpoints.save(tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0), folder)
+    return folder
+
+
+def test_a_temperature_draws_and_the_tokens_are_those_of_the_page(writer, capsys):
+    asked = {"temperature": 0.8, "top_p": 0.9, "seed": 3}
+    words = [word for name, value in asked.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["continue", TEXT, "--checkpoint", str(writer), "--more", "9", *words]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found = analyse(checkpoints.load(str(writer), "cpu"), Request(TEXT, decoding=Decoding("sample", more=9, **asked)))
+    assert [each["token"] for each in told["tokens"]] == list(found.trace.outputs.labels[found.begun :])
+    assert told["text"] == TEXT and TEXT + told["continuation"] == found.translation
+    assert len(told["text_tokens"]) == found.begun and len(told["tokens"]) <= 9
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert out == found.translation + "\n"
+    assert err == ("" if found.hypothesis.finished else found.stopped + "\n")
+
+
+def test_lines_and_what_is_refused(writer, capsys, monkeypatch, saved):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{TEXT}\n\n{TEXT}\n"))
+    assert main(["continue", "-", "--checkpoint", str(writer), "--more", "3", "--json"]) == 0
+    first, empty, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == last and first.keys() == empty.keys() and empty["continuation"] == ""
+    own = ("--checkpoint", str(writer))
+    assert "is encoder-decoder; expected one that is decoder-only" in fails(
+        capsys, "continue", TEXT, "--checkpoint", str(saved)
+    )
+    assert "expected at most 127: the text and what is added" in fails(capsys, "continue", "lamp " * 200, *own)
+    assert "There are 129 new tokens asked for; expected 1 to 128" in fails(capsys, "continue", TEXT, *own, "--more", "129")
+    assert "The temperature is -1.0; expected 0" in fails(capsys, "continue", TEXT, *own, "--temperature", "-1")
+    assert "Top-p is 1.5; expected more than 0" in fails(capsys, "continue", TEXT, *own, "--top-p", "1.5")

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { grouped, held, numbers, row, weighed } from "../../../viz/translate/key_values_parts.js";
+
+const DATA = { layers: 2, heads: 4, each: 512, source: 300, window: null, cached: [10, 11, 12], whole: [10, 22, 36] };
+
+test("a row is what is kept, what is new and what is to come, without a gap", () => {
+  assert.deepEqual(row(1, 3, true, null), [["fresh", 0, 1], ["todo", 1, 3]]);
+  assert.deepEqual(row(3, 5, true, null), [["kept", 0, 2], ["fresh", 2, 3], ["todo", 3, 5]]);
+  assert.deepEqual(row(3, 3, false, null), [["fresh", 0, 3]]);
+  assert.deepEqual(row(5, 6, true, 2), [["unread", 0, 3], ["kept", 3, 4], ["fresh", 4, 5], ["todo", 5, 6]]);
+});
+
+test("the table counts a key and a value of every head and layer", () => {
+  const [, through, computed, read, now, all] = numbers(DATA, 3);
+  assert.deepEqual(through.slice(1), ["1", "3", "3.0 ×"]);
+  assert.deepEqual(computed.slice(1), ["16", "48", "3.0 ×"]);
+  assert.deepEqual(read.slice(1), ["32", "0", ""]);
+  assert.deepEqual(now.slice(1), ["12", "36", "3.0 ×"]);
+  assert.deepEqual(all.slice(1), ["33", "68", "2.1 ×"]);
+  assert.equal(numbers({ ...DATA, window: 2 }, 3)[3][1], "16");
+});
+
+test("bytes grow by the same with every step, and are said as they are", () => {
+  assert.deepEqual([held(DATA, 1), held(DATA, 3)], [812, 1836]);
+  assert.deepEqual([weighed(812), weighed(1836), weighed(3 * 1024 ** 2)], ["812 bytes", "1.8 kB", "3.00 MB"]);
+  assert.deepEqual([grouped(7), grouped(1234567)], ["7", "1,234,567"]);
+});

@@ -1,0 +1,163 @@
+"""Continue: how far a text is gone on with, its beginnings, the key-value cache under the steps and what it saves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import tiny
+from viz_helpers import HEADS, Lab
+
+from model import checkpoint as checkpoints
+from model.config import END, MAX_TOKENS
+from model.decoding.strategy import Decoding
+from model.inference.request import Request
+from model.readings.key_values import key_values
+from viz import cache
+from viz.shared.examples import prompts
+from viz.translate import cache_part, cache_texts
+from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE
+
+TEXT = "The red fox sees a lamp."
+SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
+
+
+@pytest.fixture(scope="module")
+def folder(tokenizer, tmp_path_factory):
+    home = tmp_path_factory.mktemp("continue")
+    made = tiny.checkpoint(tokenizer, **SIZES)
+    checkpoints.save(dataclasses.replace(made, languages=("English", "English"), counts={}), home / "writer")
+    return home
+
+
+@pytest.fixture(autouse=True)
+def offered(folder, monkeypatch):
+    monkeypatch.setenv("CHECKPOINTS", str(folder))
+
+
+def opened(page: str | None = None, **link: str) -> Lab:
+    return Lab(page, **({"checkpoint": "writer", "text": TEXT} | link))
+
+
+def analysed(**asked):
+    return cache.analyse(Request(TEXT, "writer", decoding=Decoding(**asked)), "auto")
+
+
+def test_a_text_gets_so_many_tokens_as_are_asked_for_and_the_page_says_where_it_stopped():
+    for more in (10, 20):
+        lab, found = opened(more=str(more)), analysed(more=more)
+        assert [each["t"] for each in lab.timeline["target"]] == list(found.trace.outputs.labels)
+        new = len(found.trace.outputs) - found.begun
+        ended = found.trace.outputs.ids[-1] == END
+        assert new <= more and (ended or new == more)
+        told = f"it ended by itself, with </s> as number {new}" if ended else f"tokens: stopped after {new}"
+        assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
+        assert found.notes[:1] == () if ended else found.stopped in found.notes
+    lab.pick("more pick", 40)
+    assert lab.link["more"] == "40" and len(lab.timeline["target"]) == len(analysed(more=40).trace.outputs)
+
+
+def test_the_lab_opens_with_a_beginning_and_goes_on_for_the_usual_number():
+    lab = Lab(checkpoint="writer")
+    assert (lab.box, lab.link["text"], lab.link["more"]) == (FIRST_PROMPT, FIRST_PROMPT, str(USUAL_MORE))
+    assert prompts()[0].sentence == FIRST_PROMPT
+    keys = {button.key for button in lab.at.button}
+    assert {f"example {each.sentence}" for each in prompts()[:3]} <= keys and f"example {FIRST_SENTENCE}" not in keys
+    assert Lab(HEADS, checkpoint="writer").box == FIRST_PROMPT
+    assert Lab().box == FIRST_SENTENCE and "more" not in Lab(more="9").link
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lamp " * 300, "; expected at most 127: the text and what is added share a window of 128. Shorten it."),
+        ("x" * 5000, "Shorten it."),
+        ("  ", "type one."),
+    ],
+)
+def test_what_cannot_be_gone_on_with_gets_one_sentence_and_stays_in_the_box(text, expected):
+    lab = opened()
+    lab.type(text)
+    (fault,) = lab.faults
+    assert fault.endswith(expected) and lab.box == text
+
+
+@pytest.mark.parametrize("text", ["</s> <pad> <s>", "<script>alert(1)</script>", "😀 fox"])
+def test_odd_texts_are_texts(text):
+    lab = opened(text=text)
+    assert lab.faults == [] and lab.box == text
+    assert END not in cache.analyse(Request(text, "writer"), "auto").trace.outputs.ids[:3]
+
+
+def test_a_text_that_fills_the_window_gets_one_token_and_says_so():
+    text = TEXT
+    encode = cache.checkpoint("writer", "auto").target_tokenizer.encode
+    while len(encode(f"{text} lamp")) < MAX_TOKENS:
+        text += " lamp"
+    lab = opened(text=text, more="20")
+    assert lab.faults == [] and len(lab.timeline["target"]) <= MAX_TOKENS
+    assert not any("expected" in told for told in lab.warnings)
+
+
+def test_more_of_the_likeliest_than_there_are_is_told():
+    lab = opened(decode="sample", top_k="9999")
+    assert lab.warnings == ["The link asks for the 9,999 likeliest tokens; there are 320: all are kept."]
+    assert "top_k" not in lab.link
+
+
+def test_another_token_goes_on_for_as_many_again():
+    ids = analysed(more=10).trace.outputs.ids
+    token = next(n for n in range(5, 300) if n != ids[-1])
+    branch = "-".join(map(str, (*ids[:-1], token)))
+    lab = opened(more="10", branch=branch)
+    assert lab.faults == [] and len(ids) < len(lab.timeline["target"]) <= len(ids) + 10
+
+
+def test_what_is_drawn_can_be_drawn_again_from_the_timeline():
+    assert opened().timeline["draws"] is False
+    lab = opened(decode="sample", seed="4")
+    assert lab.timeline["draws"] is True
+    rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
+    for own, shares in zip(rows, before, strict=True):
+        assert sum(p for p, _ in shares) <= 1 + 1e-5 and [p for p, _ in shares] == sorted(
+            (p for p, _ in shares), reverse=True
+        )
+        for (_, _, _, _, drawn, reason), (_, tempered) in zip(own, shares, strict=True):
+            assert drawn == 0 if reason else drawn >= tempered - 1e-6
+
+
+def test_the_cache_is_told_of_the_path_that_is_shown_and_steps_send_nothing():
+    lab, found = opened(show="cache", more="10"), analysed(more=10)
+    told, kept = lab._mounted("key_values"), key_values(cache.checkpoint("writer", "auto"), found)
+    assert told["trace"] == lab.timeline["trace"]
+    assert told["each"] * len(told["reads"]) + told["source"] == kept.nbytes(len(found.trace.outputs))
+    assert told["reads"] == list(found.trace.inputs.labels) and told["whole"] == list(kept.whole)
+    off = opened(show="cache", causal="off", mode="again")
+    assert off._mounted("key_values") is None and cache_texts.NOTHING_KEPT in off.sentences("lab-note")
+    both = Lab(show="cache", text="I love you.")
+    assert both._mounted("key_values")["sources"] == len(both.timeline["source"])
+
+
+def test_what_the_cache_saves_is_measured_on_demand(monkeypatch):
+    monkeypatch.setattr("model.experiments.caching.MAX_TOKENS", 12)
+    lab = opened(show="cache", more="10")
+    assert any("Writes 12 tokens" in note for note in lab.sentences("lab-note")) and lab.charts == []
+    lab.click("measure cache")
+    (chart,) = lab.charts
+    assert [len(line["x"]) if isinstance(line["x"], list) else 12 for line in chart["data"]] == [12, 12]
+    assert any("Both chose the same 12 tokens" in note for note in lab.sentences("lab-note"))
+    (headline,) = lab.sentences("lab-answer")
+    assert "12 tokens take" in headline
+    lab.type("The old king paints a boat.")
+    assert lab.charts == []  # of another text nothing was measured yet
+
+
+def test_the_headline_says_what_takes_longer():
+    from model.experiments.caching import Caching
+
+    slow, fast = Caching(2, (0.1, 0.1), (0.2, 0.4), (5, 6)), Caching(2, (0.2, 0.2), (0.1, 0.1), (5, 6), 2, 3e-7)
+    assert "3.0 ×</b> as long without the cache: 2 tokens take 200 ms with it, 600 ms" in cache_texts.headline(slow)
+    assert "2.0 ×</b> as long with the cache" in cache_texts.headline(fast)
+    assert cache_texts.same(fast) == "They chose differently at token 2; no probability differs by more than 3e-7."
+    assert cache_texts.early(Caching(9, (1.0,), (1.0,))) == "Stopped after 1 of 9 tokens: the time was over."
+    assert cache_part.drawn(slow, "light").data[1].y.tolist() == pytest.approx([200, 600])

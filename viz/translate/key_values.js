@@ -1,0 +1,63 @@
+// The key-value cache after the step under view: every layer's row of tokens, with the cache and without. Stepping sends
+// nothing: the timeline tells the step. Nothing here makes markup from text: textContent only.
+
+import { drawing, element, followStep, mounted, toldStep, unmounted } from "../shared/mount.js";
+import { grouped, held, numbers, row, weighed } from "./key_values_parts.js";
+
+const HEIGHT = 16, GAP = 4, WIDTH = 340; // of a row, in the drawing's own units
+
+export default function ({ data, parentElement }) {
+  const { root, state, first } = mounted({ data, parentElement }, ".key-values"), now = toldStep();
+  if (state.trace !== data.trace) state.step = data.step;
+  if (now?.trace === data.trace) state.step = now.step;
+  Object.assign(state, { trace: data.trace, data, draw });
+  draw();
+  if (first) {
+    state.unfollow = followStep(({ trace, step }) => {
+      if (trace !== state.data.trace || step === state.step) return;
+      state.step = step;
+      state.draw();
+    });
+  }
+  return () => { state.unfollow(); unmounted(root); };
+
+  function draw() {
+    const { data } = state, step = Math.max(1, Math.min(state.step, data.reads.length));
+    root.dataset.step = step;
+    const title = element("p", "told"), both = element("div", "both"), sum = element("p", "sum");
+    title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? "Nothing is kept yet." : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
+    both.append(side("With the cache", step, true), side("Without", step, false));
+    sum.append(element("b", "", `${weighed(held(data, step))} kept. `), `${data.layers} layers × 2 × ${data.heads} heads × ${data.width} numbers × ${step} tokens × ${data.number} bytes = ${grouped(data.each * step)}`);
+    if (data.source) sum.append(`; and ${grouped(data.source)} of the ${data.sources} source tokens, for cross-attention: these were there before step 1`);
+    const table = element("table");
+    for (const cells of numbers(data, step)) {
+      const line = element("tr");
+      cells.forEach((cell, n) => line.append(element(n ? "td" : "th", "", cell)));
+      table.append(line);
+    }
+    table.rows[0].className = "head";
+    root.replaceChildren(title, both, legend(), table, sum);
+  }
+
+  function side(name, step, cached) {
+    const { data } = state, box = element("div", "side"), count = data.reads.length, one = WIDTH / count;
+    const all = drawing("svg", { viewBox: `0 0 ${WIDTH + 20} ${data.layers * (HEIGHT + GAP)}`, role: "img", "aria-label": `${name}: ${cached ? `${step - 1} of ${step} tokens are read from the cache, 1 is computed` : `all ${step} tokens are computed`}, in each of ${data.layers} layers` });
+    for (let layer = 0; layer < data.layers; layer++) {
+      const y = layer * (HEIGHT + GAP) + 1;
+      all.append(drawing("text", { x: 12, y: y + 11, class: "layer" }, layer + 1));
+      for (const [kind, from, to] of row(step, count, cached, data.window)) all.append(drawing("rect", { x: 20 + from * one, y, width: (to - from) * one, height: HEIGHT - 2, class: kind }));
+      if (one > 4) for (let n = 1; n < count; n++) all.append(drawing("line", { x1: 20 + n * one, x2: 20 + n * one, y1: y, y2: y + HEIGHT - 2 }));
+      all.append(drawing("rect", { x: 20 + (step - 1) * one, y, width: one, height: HEIGHT - 2, class: "now" }));
+    }
+    box.append(element("h3", "", name), all);
+    return box;
+  }
+
+  function legend() {
+    const line = element("p", "legend"), kinds = [["fresh", "key and value computed at this step"], ["kept", "read from the cache"]];
+    if (state.data.window) kinds.push(["unread", "kept, but outside of the window"]);
+    kinds.push(["todo", "not written yet"]);
+    for (const [kind, text] of kinds) line.append(element("i", kind), element("span", "", text));
+    return line;
+  }
+}

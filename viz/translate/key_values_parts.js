@@ -1,0 +1,37 @@
+// What the key-value cache says of a step, in numbers and texts; no DOM here.
+
+export const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+
+// Bytes as a person says them: 1 kB is 1,024 bytes.
+export function weighed(bytes) {
+  if (bytes < 1024) return `${bytes} bytes`;
+  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1024 ** 2).toFixed(2)} MB`;
+}
+
+// Bytes that all layers hold after a step, those of cross-attention among them.
+export const held = (data, step) => data.each * step + data.source;
+
+// A layer's row over `count` tokens after a step (from 1): [kind, from, to) from left to right.
+export function row(step, count, cached, window) {
+  const unread = cached && window ? Math.max(0, step - window) : 0;
+  const parts = cached ? [["unread", 0, unread], ["kept", unread, step - 1], ["fresh", step - 1, step]] : [["fresh", 0, step]];
+  return [...parts, ["todo", step, count]].filter(([, from, to]) => to > from);
+}
+
+const sum = (values, step) => values.slice(0, step).reduce((a, b) => a + b, 0);
+const times = (ratio) => `${ratio.toFixed(1)} ×`;
+
+// The table of a step: what is counted, with the cache, without.
+export function numbers(data, step) {
+  const { layers, heads, cached, whole } = data, read = Math.min(step - 1, data.window ? data.window - 1 : Infinity);
+  const each = 2 * layers * heads; // vectors that a token needs: a key and a value for each head of each layer
+  const all = [sum(cached, step), sum(whole, step)];
+  return [
+    ["", "with the cache", "without", ""],
+    ["Tokens that go through the layers", "1", String(step), times(step)],
+    ["Keys and values computed", grouped(each), grouped(each * step), times(step)],
+    ["Keys and values read from the cache", grouped(each * read), "0", ""],
+    ["Multiplications at this step", grouped(cached[step - 1]), grouped(whole[step - 1]), times(whole[step - 1] / cached[step - 1])],
+    [`Multiplications up to step ${step}`, grouped(all[0]), grouped(all[1]), times(all[1] / all[0])],
+  ];
+}
