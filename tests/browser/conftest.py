@@ -17,6 +17,8 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
+from tests.browser.tabs import Tabs
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 FLAGS = [
     "--no-sandbox",
@@ -86,29 +88,33 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def tabs(lab: str, browser: Browser) -> Tabs:
+    return Tabs(browser, lab, WATCH, TIMEOUT)
+
+
 @pytest.fixture
-def visit(lab: str, browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a query in a fresh browser profile, waits until it stands, and fails on any error of the page's scripts."""
-    contexts, errors = [], []
+def visit(lab: str, tabs: Tabs) -> Iterator[Callable[..., Page]]:
+    """Opens a query in a browser profile in which nothing is stored, waits until it stands, and fails on any error of the
+    page's scripts. `fresh` is for who measures a first visit: nothing is fetched and compiled yet."""
+    with tabs.lent() as lent:
 
-    def opened(where: str = "", *, ready: str = ".timeline .said", scripts: tuple[Path, ...] = (), **options) -> Page:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 720}} | options)
-        context.set_default_timeout(TIMEOUT)
-        contexts.append(context)
-        for script in (WATCH, *scripts):
-            context.add_init_script(path=script)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("dialog", lambda dialog: errors.append(f"dialog: {dialog.message}"))
-        page.goto(lab + "/" + where)
-        page.locator(ready).first.wait_for(state="attached")
-        idle(page)
-        return page
+        def opened(
+            where: str = "",
+            *,
+            ready: str = ".timeline .said",
+            scripts: tuple[Path, ...] = (),
+            fresh: bool = False,
+            **options,
+        ) -> Page:
+            page = lent.take(scripts, fresh, **options).page
+            page.goto(lab + "/" + where)
+            page.locator(ready).first.wait_for(state="attached")
+            idle(page)
+            return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert errors == []
+        yield opened
+    assert lent.errors() == []
 
 
 def idle(page: Page) -> None:
@@ -117,6 +123,15 @@ def idle(page: Page) -> None:
         page.wait_for_function("() => lab.idle()")
     except TimeoutError as fault:
         raise AssertionError(f"still under way: {page.evaluate('lab.under_way()')}") from fault
+
+
+def go(page: Page, where: str, ready: str) -> None:
+    """Leads a page that stands to another view, as the browser's own buttons do: nothing is loaded anew."""
+    before = sent(page)
+    page.evaluate("to => { history.pushState({}, '', to); dispatchEvent(new PopStateEvent('popstate')); }", f"/{where}")
+    page.wait_for_function("before => lab.sent > before", arg=before)
+    idle(page)
+    page.locator(ready).first.wait_for(state="attached")
 
 
 def sent(page: Page) -> int:

@@ -27,6 +27,6 @@ def measured(page: Page) -> list[Text]:
     return [Text(text, size / hall, kind, where) for text, size, kind, where in page.evaluate("lab_type()")]
 
 
-def smaller(page: Page, least: float = LEAST, within: str = "") -> list[Text]:
-    """The texts smaller than `least` px at 720 lines, of those whose place holds `within`."""
-    return [text for text in measured(page) if text.size < least - SLACK and within in text.where]
+def smaller(texts: list[Text]) -> list[Text]:
+    """Those that are not read from the last row."""
+    return [text for text in texts if text.size < LEAST - SLACK]

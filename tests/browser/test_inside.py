@@ -69,7 +69,7 @@ def test_the_other_ways_to_walk_lead_there_too(opened, walk_by):
 
 def test_a_slow_server_never_takes_a_move_back(opened):
     """Moves that are made while a run is on its way stay, whatever has begun the run."""
-    page = opened("?stage=3")
+    page = opened("?stage=3", fresh=True)
     page.context.add_init_script(SLOW)
     page.reload()
     idle(page)
@@ -95,7 +95,7 @@ def test_a_fresh_browser_shows_the_same(opened):
     for _ in range(7):
         page.keyboard.press("ArrowRight")
     idle(page)
-    other = opened("?" + link(page))
+    other = opened("?" + link(page), fresh=True)
     assert (where(other), at(other), title(other)) == (where(page), at(page), title(page))
     for part in (".sentence", ".code", ".shapes", ".formula"):
         assert other.locator(part).inner_text() == page.locator(part).inner_text()

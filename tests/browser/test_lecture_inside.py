@@ -34,10 +34,11 @@ def test_each_picture_of_a_lecture_fits_and_is_large(visit, name):
         if number == len(values) - 1:
             resize(page, 1920, 1080)
         idle(page)
-        assert smaller(page) == [], value
+        found = measured(page)
+        assert smaller(found) == [], value
         place, least = larger.get(value, ("", 0))
-        sizes = [text.size for text in measured(page) if place in text.where] if place else [0]
-        assert sizes and min(sizes) >= least - SLACK, (value, sizes or {text.where for text in measured(page)})
+        sizes = [text.size for text in found if place in text.where] if place else [0]
+        assert sizes and min(sizes) >= least - SLACK, (value, sizes or {text.where for text in found})
         below = page.locator(".st-key-lecture_stage").evaluate("stage => stage.scrollHeight - stage.clientHeight")
         assert below <= 1, value
         page.keyboard.press("v")

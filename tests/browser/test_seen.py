@@ -76,7 +76,7 @@ PAGES = (
 
 
 def test_on_a_phone_the_sidebar_lies_over_the_page_and_never_pushes_it_aside(visit):
-    page = visit("lessons", ready="h1", viewport={"width": 390, "height": 844})
+    page = visit("lessons", ready="h1", fresh=True, viewport={"width": 390, "height": 844})
     shifted, what = page.evaluate(SHIFTED)
     assert shifted < 0.1, what  # under 0.01; 0.25 where it stands beside the page before it folds
     page.get_by_test_id("stExpandSidebarButton").click()
@@ -86,7 +86,7 @@ def test_on_a_phone_the_sidebar_lies_over_the_page_and_never_pushes_it_aside(vis
 
 def test_nothing_jumps_while_a_page_loads_and_a_wide_window_is_used(visit):
     for where, ready in PAGES:
-        page = visit(where, ready=ready)
+        page = visit(where, ready=ready, fresh=True)
         shifted, what = page.evaluate(SHIFTED)
         assert shifted < 0.1, f"{where}\n{what}"  # 0.01 to 0.07 alone; a place of the wrong size gives 0.35 and more
         resize(page, 1920, 1080)

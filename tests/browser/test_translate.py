@@ -18,7 +18,7 @@ LIGHT, DARK = ("rgb(253, 253, 252)", "rgb(23, 28, 32)", "#fdfdfc"), ("rgb(20, 24
 
 
 def test_the_first_screen_loads_nothing_from_elsewhere(lab, visit):
-    page, hosts = visit(), set()
+    page, hosts = visit(fresh=True), set()
     page.on("request", lambda request: hosts.add(urlsplit(request.url).netloc))
     page.reload()
     idle(page)
