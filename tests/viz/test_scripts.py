@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import playwright
 import pytest
+import tiny
 from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
 
+from model import checkpoint as checkpoints
 from viz.shared import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
@@ -33,6 +36,8 @@ NAMES: dict[str, dict[str, str]] = {
     "patch_grids": {"grid": "grids.*"},
     "player": {"grid": "grids.*", "sentence": "sentence", "task": "task"},
     "side_by_side": {"grid": "grids.*", "difference": "difference"},
+    "judged": {"each": "labels.*"},
+    "word_table": {"row": "rows.*"},
 }
 # What a script keeps on a thing itself, and what it reads of a plate, which stands for layers that are not open.
 OWN = {"grid": {"cells", "raw"}, "it": {"from", "to", "opens"}}
@@ -90,10 +95,17 @@ def missing(name: str, payload: dict[str, Any], script: Path) -> dict[str, set[s
 
 
 @pytest.fixture(scope="module")
-def payloads() -> dict[str, dict[str, Any]]:
-    """What every component is given on its page, by the component's name."""
-    found = {}
-    for page, link in OPENED:
+def payloads(tokenizer, tmp_path_factory) -> Iterator[dict[str, dict[str, Any]]]:
+    """What every component is given on its page, by the component's name; a classifier has some of its own."""
+    home, found = tmp_path_factory.mktemp("judges"), {}
+    checkpoints.save(tiny.classifier(tokenizer), home / "judges")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHECKPOINTS", str(home))
+        yield _payloads(found)
+
+
+def _payloads(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for page, link in (*OPENED, ("viz/translate/page.py", {"checkpoint": "judges", "text": "The dog sleeps."})):
         lab = Lab(page, **link)
         if "lecture" in link:
             lab.open("present panel")

@@ -227,7 +227,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const label = data.outputs[data.step], w = cell(label) + 4, y = col.top - 32;
     wire(under, `M${col.cx} ${col.top}V${y + 23}`);
     over.append(drawing("rect", { x: col.cx - w / 2, y: y + 1, width: w, height: 22, rx: 5, class: "pair" }), token(label, col.cx - w / 2, y + 2, w));
-    over.append(drawing("text", { x: col.cx + (narrow ? -1 : 1) * (w / 2 + 8), y: y + 16, class: "hint", "text-anchor": narrow ? "end" : "start" }, `${percent(data.probability)} at ${data.at} ${data.step + 1}`));
+    over.append(drawing("text", { x: col.cx + (narrow ? -1 : 1) * (w / 2 + 8), y: y + 16, class: "hint", "text-anchor": narrow ? "end" : "start" }, `${percent(data.probability)}${data.at ? ` at ${data.at} ${data.step + 1}` : ""}`));
   }
 
   // -- choosing ----------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def payload(blocks: tuple[Block, ...], trace: Trace, view: View, mode: theme.Mod
         "inputs": list(trace.inputs.labels) if trace.inputs else [],
         "outputs": list(trace.predicted.labels),
         "step": step,
-        "at": "step" if trace.inputs else "place",
+        "at": "" if trace.classes else "step" if trace.inputs else "place",
         "probability": round(float(trace.probabilities[step]), 5),
         "style": {f"--tint-{kind}": theme.scale(kind, mode)[4] for kind in theme.HUES},
     }

@@ -115,7 +115,8 @@ def change_heading(analysis: Analysis) -> None:
     base, edits = analysis.baseline, analysis.request.intervention.describe(analysis.labels)
     before, after, made = base.trace, analysis.trace, analysis.task.made
     if analysis.task.judges:
-        what, how = texts.said_of(analysis), "The text was read again under the edits."
+        said = texts.said_of(analysis)
+        what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.writes:
         change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
         what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"

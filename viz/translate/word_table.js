@@ -66,7 +66,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
 
   function mark() {
     const { data } = state, word = data.places[state.step - 1] ?? -1;
-    for (const row of root.querySelectorAll("tr")) [...row.children].forEach((cell, n) => cell.classList.toggle("now", n === word + 1 && word >= 0));
+    for (const each of root.querySelectorAll("tr")) [...each.children].forEach((cell, n) => cell.classList.toggle("now", n === word + 1 && word >= 0));
     root.querySelector(".told").textContent = wordTold(data, word, percent);
     root.querySelector("thead .now")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   }

@@ -12,6 +12,7 @@ import torch
 from model.config import FAMILIES, PAD
 from model.experiments.effects import head_effects, mask_effects
 from model.experiments.label_test import LabelTest, hidden_words, label_test
+from model.export import Exported, files, read
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
 from model.network import masks
@@ -139,6 +140,15 @@ def test_what_cannot_be_tested_is_told_in_a_sentence(lab, tokenizer):
         label_test(plain, analyse(plain, Request(TEXT)), 0, 1)
     with pytest.raises(RequestError, match=r"tokens, </s> included; expected at most 128\. Shorten it\.$"):
         analyse(made, Request("lamp " * 200))
+
+
+def test_an_analysis_is_written_and_read_back(lab):
+    made = lab()
+    edited = analyse(made, Request(TEXT, intervention=tiny.edited("off_enc.1")))
+    exported = Exported.of(made, edited)
+    assert exported.candidate_labels[0][0] == edited.trace.predicted.labels[0] and len(exported.log_probs) == 1
+    for end in (".npz", ".json"):
+        assert read(files.FORMATS[end](exported)) == exported
 
 
 def test_effects_are_those_on_the_label(lab):
