@@ -47,6 +47,8 @@ TEXTS = (
 # parameter of the link: field of the view, values that it may have, the least and the largest among them
 FIELDS = {
     "text": ("source", ("", "Nine owls — «déjà vu» & 100 % + #1?", "  two spaces,\ta tab and\na line  ", *TEXTS)),
+    "second": ("second", ("", "None", "They hoot — «ho» & + #1?", *TEXTS)),
+    "asked": ("asked", ("", "owl", "<script>", "x" * MAX_WORD)),
     "target": ("target", ("", "None", "L'été.", "Neuf hiboux = 9 🦉")),
     "step": ("step", (1, 7, 999)),
     "layer": ("layer", (1, 3, 999)),
@@ -149,6 +151,8 @@ FIELDS = {
 }
 GOOD = {
     "text": "Nine owls. Ten.",
+    "second": "They hoot.",
+    "asked": "owl",
     "target": "Neuf hiboux.",
     "step": "7",
     "layer": "1",
@@ -264,6 +268,8 @@ NONSENSE = [
     ("lesson", "<b>"),
     ("text", "x" * 10_000),
     ("target", "é" * 10_000),
+    ("second", "é" * 10_000),
+    ("asked", "x" * (MAX_WORD + 1)),
     *(("decode", text) for text in ("Beam", "", "best", "__class__")),
     *(("order", text) for text in ("size", "", "Entropy")),
     *(("measure", text) for text in ("gradient", "")),

@@ -11,7 +11,7 @@ from model.trace import Site
 from viz import cache, theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
-from viz.shared import file_change, file_maps
+from viz.shared import file_change, file_maps, sides
 from viz.shared import texts as shared_texts
 from viz.view import View, unedited
 from viz.what_if import switchboard, texts
@@ -37,7 +37,8 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     board = switchboard.payload(analysis.whole, costs, view.place, page_data.request.intervention, mode)
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
-    before, after = (each.view(site, head) for each in ((analysis.baseline or analysis).whole, analysis.whole))
+    both = (analysis.baseline or analysis).whole, analysis.whole
+    before, after = (sides.seen(each.view(site, head), each, site) for each in both)
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
         return *shown, file_maps.part([file_maps.one(place, after, site.kind)], view.step, mode)

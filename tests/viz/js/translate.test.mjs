@@ -5,11 +5,12 @@ import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_part
 import { judged, rest } from "../../../viz/translate/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
 import { moves } from "../../../viz/shared/page_keys.js";
-import { measured, pressesHere } from "../../../viz/translate/timeline_parts.js";
+import { measured, nextBlank, pressesHere } from "../../../viz/translate/timeline_parts.js";
 import { boxOfCell, cellAt, placed } from "../../../viz/translate/large_maps_parts.js";
 import { cellPoints } from "../../../viz/shared/cell_points.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
 import { scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
+import { veiled } from "../../../viz/translate/timeline_hall.js";
 import { whyOf } from "../../../viz/translate/timeline_told.js";
 
 // 0 -> 1, 2 (the likelier) -> 3
@@ -59,6 +60,18 @@ test("a source token tells who looks at it, a target row where it looks; what is
   assert.equal(toldOf(data, ["source", 1], 0), "“b” is looked at by no token from 0.01 on (layer 1, head 2)");
   assert.equal(toldOf(data, ["target", 1], 2), "“x → y” looks at b 0.75, a 0.25; in the target at x 0.63, <s> 0.38 (layer 1, head 2)");
   assert.deepEqual(rowNames(data, 1), ["<s> → x"]);
+});
+
+test("of a text read at once all blanks are hidden but the one that is revealed, and keys go round the blanks", () => {
+  const data = { blanks: [1, 3], target: [{ t: "A" }, { t: "dog" }, { t: "sees" }, { t: "s" }], segments: ["A", " dog", " sees", "s"] };
+  const none = veiled(data, 0), one = veiled(data, 2);
+  assert.deepEqual(none.target.map(({ t }) => t), ["A", "?", "sees", "?"]);
+  assert.deepEqual([none.segments.join(""), one.segments.join("")], ["A ___ sees ___", "A dog sees ___"]); // that "s" has no space is not told
+  assert.deepEqual([data.target[1].t, one.target[1].t, one.target[3].hidden], ["dog", "dog", true]);
+  const go = (step, by) => nextBlank({ data, step }, by);
+  assert.deepEqual([go(1, 1), go(2, 1), go(4, 1), go(4, -1), go(2, -1)], [2, 4, 2, 2, 4]);
+  assert.equal(nextBlank({ data: { blanks: [] }, step: 1 }, 1), null);
+  assert.equal(nextBlank({ data: {}, step: 1 }, 1), null);
 });
 
 test("no line leads to a token that the mask forbids", () => {
