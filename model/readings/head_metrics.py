@@ -13,6 +13,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from model.readings.induction import came_after
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -297,6 +299,15 @@ for _metric in (
             ("same", "its own token", lambda rows: rows.at(0)),
             ("next", "the token after its own", lambda rows: rows.at(1)),
         )
+    ),
+    Metric(
+        "induction",
+        "On what came after",
+        "Share of a row’s weight on the tokens that followed the same token earlier, the mean over the rows whose token has "
+        "stood before (prefix matching; Olsson et al. 2022, of induction heads)",
+        lambda rows: came_after(rows.weights, rows.places, rows.keys),
+        order="most",
+        self_only=True,
     ),
     *(
         Metric(

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from urllib.parse import quote
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import idle, query, sent, translation, walk
@@ -230,3 +231,17 @@ def test_back_from_another_page_is_the_page_before_as_it_was(visit):
             idle(page)
     page.locator(".timeline .said").wait_for()
     assert translation(page) == before
+
+
+def test_the_cache_grows_with_the_step_and_nothing_is_sent(visit):
+    page = visit(CAT.replace("decoding", "cache") + "&step=3")
+    told, kept = page.locator(".key-values"), page.locator(".key-values .side").first.locator("rect.kept").first
+    expect(told).to_have_attribute("data-step", "3")
+    width = kept.bounding_box()["width"]
+    frames, pauses = walk(page, "ArrowRight", "ArrowRight")
+    expect(told).to_have_attribute("data-step", "5")
+    assert frames <= pauses
+    assert kept.bounding_box()["width"] / width == pytest.approx(2, rel=0.05)  # four tokens are kept, where two were
+    assert "Step 5 reads" in told.inner_text()
+    walk(page, "ArrowLeft")
+    expect(told).to_have_attribute("data-step", "4")

@@ -184,7 +184,7 @@ def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
         layer_pick(view, layers)
         head_pick(view, heads)
         st.space("stretch")
-        if view.show != "mask":
+        if view.show not in ("mask", "cache"):
             texts.legend(state.theme_mode())
 
 

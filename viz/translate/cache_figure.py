@@ -20,23 +20,24 @@ def cache_chart(cached: Sequence[float], whole: Sequence[float], mode: theme.Mod
         raise ValueError(f"{len(cached)} steps with the cache and {len(whole)} without; expected as many")
     colours, drawing = theme.PALETTES[mode], Drawing()
     counts = np.arange(1, len(cached) + 1)
+    factor, unit = (1, "s") if sum((*cached, *whole)) > 2 else (1000, "ms")
     hue = theme.HUES["decoder"]
     for name, seconds, colour, dash in ((WITH, cached, hue, "solid"), (WITHOUT, whole, colours.ink, "dash")):
-        milliseconds = 1000 * np.cumsum(seconds)
+        totals = factor * np.cumsum(seconds)
         drawing.add_scatter(
             x=counts,
-            y=milliseconds,
+            y=totals,
             mode="lines",
             line={"color": colour, "width": 2, "dash": dash},
             hoverinfo="text",
             hovertext=[
-                f"<b>{n} tokens {name}</b><br>{total:.1f} ms, the last token {1000 * last:.2f} ms"
-                for n, total, last in zip(counts, milliseconds, seconds, strict=True)
+                f"<b>{n} tokens {name}</b><br>{total:.3g} {unit}, the last token {1000 * last:.2f} ms"
+                for n, total, last in zip(counts, totals, seconds, strict=True)
             ],
         )
         drawing.add_annotation(
             x=int(counts[-1]),
-            y=float(milliseconds[-1]),
+            y=float(totals[-1]),
             text=name,
             showarrow=False,
             xanchor="left",
@@ -44,9 +45,12 @@ def cache_chart(cached: Sequence[float], whole: Sequence[float], mode: theme.Mod
             font={"size": 12, "color": colours.ink, "family": theme.SANS},
         )
     font = {"size": 12, "color": colours.ink2, "family": theme.SANS}
-    common = {"tickfont": font, "zeroline": False, "fixedrange": True, "nticks": 6}
-    room = 1.24 * len(cached)  # for the names
-    drawing.update_xaxes(**common, range=[0, room], showgrid=False, title={"text": "tokens", "font": font, "standoff": 4})
-    drawing.update_yaxes(**common, rangemode="tozero", gridcolor=colours.line, title={"text": "ms", "font": font})
+    common = {"tickfont": font, "zeroline": False, "fixedrange": True}
+    ends = [0, 1.24 * len(cached)]  # room for the names
+    places = sorted({round(n * len(cached) / 4) for n in range(5)})
+    title = {"text": "tokens", "font": font, "standoff": 4}
+    drawing.update_xaxes(**common, range=ends, tickvals=places, showgrid=False, title=title)
+    title = {"text": unit, "font": font}
+    drawing.update_yaxes(**common, rangemode="tozero", nticks=6, gridcolor=colours.line, title=title)
     drawing.update_layout(theme.chart_layout(mode, height, l=58, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()

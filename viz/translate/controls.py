@@ -105,7 +105,11 @@ def _sampling(view: View) -> None:
 
 def draw_again() -> None:
     """Takes the next seed; called from callbacks."""
-    state.change(seed=(state.current().seed + 1) % (MAX_SEED + 1))
+    state.change(seed=next_seed(state.current()))
+
+
+def next_seed(view: View) -> int:
+    return (view.seed + 1) % (MAX_SEED + 1)
 
 
 def more(view: View, analysis: Analysis) -> None:

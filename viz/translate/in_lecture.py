@@ -13,7 +13,7 @@ from viz import state
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.translate import fill_in, judge_in_lecture, large_maps, steps, timeline
+from viz.translate import controls, fill_in, judge_in_lecture, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
 from viz.view import View
 
@@ -122,6 +122,8 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
     if view.target is None:
         chosen = _next(tuple(STRATEGIES), view.strategy)
         title = translate_texts.strategy_title(chosen).lower()
+        if view.controls is not None:
+            key(letters.AGAIN, f"draw again, with seed {controls.next_seed(view)}", controls.draw_again, quiet=True)
         key(letters.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
 
 

@@ -41,6 +41,8 @@ def tables(shown: Shown) -> tuple[Table, ...]:
         found.append(_candidates(shown))
     if analysis.follows is not None:
         found.append(_follows(analysis))
+    if shows_cache(shown):
+        found.append(_kept(shown))
     if analysis.baseline is not None and analysis.trace.outputs is not None:
         found.append(change_table(analysis))
     return tuple(found)
@@ -72,6 +74,22 @@ def _follows(analysis: Analysis) -> Table:
     rows = [("as shown", analysis.follows), ("the other way round, without edits", analysis.turned)]
     rows += [("without the edits", analysis.baseline.follows)] if analysis.baseline else []
     return Table("second-follows-first", ("which", "probability"), tuple(rows))
+
+
+def shows_cache(shown: Shown) -> bool:
+    """Whether the key-value cache is shown, and there is one."""
+    from model.readings.key_values import keeps
+
+    return shown.view.show == "cache" and keeps(shown.page_data.loaded, shown.analysis)
+
+
+def _kept(shown: Shown) -> Table:
+    """What the key-value cache holds after every step, and the multiplications of the step with it and without."""
+    found = cache.key_values(shown.page_data.request, shown.view.device)
+    rows = zip(shown.analysis.trace.inputs.labels, found.cached, found.whole, strict=True)
+    columns = ("step", "reads", "bytes_kept", "multiplications_with", "multiplications_without")
+    made = ((t, reads, found.nbytes(t), with_, without) for t, (reads, with_, without) in enumerate(rows, 1))
+    return Table("key-value-cache", columns, tuple(made))
 
 
 def _candidates(shown: Shown) -> Table:
@@ -118,6 +136,9 @@ def python(shown: Shown) -> str:
         code.add("after = np.exp(analysis.baseline_token_log_probs)", "of the same tokens, under the edits", numpy=("np",))
     if analysis.follows is not None:
         code.add("print(analysis.follows, analysis.turned)", "that B follows A; that A follows B")
+    if shows_cache(shown):
+        kept = "bytes after a step, from 1: kept.nbytes(step)"
+        code.add("kept = key_values(checkpoint, analysis)", kept, model__readings__key_values=("key_values",))
     code.add("print(analysis.translation)")
     return code.text
 

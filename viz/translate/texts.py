@@ -164,7 +164,8 @@ def token_count(analysis: Analysis, begun: int) -> tuple[str, str]:
     it may be where that is unknown; and more of it."""
     size, seen = analysis.source_length or begun, analysis.seen
     if seen is None:
-        return f"{size} of {MAX_TOKENS} tokens", ""
+        room = f"The text and what is added share a window of {MAX_TOKENS}: {MAX_TOKENS - size} are left. "
+        return f"{size} of {MAX_TOKENS} tokens", room if analysis.begun else ""
     known = seen.lengths["source"]
     mark = "⚠ " if size > known.most else ""
     return f"{mark}{size} tokens; usual ≤ {known.most}", f"Of {known.sentences:,}: {known.told()}. "

@@ -16,7 +16,7 @@ import pytest
 import tiny
 
 from model.decoding.strategy import Decoding
-from model.export import Exported, files, read, schema, write
+from model.export import Exported, files, read, requests, schema, write
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
@@ -229,3 +229,14 @@ def test_a_disk_that_is_full_leaves_nothing_behind(tmp_path):
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("x.npz cannot be written: File too large")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_request_that_was_written_before_there_was_a_number_of_new_tokens_is_read():
+    asked_for = Request("The red fox.", decoding=Decoding("sample", seed=4))
+    values = requests.plain(asked_for)
+    assert requests.asked(values) == asked_for
+    del values["decoding"]["more"]
+    assert requests.asked(values) == asked_for
+    for wrong in ({"more": "9"}, {"other": 1}):
+        with pytest.raises(ValueError, match="of it "):
+            requests.asked(values | {"decoding": values["decoding"] | wrong})

@@ -151,3 +151,17 @@ def test_the_heaviest_cells_reach_the_mass_and_no_fewer_do():
     for values in patterns(50, 9):
         kept = heaviest(values, 0.75)
         assert values[kept].sum() >= 0.75 * values.sum() > values[kept].sum() - values[kept].min()
+
+
+def test_what_followed_the_same_token_is_found_by_hand():
+    """a b c a b: the second a may look at b, the second b at c; what follows only now, or is no text, counts for nothing."""
+    keys, weights = ("<s>", "a", "b", "c", "a", "b"), np.tril(np.ones((6, 6)))
+    even = weights / weights.sum(-1, keepdims=True)
+    perfect = np.eye(6)
+    perfect[4], perfect[5] = np.eye(6)[2], np.eye(6)[3]
+    found = head_metrics(np.stack([even, perfect]), keys)["induction"]
+    np.testing.assert_allclose(found, [(1 / 5 + 1 / 6) / 2, 1])
+    assert "induction" in telling(weights.astype(bool), keys, True)
+    for other in (("<s>", "<s>", "b", "c", "d", "e"), ("<s>", "b", "b", "c", "d", "e")):
+        assert "induction" not in telling(weights.astype(bool), other, True)
+    assert head_metrics(even[None, :, :3], keys[:3])["induction"] == [0]  # cross-attention has more rows than keys

@@ -84,6 +84,12 @@ MAPS = {
 }
 STEPS = {"steps": (("probability",), "probabilities")}
 CHANGE = {"change": (("before", "after"), "np.stack([before, np.append(after, [np.nan] * (len(before) - len(after)))], 1)")}
+KEPT = {
+    "key-value-cache": (
+        ("bytes_kept", "multiplications_with", "multiplications_without"),
+        "[[kept.nbytes(t), *both] for t, both in enumerate(zip(kept.cached, kept.whole), 1)]",
+    )
+}
 CANDIDATES = {"candidates": (("id", "log_probability"), "[[i, analysis.trace.log_probs[step, int(i)]] for i in table_ids]")}
 HEAD = {
     "heads": (
@@ -100,6 +106,7 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("translate", {"text": TEXT, "step": "8"}, MAPS | STEPS | CANDIDATES),
     ("translate", {"head": "mean", "decode": "beam", "width": "3", "step": "2"}, MAPS | STEPS | CANDIDATES),
     ("translate", {"decode": "sample", "seed": "7", "temperature": "1.2"}, MAPS | STEPS | CANDIDATES),
+    ("translate", {"show": "cache"}, MAPS | STEPS | CANDIDATES | KEPT),
     ("translate", {"target": "Le renard « dort »."}, MAPS | STEPS | CANDIDATES),
     ("translate", {"edits": EDITS}, MAPS | STEPS | CHANGE),
     ("translate", {"edits": "window-3", "causal": "off", "mode": "again"}, MAPS | STEPS | CHANGE),

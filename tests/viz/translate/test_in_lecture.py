@@ -53,3 +53,8 @@ def test_a_key_says_what_it_would_bring_about_now():
     lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
     assert lab._mounted("large_maps") is None  # they would give the next tokens away
     assert lab.timeline["hall"]["steps"] is True
+
+
+def test_what_is_drawn_can_be_drawn_again_by_a_key():
+    drawn, greedy = keys(decode="sample", seed="6"), keys()
+    assert drawn["C"] == "draw again, with seed 7" and "C" not in greedy
