@@ -19,7 +19,19 @@ ROOT = Path(__file__).resolve().parent.parent
 # From the top. A package may import the rows below its own, and itself without a circle; never a neighbour in its row.
 ROWS = (
     ("app", "viz.server", "viz.notebook"),
-    ("viz.translate", "viz.heads", "viz.inside", "viz.positions", "viz.what_if", "viz.why", "viz.compare", "viz.lessons"),
+    (
+        *(
+            "viz.translate",
+            "viz.heads",
+            "viz.inside",
+            "viz.positions",
+            "viz.what_if",
+            "viz.why",
+            "viz.compare",
+            "viz.lessons",
+        ),
+        "viz.variants",
+    ),
     ("viz.shared",),
     ("viz.rooms",),
     ("viz.offline",),

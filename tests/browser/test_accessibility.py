@@ -34,6 +34,7 @@ LINKS = {
     "why": "why?step=11&kind=decoder&layer=4&head=1",
     "compare, a word": "compare?kind=cross&step=11",
     "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
+    "variants": "variants",
     "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, the ways, and where each leads to.

@@ -28,6 +28,7 @@ from viz.shared.numbers import analysis_file, zipped
 from viz.shared.save.files import offers
 from viz.shared.shown import Places, Shown
 from viz.translate import tables as translate
+from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 from viz.why import tables as why
 
@@ -39,6 +40,7 @@ HOMES = {
     "what-if": what_if,
     "why": why,
     "compare": compare,
+    "variants": variants,
 }
 LOAD = functools.cache(inference.load)
 TEXT = "The dog didn't cross the street because it was too tired."
