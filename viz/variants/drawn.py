@@ -22,10 +22,9 @@ def row_of(record: Variants, name: str, score: str) -> figures.Row:
     each = record.find(name)
     if each is None:
         return figures.Row(VARIANTS[name].title, (), (), note=texts.state_of(record, name))
-    held = texts.against(record, each, score)
-    is_apart = held is not None and held.is_apart and texts.can_tell(record, each)
+    is_clear = texts.is_clear(record, each, score)
     values = tuple(getattr(run, score) for run in each.runs)
-    return figures.Row(each.title, tuple(run.seed for run in each.runs), values, name == record.base, is_apart)
+    return figures.Row(each.title, tuple(run.seed for run in each.runs), values, name == record.base, is_clear)
 
 
 def scores(record: Variants, score: str, by: str, mode: theme.Mode, height: int = 0) -> go.Figure | None:

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     seeds: tuple[int, ...]
     values: tuple[float, ...]
     is_base: bool = False
-    is_apart: bool = False
+    is_clear: bool = False
     note: str = ""
 
     @property
@@ -84,9 +84,7 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
         )
         label(drawing, 1, y, f"<b>{row.mean:.{digits}f}</b>", colours.ink, xref="paper", xanchor="left", xshift=8)
     titles = [html.escape(row.title, quote=False) for row in rows]
-    drawing.update_yaxes(
-        **axis(mode, tickvals=list(range(len(rows))), ticktext=titles, range=[len(rows) - 0.4, -0.6], ticklabelstandoff=8)
-    )
+    drawing.update_yaxes(**axis(mode, tickvals=list(range(len(rows))), ticktext=titles, range=[len(rows) - 0.4, -0.6]))
     drawing.update_yaxes(tickfont={"size": LABEL, "color": colours.ink, "family": theme.SANS})
     drawing.update_xaxes(**axis(mode, range=[low, high], showgrid=True, gridcolor=colours.line, nticks=8))
     _titled(drawing, name, None, mode)
@@ -189,10 +187,10 @@ def loss_chart(
 
 
 def _dot(row: Row, mode: theme.Mode) -> dict[str, Any]:
-    """Filled for the base and for what is clearly apart from it, else a ring."""
+    """Filled for the base and for what differs clearly from it, else a ring."""
     colours = theme.PALETTES[mode]
     hue = colours.ink if row.is_base else colours.gain_ink
-    fill = hue if row.is_base or row.is_apart else colours.page
+    fill = hue if row.is_base or row.is_clear else colours.page
     return {"size": 9, "color": fill, "line": {"color": hue, "width": 1.8}}
 
 

@@ -56,19 +56,17 @@ def sites_table(found: SameHeads) -> str:
     return _plain_table("Distances of heads", head, rows)
 
 
-def roles_table(found: SameHeads) -> str:
-    """For each role, in how many seeds a head has it, and each seed's best head, as markup."""
-    head = ("Role", "Attention", "Seeds", *found.checkpoints)
+def roles_table(found: SameHeads, kind: str) -> str:
+    """For each role in a kind of attention, in how many seeds a head has it, and each seed's best head, as markup."""
+    head = ("Role", "Seeds", *found.checkpoints)
     rows = []
-    for each in found.roles:
+    for each in (role for role in found.roles if role.kind == kind):
         best = "".join(
             f"<td>{'–' if b.share is None else f'{b.layer + 1}.{b.head + 1} <small>{b.share:.2f}</small>'}</td>"
             for b in each.best
         )
-        count = f"{each.seeds} of {len(each.best)}"
         name = f"{html.escape(each.role)} <small>from {each.bar:.2f}</small>"
-        where = html.escape(site_kind(each.kind).name)
-        rows.append(f'<tr><th scope="row">{name}</th><td>{where}</td><td><b>{count}</b></td>{best}</tr>')
+        rows.append(f'<tr><th scope="row">{name}</th><td><b>{each.seeds} of {len(each.best)}</b></td>{best}</tr>')
     return _plain_table("Roles over the seeds", tuple(map(html.escape, head)), rows)
 
 

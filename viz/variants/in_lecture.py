@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 
+import streamlit as st
+
 from model.trace import SITE_KINDS
 from model.variants.record import SCORES, Variants
 from viz import state, theme
@@ -41,8 +43,9 @@ def _draw(view: View, mode: theme.Mode, places: Places, shown: Shown | None) -> 
             pictures.pick(LARGE, large)
             if large == 1:
                 parts.pick_score(view)
-            elif large > 2:
-                parts.pick_kind(view)
+            elif large > 2:  # one button: the bar has no room for three
+                help = f"The next kind of attention ({letters.KIND.key})"
+                st.button(theme.SITE_NAMES[view.beside_kind], key="variants_kind", help=help, on_click=_turn_kind)
     named = ", ".join(name.lower() for name in LARGE)
     lecture.key(letters.PICTURE, f"the picture: {named}", lambda: pictures.turn(len(LARGE)), quiet=True)
     with places.body:
@@ -75,7 +78,7 @@ def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -
         return
     if shown is None:
         return
-    lecture.key(letters.KIND, "the next kind of attention", lambda: state.change(beside_kind=_next_kind()), quiet=True)
+    lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
     sides = [beside.side(record, name, shown.page_data.request.source, view) for name in names]
     most = max([1, *(side.heads for side in sides)])
     lecture.walk("the next head", "the head before it", lambda by: state.change(beside_head=_next_head(most, by)))
@@ -90,7 +93,7 @@ def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) 
     if not record.same_heads:
         texts.note(parts.UNPAIRED)
         return
-    lecture.key(letters.KIND, "the next kind of attention", lambda: state.change(beside_kind=_next_kind()), quiet=True)
+    lecture.key(letters.KIND, "the next kind of attention", _turn_kind, quiet=True)
     own = record.same_heads[parts.paired(record, view)]
     _title(head_texts.returns(own))
     with chart.place(HALL):
@@ -106,9 +109,10 @@ def _next_score() -> str:
     return names[(names.index(state.current().variants_score) + 1) % len(names)]
 
 
-def _next_kind() -> str:
+def _turn_kind() -> None:
+    """To the next kind of attention; called from callbacks."""
     kinds = list(SITE_KINDS)
-    return kinds[(kinds.index(state.current().beside_kind) + 1) % len(kinds)]
+    state.change(beside_kind=kinds[(kinds.index(state.current().beside_kind) + 1) % len(kinds)])
 
 
 def _next_head(most: int, by: int) -> int:

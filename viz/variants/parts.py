@@ -105,7 +105,7 @@ def chart(title: str, key: str, figure: go.Figure, alt: str) -> None:
 def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
     score = view.variants_score
     verdict(variant_texts.verdict(record, score))
-    texts.note(variant_texts.honest(record))
+    texts.note(variant_texts.honest(record, score))
     figure = drawn.scores(record, score, view.variants_by, mode)
     with st.container(key="variants_chart"):
         if figure is None:
@@ -248,15 +248,15 @@ def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) 
     own = record.same_heads[name]
     verdict(head_texts.returns(own))
     texts.note(head_texts.how_paired(own))
-    left, right = st.columns((11, 10), gap="medium")
+    left, right = st.columns((9, 11), gap="medium")
     with left:
         drawing(own, view, mode)
         texts.note("A line is a pair, its number their distance: the thicker, the nearer; dotted: no nearer than any two.")
     with right:
         texts.write('<h3 class="lab-label">Paired heads against any two</h3>')
         texts.write(head_texts.sites_table(own))
-        texts.write('<h3 class="lab-label">Roles, and the best head of each seed</h3>')
-        texts.write(head_texts.roles_table(own))
+        texts.write('<h3 class="lab-label">Roles here, and the best head of each seed (layer.head)</h3>')
+        texts.write(head_texts.roles_table(own, view.beside_kind))
         if told := head_texts.circles(own):
             texts.note(told)
 

@@ -13,6 +13,7 @@ NAMES = {"bleu": "BLEU", "chrf": "chrF", "dev_loss": "Dev loss"}
 UNITS = {"bleu": "BLEU", "chrf": "chrF", "dev_loss": "nats a token"}
 BETTER = {"bleu": 1, "chrf": 1, "dev_loss": -1}
 MINUS = "−"
+WITHIN, UNSURE, FEW = "within the spread", "apart, not sure", "with too few seeds"
 
 
 def number(value: float, score: str) -> str:
@@ -42,39 +43,44 @@ def can_tell(record: Variants, each: Measured) -> bool:
     return base is not None and min(len(base.runs), len(each.runs)) > 1
 
 
+def is_clear(record: Variants, each: Measured, score: str) -> bool:
+    """Whether a difference from the base is one: all seeds on one side, and an interval that leaves out 0."""
+    held = against(record, each, score)
+    if held is None or held.interval is None or not can_tell(record, each):
+        return False
+    return held.is_apart and (held.interval[0] > 0 or held.interval[1] < 0)
+
+
 def verdict(record: Variants, score: str) -> str:
     """Which designs differ from the base by more than their seeds do, in a line."""
     base = record.find(record.base)
     if base is None:
         return f"{VARIANTS[record.base].title}, against which the others are held, is not trained yet"
     others = [each for each in record.variants if each.name != base.name]
-    known = [each for each in others if can_tell(record, each)]
     if not others:
         return f"Only {base.title} is trained so far"
-    if not known:
+    if not any(can_tell(record, each) for each in others):
         return "The seeds are too few to know how far they spread: no difference can be told yet"
-    apart = [(each, held) for each in known if (held := each.against(base, score)).is_apart]
-    rest, few = len(known) - len(apart), len(others) - len(known)
-    unknown = f"; {few} {'has' if few == 1 else 'have'} too few seeds" if few else ""
-    named = f"the base ({base.title})"
-    if not apart:
-        which = known[0].title if rest == 1 else f"each of {rest} designs"
-        return f"{NAMES[score]}: {which} differs from {named} by no more than the spread of the seeds{unknown}"
-    told = _and([f"{each.title} ({signed(held.difference, score)})" for each, held in apart])
-    within = f"; {count(rest, 'other')} {'is' if rest == 1 else 'are'} within the spread of the seeds" if rest else ""
-    return f"{NAMES[score]}: {told} {'differs' if len(apart) == 1 else 'differ'} clearly from {named}{within}{unknown}"
+    clear = [each for each in others if is_clear(record, each, score)]
+    if not clear:
+        return f"{NAMES[score]}: no design differs clearly from the base ({base.title})"
+    told = _and([f"{each.title} ({signed(each.against(base, score).difference, score)})" for each in clear])
+    return f"{NAMES[score]}: {told} {'differs' if len(clear) == 1 else 'differ'} clearly from the base ({base.title})"
 
 
-def honest(record: Variants) -> str:
-    """How the differences are to be read, with how many seeds there are of each."""
+def honest(record: Variants, score: str) -> str:
+    """How many seeds there are of each, what becomes of the designs that do not differ clearly, and how that is told."""
     counts = sorted({len(each.runs) for each in record.variants})
     seeds = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else count(counts[0], "seed")
+    found = [reading(record, each, score) for each in record.variants]
+    told = [f"{found.count(each)} {each}" for each in (WITHIN, UNSURE, FEW) if each in found]
     often = ""
     if len(counts) == 1 and counts[0] > 1:
-        often = f" Between two designs that are equal this happens in {chance_apart(counts[0], counts[0]):.0%} of cases."
+        often = f" (of equal designs {chance_apart(counts[0], counts[0]):.0%} do that)"
     return (
-        f"{seeds} of each design. “Clear”: every seed of the one is above every seed of the other.{often} Intervals: 95%, "
-        "Student’s, of the differences seed by seed; with so few seeds they are wide."
+        f"{seeds} of each design{': ' if told else ''}{', '.join(told)}. A difference is clear where all seeds of the one "
+        f"lie on one side of all of the other{often}, and its 95% interval (Student’s, of the differences seed by seed) "
+        "leaves out 0."
     )
 
 
@@ -127,9 +133,9 @@ def reading(record: Variants, each: Measured, score: str) -> str:
     if held is None:
         return "the base" if each.name == record.base else "no base"
     if not can_tell(record, each):
-        return "too few seeds"
-    if not held.is_apart:
-        return "within the spread"
+        return FEW
+    if not is_clear(record, each, score):
+        return UNSURE if held.is_apart else WITHIN
     return "clearly better" if held.difference * BETTER[score] > 0 else "clearly worse"
 
 

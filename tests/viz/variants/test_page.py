@@ -92,7 +92,7 @@ def test_the_table_has_every_declared_design_in_order_with_the_mean_of_its_seeds
     base = record.find(BASE)
     assert [run.seed for run in base.runs] == [1, 2]
     assert f"{np.mean([run.bleu for run in base.runs]):.2f}" in rows[0]
-    assert "not scored yet" in rows[1] and "too few seeds" in rows[list(VARIANTS).index("heads-1")]
+    assert "not scored yet" in rows[1] and texts.FEW in rows[list(VARIANTS).index("heads-1")]
     (warning,) = lab.warnings
     assert warning.startswith(f"{len(VARIANTS) * len(SEEDS) - 3} of {len(VARIANTS) * len(SEEDS)} runs are not there yet")
     assert MAKE in warning
@@ -202,24 +202,20 @@ def seeded(record: Variants, name: str, *bleus: float):
 
 
 def test_a_difference_within_the_spread_is_called_that(record):
-    base, near, far = (
-        seeded(record, n, *b) for n, b in ((BASE, (30, 31, 32)), ("gelu", (31, 32, 33)), ("modern", (35, 36, 37)))
-    )
-    both = dataclasses.replace(record, variants=(base, near, far))
-    assert texts.reading(both, near, "bleu") == "within the spread"
-    assert texts.reading(both, far, "bleu") == "clearly better"
-    worse = dataclasses.replace(both, variants=(far, base), base="modern")
+    """36 to 38 lie above 30 to 32 by as much in each seed; 33, 40 and 33 do too, and by how much is open."""
+    known = {BASE: (30, 31, 32), "gelu": (31, 32, 33), "swiglu": (33, 40, 33), "modern": (36, 37, 38), "heads-1": (40,)}
+    base, near, wide, far, lone = (seeded(record, name, *bleus) for name, bleus in known.items())
+    whole = dataclasses.replace(record, variants=(base, near, wide, far, lone))
+    told = [texts.reading(whole, each, "bleu") for each in whole.variants]
+    assert told == ["the base", texts.WITHIN, texts.UNSURE, "clearly better", texts.FEW]
+    worse = dataclasses.replace(whole, variants=(far, base), base="modern")
     assert texts.reading(worse, base, "bleu") == "clearly worse"
-    assert texts.verdict(both, "bleu") == (
-        "BLEU: As today (+5.00) differs clearly from the base (Pre-norm, 4 heads); 1 other is within the spread of the seeds"
-    )
-    few = dataclasses.replace(both, variants=(base, near, seeded(record, "swiglu", 40)))
-    assert texts.verdict(few, "bleu") == (
-        "BLEU: GELU differs from the base (Pre-norm, 4 heads) by no more than the spread of the seeds; 1 has too few seeds"
-    )
-    assert "10% of cases" in texts.honest(both)
-    lone = dataclasses.replace(record, variants=(base, seeded(record, "gelu", 40)))
-    assert texts.reading(lone, lone.variants[1], "bleu") == "too few seeds"
+    assert texts.verdict(whole, "bleu") == "BLEU: As today (+6.00) differs clearly from the base (Pre-norm, 4 heads)"
+    assert "1 within the spread, 1 apart, not sure, 1 with too few seeds." in texts.honest(whole, "bleu")
+    three = dataclasses.replace(record, variants=(base, near, wide))
+    assert texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
+    assert "of equal designs 10% do that" in texts.honest(three, "bleu")
+    assert "no difference can be told yet" in texts.verdict(dataclasses.replace(record, variants=(base, lone)), "bleu")
     assert "not trained yet" in texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")
 
 
