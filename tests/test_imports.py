@@ -31,6 +31,7 @@ ROWS = (
             "viz.lessons",
         ),
         "viz.training",
+        "viz.variants",
     ),
     ("viz.shared",),
     ("viz.rooms",),

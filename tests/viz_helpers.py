@@ -23,7 +23,7 @@ TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has t
 TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE, LESSONS = (
     pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "why", "compare", "lessons")
 )
-TRAINING = pages.find("training").file
+TRAINING, VARIANTS = (pages.find(name).file for name in ("training", "variants"))
 st.set_option("client.showErrorDetails", "full")  # a fault that nobody foresaw ends the run with its message
 manifest_scanner.scan_component_manifests = lambda: []  # none is installed; to look costs each visitor 0.2 s
 _PLOTLY_ENTITIES = {"mu": "μ", "amp": "&", "lt": "<", "gt": ">", "nbsp": "\xa0", "times": "×", "plusmn": "±", "deg": "°"}

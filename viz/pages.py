@@ -39,6 +39,7 @@ PAGES = (  # in the order of the navigation; a visitor arrives at the first
     Page("why", "Why", "Why this word, and not that one?", of_a_head=False, of_a_choice=True),
     Page("compare", "Compare", "What is different, and where does it travel?", of_a_kind=True),
     Page("training", "Training", "How did it learn this?", of_a_kind=True, of_a_step=False, of_a_sentence=False),
+    Page("variants", "Variants", "What does each part buy?", of_a_head=False, of_a_step=False),
     Page("lessons", "Lessons", "Where do I begin?", of_a_head=False, of_a_step=False),
 )
 

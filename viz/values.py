@@ -137,6 +137,18 @@ def one_of(names: Callable[[], Sequence[str]]) -> Value:
     return Value(read)
 
 
+def several(names: Callable[[], Sequence[str]], most: int) -> Value:
+    """At most so many of some names, each once, with `~` between; none is an empty tuple."""
+
+    def read(text: str) -> tuple[str, ...]:
+        found = tuple(filter(None, text.split(SEPARATOR)))
+        if len(found) > most or len(set(found)) < len(found) or not set(found) <= set(names()):
+            raise ValueError(f"at most {most} of {', '.join(names())} with {SEPARATOR} between")
+        return found
+
+    return Value(read, SEPARATOR.join)
+
+
 def switch(on: str, off: str | None = None) -> Value:
     """True or false, by a word for each; without a word for false it cannot be asked for."""
     words = {word: value for word, value in ((on, True), (off, False)) if word is not None}

@@ -19,6 +19,8 @@ from model.readings.sizes import LARGEST, PRESETS
 from model.readings.word_readings import READINGS
 from model.text.sentences import split
 from model.trace import KINDS, site_kind
+from model.variants.declared import BASE, VARIANTS
+from model.variants.record import SCORES
 from viz import values
 from viz.fields import declared, fields
 
@@ -47,6 +49,9 @@ TESTED = ("step", "whole")  # what readings are tested on: the token of a step, 
 CUTS = ("source", "target", "typed")  # whose words are cut into tokens
 DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
 COMPARED = ("maps", "patching")  # parts of the page Compare
+OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants
+VARIANTS_BY = ("design", "speed", "parameters")  # what their scores are drawn over
+MAX_BESIDE = 4  # variants whose maps stand beside one another
 MAX_NEAR = 32  # width of the window that the part Length tries
 MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 1_000_000  # of the schedule of 2017
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
@@ -246,6 +251,22 @@ class _Training:
 
 
 @dataclass(frozen=True)
+class _Variants:
+    """What the page Variants shows. Its kind of attention, layer and head are those of the variants, whatever checkpoint the
+    other pages look at."""
+
+    of_variants: str = declared("scores", "about", values.choice(*OF_VARIANTS))
+    variants_score: str = declared("bleu", "score", values.choice(*SCORES))
+    variants_by: str = declared("design", "by", values.choice(*VARIANTS_BY))
+    beside: tuple[str, ...] = declared((), "beside", values.several(lambda: tuple(VARIANTS), MAX_BESIDE))
+    # beside: whose maps; none: those of the first that are there
+    beside_kind: str = declared("cross", "beside_kind", values.choice(*KINDS))
+    beside_layer: int = declared(2, "beside_layer", values.number(1, 99))
+    beside_head: int | None = declared(1, "beside_head", values.number_or("mean", 1, 99))
+    returning: str = declared(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds
+
+
+@dataclass(frozen=True)
 class _Lecture:
     """How the lab is shown to a class, and what is followed."""
 
@@ -260,7 +281,7 @@ OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
 
 
 @dataclass(frozen=True)
-class View(_Lecture, _Training, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
+class View(_Lecture, _Training, _Variants, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

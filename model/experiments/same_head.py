@@ -20,12 +20,24 @@ from model.experiments.heads_report import Line
 from model.inference.analyse import teacher_force
 from model.inference.reading import source_ids
 from model.readings.head_metrics import Rows
-from model.readings.head_roles import ROLES, ROWS
+from model.readings.head_roles import ROLES, ROWS, Role, on, peaks
 from model.trace import Trace, site_kind
 from model.variants.same_heads import Best, Circle, KindMatch, RoleFound, SameHeads, SiteMatch
 
 SHUFFLES, SEED = 199, 1
 DIGITS = 5
+CROSS_ROLES = {  # what cross-attention may do over many sentences, at the bars of self-attention
+    role.name: role
+    for role in (
+        Role(
+            "diagonal head",
+            "In {share} of {rows} rows its largest weight is on the token of its own number.",
+            peaks(0),
+            0.9,
+        ),
+        Role("attention sink on </s>", "{share} of its weight goes to </s>, the mean over {rows} rows.", on("</s>"), 0.3),
+    )
+}
 Pair = tuple[int, int]
 
 
@@ -99,6 +111,11 @@ def _ids(lab: Checkpoint, line: Line) -> tuple[list[int] | None, list[int] | Non
     return text, [*lab.target_tokenizer.encode(line.target), END]
 
 
+def roles_of(kind: str) -> dict[str, Role]:
+    """The roles that are looked for in a kind of attention, by their names."""
+    return ROLES if site_kind(kind).is_self else CROSS_ROLES
+
+
 def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Total variation between each head's rows of patterns [N,R,S] and of [M,R,S], summed over the rows: [N,M]."""
     return np.array([np.abs(head - other).sum((1, 2), dtype=np.float64) / 2 for head in one])
@@ -129,11 +146,10 @@ class _Over:
             self._rows[kind].append(int(told.sum()))
             for one, other in self._pairs:
                 self._sums[(one, other), kind].append(distances(patterns[one], patterns[other]))
-            if site_kind(kind).is_self:
-                for n, each in enumerate(whole):
-                    means, counts = Rows.of(each, traces[n].keys(sites[0])).means(r.measure for r in ROLES.values())
-                    found = np.stack([means * counts, counts])  # [2,roles,N]
-                    self._roles[n, kind] = self._roles.get((n, kind), 0) + found
+            for n, each in enumerate(whole):
+                rows = Rows.of(each, traces[n].keys(sites[0]))
+                means, counts = rows.means(role.measure for role in roles_of(kind).values())
+                self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([means * counts, counts])  # [2,roles,N]
 
     def _costs(self, pair: Pair, kind: str, layer: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Summed distances of the heads of a layer, or of all, for each sentence [Q,N,N], and its rows [Q]."""
@@ -177,13 +193,12 @@ class _Over:
         return KindMatch(*pair, kind, round(matched, DIGITS), round(same, DIGITS), round(1 / self.kinds[kind], DIGITS))
 
     def roles(self) -> list[RoleFound]:
-        """Every role in every kind of self-attention."""
+        """Every role in every kind of attention."""
         found = []
         for kind in self.kinds:
-            if site_kind(kind).is_self:
-                for number, role in enumerate(ROLES.values()):
-                    best = [self._best(self._roles[n, kind][:, number], role.bar) for n in range(len(self.labs))]
-                    found.append(RoleFound(role.name, role.bar, kind, tuple(best)))
+            for number, role in enumerate(roles_of(kind).values()):
+                best = [self._best(self._roles[n, kind][:, number], role.bar) for n in range(len(self.labs))]
+                found.append(RoleFound(role.name, role.bar, kind, tuple(best)))
         return found
 
     def _best(self, found: np.ndarray, bar: float) -> Best:

@@ -87,7 +87,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class RoleFound:
-    """A named role in a kind of self-attention: in each checkpoint the head that plays it most."""
+    """A named role in a kind of attention: in each checkpoint the head that plays it most."""
 
     role: str
     bar: float
@@ -128,7 +128,7 @@ class SameHeads:
         return [*names, "alike", *numbers], rows
 
     def roles_table(self) -> tuple[list[str], list[list[Cell]]]:
-        """A row for each role and kind of self-attention: how many checkpoints have it, and the best head of each."""
+        """A row for each role and kind of attention: how many checkpoints have it, and the best head of each."""
         names = ["role", "site", "bar", "seeds"]
         for name in self.checkpoints:
             names += [f"{name}: head", f"{name}: share", f"{name}: heads"]

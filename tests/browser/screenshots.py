@@ -15,6 +15,7 @@ OWN = "Le chien n'a pas traversé la route car il était fatigué."
 TWICE = "The dog sees the dog."
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
 READY = (
+    ".lab-designs, .lab-variants-none, "
     ".timeline .said, .lesson-list, .tokens .pieces, .side-by-side canvas, "
     ".switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
 )
@@ -51,6 +52,8 @@ VIEWS = {
     "compare-light": ("compare?kind=cross&step=12&layer=4&head=2", "light", 1280, 840),
     "compare-dark": ("compare?differs=checkpoint&kind=cross&step=11", "dark", 1280, 940),
     "compare-phone": ("compare?kind=cross&step=12&layer=4&head=2", "light", 390, 2200),
+    "variants-light": ("variants", "light", 1280, 960),
+    "variants-sentence": ("variants?about=maps", "dark", 1280, 760),
     "translate-light": ("?step=11&layer=4&head=1", "light", 1280, 720),
     "translate-dark": ("?step=11&layer=4&head=1&causal=off", "dark", 1280, 720),
     "translate-edit": ("?step=11&layer=4&head=1&causal=off", "light", 1280, 1040),

@@ -35,6 +35,7 @@ LINKS = {
     "compare, a word": "compare?kind=cross&step=11",
     "compare, two checkpoints": "compare?differs=checkpoint&kind=cross&step=11",
     "training": "training?text=The dog sleeps.&trained=763",
+    "variants": "variants",
     "lessons": "lessons?lesson=cell",
 }
 # What a visitor may open or do there, one after the other: the view, the ways, and where each leads to.

@@ -17,7 +17,7 @@ from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.experiments.assignment import assignment
 from model.experiments.heads_report import Line, lines_of
-from model.experiments.same_head import SHUFFLES, distances, held_out, measure, shuffled
+from model.experiments.same_head import CROSS_ROLES, SHUFFLES, distances, held_out, measure, shuffled
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.head_roles import ROLES, ROWS, head_roles
@@ -153,12 +153,17 @@ def test_roles_are_those_of_the_page_for_a_single_sentence(tokenizer):
     assert {(best.share, best.holders) for role in short.roles for best in role.best} == {(None, 0)}
     for n, model in enumerate((lab.model, made)):
         trace = analyse(dataclasses.replace(lab, model=model), Request(line.source, target=line.target)).trace
-        for role in found.roles:
+        for role in (role for role in found.roles if role.kind != "cross"):
             sites = trace.sites(role.kind)
             pattern = np.concatenate([trace.patterns[site] for site in sites])
             told = head_roles(pattern, trace.keys(sites[0]), range(pattern.shape[1]))
             assert role.best[n].holders == sum(role.role in {each.name for each in roles} for roles in told)
-    assert {(role.role, role.kind) for role in found.roles} == set(itertools.product(ROLES, ("encoder", "decoder")))
+        (diagonal,) = (role for role in found.roles if role.role == "diagonal head")
+        rows = np.concatenate([trace.patterns[site] for site in trace.sites("cross")])[:, : len(trace.source)]
+        shares = (rows.argmax(-1) == np.arange(rows.shape[1])).mean(-1)
+        assert diagonal.best[n].share == pytest.approx(shares.max(), abs=1e-5)
+    named = {*itertools.product(ROLES, ("encoder", "decoder")), *itertools.product(CROSS_ROLES, ("cross",))}
+    assert {(role.role, role.kind) for role in found.roles} == named
 
 
 def test_the_record_comes_back_as_it_was_written_and_damage_is_named(tokenizer):

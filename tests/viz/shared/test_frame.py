@@ -48,7 +48,7 @@ def made_up(monkeypatch, tmp_path) -> str:
 
 
 def test_a_page_in_the_table_is_in_the_navigation_and_does_what_every_page_does(made_up):
-    assert pages.unknown_address("x").endswith("What if, Why, Compare, Training, Lessons and Made up.")
+    assert pages.unknown_address("x").endswith("Why, Compare, Training, Variants, Lessons and Made up.")
     lab = Lab(made_up, step="900")
     assert any("<h1>Made up</h1><p>Is this a page?</p>" in text for text in lab.html)
     (note,) = [text for text in lab.sentences("lab-note") if text.startswith("en-fr at step")]

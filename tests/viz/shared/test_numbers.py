@@ -29,6 +29,7 @@ from viz.shared.save.files import offers
 from viz.shared.shown import Places, Shown
 from viz.training import tables as training
 from viz.translate import tables as translate
+from viz.variants import tables as variants
 from viz.what_if import tables as what_if
 from viz.why import tables as why
 
@@ -41,6 +42,7 @@ HOMES = {
     "why": why,
     "compare": compare,
     "training": training,
+    "variants": variants,
 }
 LOAD = functools.cache(inference.load)
 TEXT = "The dog didn't cross the street because it was too tired."

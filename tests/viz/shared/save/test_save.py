@@ -60,7 +60,7 @@ def test_both_themes_have_the_same_colours_in_the_same_order():
 
 
 def test_every_page_says_what_its_pictures_are_of():
-    assert {page.name for page in pages.PAGES if not page.of_a_step} == {"positions", "training", "lessons"}
+    assert {page.name for page in pages.PAGES if not page.of_a_step} == {"positions", "training", "variants", "lessons"}
 
 
 def test_an_offer_is_made_when_it_is_asked_for():

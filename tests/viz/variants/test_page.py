@@ -1,0 +1,259 @@
+"""The page Variants, on the record of real runs of tiny models: whole, in part, damaged, and not there."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import itertools
+import json
+import re
+import zipfile
+from base64 import b64decode
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import VARIANTS as PAGE
+from viz_helpers import Lab, numbers
+
+from model.__main__ import main
+from model.trace import Site
+from model.variants.declared import BASE, SEEDS, VARIANTS
+from model.variants.record import FILE, Missing, Variants, read
+from viz import cache
+from viz.shared.save import save
+from viz.variants import drawn, figures, head_texts, parts, texts
+from viz.variants.beside import request_of
+from viz.variants.found import MAKE
+
+BRIEF = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 1,
+    "d_ff": 16,
+    "vocab_size": 300,
+    "epochs": 1,
+    "first_target_epochs": 0,
+    "batch_tokens": 400,
+    "warmup": 2,
+    "validate_every": 1,
+}
+TEXT = "The red fox sees a lamp."
+
+
+@pytest.fixture(scope="session")
+def shipped(pair_files, tmp_path_factory):
+    """The folder that is made for the lab: two seeds of the base and one of a single head, trained, paired and shipped."""
+    folder, (train, dev) = tmp_path_factory.mktemp("variants"), map(str, pair_files)
+    asked = ["variants", "--data", train, "--dev", dev, "--test", dev, "--out", str(folder / "runs"), "--device", "cpu"]
+    asked += tiny.options(**BRIEF)
+    assert main([*asked, "--only", BASE, "--seed", "1,2"]) == 0
+    assert main([*asked, "--only", "heads-1", "--seed", "1"]) == 0
+    assert main([*asked, "--only", BASE, "--seed", "1,2", "--same-heads", "3"]) == 0
+    assert main([*asked, "--ship", str(folder / "shipped")]) == 0
+    return folder / "shipped"
+
+
+@pytest.fixture
+def record(shipped) -> Variants:
+    return read(shipped / FILE)
+
+
+@pytest.fixture
+def there(shipped, monkeypatch):
+    """The lab has the record and its checkpoints."""
+    monkeypatch.setenv("CHECKPOINTS", str(shipped))
+    cache.forget()
+    yield shipped
+    cache.forget()
+
+
+def plain(markup: str) -> str:
+    return re.sub(r"<[^>]+>", " ", markup)
+
+
+def opened(**link: str) -> Lab:
+    return Lab(PAGE, text=TEXT, device="cpu", **link)
+
+
+def rows_of(lab: Lab) -> list[str]:
+    """The rows of the table of designs."""
+    (table,) = [text for text in lab.html if "<tbody>" in text]
+    return [plain(row) for row in re.findall(r"<tr.*?</tr>", table.partition("<tbody>")[2])]
+
+
+def test_the_table_has_every_declared_design_in_order_with_the_mean_of_its_seeds(there, record):
+    lab = opened()
+    rows = rows_of(lab)
+    assert [next(v.title for v in VARIANTS.values() if v.title in row and v.says in row) for row in rows] == [
+        each.title for each in VARIANTS.values()
+    ]
+    base = record.find(BASE)
+    assert [run.seed for run in base.runs] == [1, 2]
+    assert f"{np.mean([run.bleu for run in base.runs]):.2f}" in rows[0]
+    assert "not scored yet" in rows[1] and texts.FEW in rows[list(VARIANTS).index("heads-1")]
+    (warning,) = lab.warnings
+    assert warning.startswith(f"{len(VARIANTS) * len(SEEDS) - 3} of {len(VARIANTS) * len(SEEDS)} runs are not there yet")
+    assert MAKE in warning
+    assert f"{record.target_tokens:,} target tokens" in plain(" ".join(lab.html))
+
+
+def test_the_chart_draws_each_seed_and_their_mean(there, record):
+    for score in ("bleu", "chrf", "dev_loss"):
+        (chart,) = opened(score=score).charts
+        base = [getattr(run, score) for run in record.find(BASE).runs]
+        found = [trace["x"] for trace in chart["data"] if trace["mode"] == "markers"]
+        assert base in found and [pytest.approx(np.mean(base))] in found
+    assert opened(by="speed").charts == []
+    assert len(opened(by="parameters").charts) == 1
+
+
+def test_every_run_has_its_curve(there, record):
+    (chart,) = opened(about="curves").charts
+    lines = [(trace["x"], trace["y"]) for trace in chart["data"] if trace.get("hovertext")]
+    assert lines == [tuple(map(list, zip(*run.losses, strict=True))) for each in record.variants for run in each.runs]
+    assert [note["text"].startswith("<b>") for note in chart["layout"]["annotations"]] == [True] * len(VARIANTS)
+
+
+def test_the_same_sentence_stands_beside_itself_and_a_head_that_is_not_there_is_said_to_be_absent(there, record):
+    lab = opened(about="maps", beside="base~heads-1", beside_kind="encoder", beside_layer="1", beside_head="2")
+    assert len(lab.charts) == 1
+    assert any("It has one head, so there is no head 2." in plain(text) for text in lab.html)
+    shown = numbers(lab.charts[0]["data"][0]["z"])
+    known = cache.analyse(request_of(TEXT, record.shipped[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
+    np.testing.assert_allclose(shown, known, atol=1e-6)
+    assert "Not in this lab: As in 2017" in plain(" ".join(lab.html))
+    lab.pick("beside head", "mean")
+    assert lab.link["beside_head"] == "mean" and len(lab.charts) == 2
+    assert "It has no cross-attention in layer 2." in plain(" ".join(opened(about="maps").html))
+
+
+def test_whether_heads_return_is_told_from_the_record(there, record):
+    lab = opened(about="heads", beside_kind="encoder")
+    own = record.same_heads[BASE]
+    matched, other = head_texts.matched_mean(own, "encoder")
+    assert f"encoder self-attention {1 - matched / other:.0%}" in plain(" ".join(lab.html))
+    (chart,) = lab.charts
+    pairs = [t for t in chart["data"] if t.get("hovertext")]
+    assert len(pairs) == 2 * 4  # layers, heads
+    assert "of 2" in plain(" ".join(lab.html))
+
+
+def test_the_numbers_are_those_of_the_record(there, record):
+    for part, names in (("scores", {"variants", "runs"}), ("heads", {"pairs", "roles"}), ("curves", None)):
+        lab = opened(about=part)
+        lab.at.session_state[save.ASKED] = (0, "7")
+        content = b64decode(lab.run()._mounted(".save")["made"]["bytes"])
+        if names is None:
+            _, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig")))
+            assert len(rows) == sum(len(run.losses) for each in record.variants for run in each.runs)
+            continue
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert {name.removesuffix(".csv") for name in archive.namelist()} == names
+            if part == "scores":
+                _, *rows = csv.reader(io.StringIO(archive.read("runs.csv").decode("utf-8-sig")))
+                assert [(r[0], int(r[1]), float(r[2])) for r in rows] == [
+                    (each.name, run.seed, run.bleu) for each in record.variants for run in each.runs
+                ]
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda text: text[:-30], f"{FILE} is no valid JSON"),
+        (
+            lambda text: text.replace('"schema": 2', '"schema": 9'),
+            f"{FILE}: 'schema' is 9; expected 2. Make it anew",
+        ),
+        (None, f"No variants have been trained yet: “{MAKE}”"),
+    ],
+)
+@pytest.mark.parametrize("part", ["scores", "maps"])
+def test_a_record_that_is_not_there_or_damaged_is_one_sentence(shipped, tmp_path, monkeypatch, damage, said, part):
+    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
+    monkeypatch.setattr("model.variants.record.homes", lambda: (tmp_path,))
+    if damage:
+        (tmp_path / FILE).write_text(damage((shipped / FILE).read_text()))
+    lab = opened(about=part)
+    (told,) = [*lab.faults, *lab.sentences("lab-variants-none")]
+    assert told.startswith(said) and MAKE in told
+    assert bool(lab.faults) == bool(damage)
+    assert lab.charts == []
+
+
+def test_scores_need_no_sentence(there):
+    lab = Lab(PAGE, text="")
+    assert len(lab.charts) == 1 and len(lab.faults) == 1
+    assert Lab(PAGE, text="", about="maps").charts == []
+
+
+@pytest.mark.parametrize("large", ["1", "2", "3", "4"])
+def test_one_thing_is_large_in_a_lecture(there, large):
+    lab = opened(lecture="on", large=large, beside="base", beside_kind="encoder", beside_layer="1")
+    assert len(lab.charts) == 1
+    assert len(lab.sentences("lab-large-title")) == 1
+
+
+def seeded(record: Variants, name: str, *bleus: float):
+    own = record.find(BASE)
+    runs = tuple(dataclasses.replace(own.runs[0], seed=n, bleu=bleu) for n, bleu in enumerate(bleus, 1))
+    return dataclasses.replace(own, name=name, title=VARIANTS[name].title, runs=runs)
+
+
+def test_a_difference_within_the_spread_is_called_that(record):
+    """36 to 38 lie above 30 to 32 by as much in each seed; 33, 40 and 33 do too, and by how much is open."""
+    known = {BASE: (30, 31, 32), "gelu": (31, 32, 33), "swiglu": (33, 40, 33), "modern": (36, 37, 38), "heads-1": (40,)}
+    base, near, wide, far, lone = (seeded(record, name, *bleus) for name, bleus in known.items())
+    whole = dataclasses.replace(record, variants=(base, near, wide, far, lone))
+    told = [texts.reading(whole, each, "bleu") for each in whole.variants]
+    assert told == ["the base", texts.WITHIN, texts.UNSURE, "clearly better", texts.FEW]
+    worse = dataclasses.replace(whole, variants=(far, base), base="modern")
+    assert texts.reading(worse, base, "bleu") == "clearly worse"
+    assert texts.verdict(whole, "bleu") == "BLEU: As today (+6.00) differs clearly from the base (Pre-norm, 4 heads)"
+    assert "1 within the spread, 1 apart, not sure, 1 with too few seeds." in texts.honest(whole, "bleu")
+    three = dataclasses.replace(record, variants=(base, near, wide))
+    assert texts.verdict(three, "bleu") == "BLEU: no design differs clearly from the base (Pre-norm, 4 heads)"
+    assert "of equal designs 10% do that" in texts.honest(three, "bleu")
+    assert "no difference can be told yet" in texts.verdict(dataclasses.replace(record, variants=(base, lone)), "bleu")
+    assert "not trained yet" in texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")
+
+
+def test_what_failed_and_what_is_under_way_is_told(record):
+    states = (("training", 1200, ""), ("failed", 0, "no room."), ("waiting", 0, ""))
+    missing = tuple(Missing("gelu", seed, *state) for seed, state in enumerate(states, 1))
+    told = texts.lacking(dataclasses.replace(record, missing=missing, steps=3338))
+    assert told.startswith("3 of 6 runs are not there yet: GELU, seed 1, in training at step 1,200 of 3,338;")
+    assert "GELU, seed 2, failed (no room); 1 not begun. To go on" in told
+    assert texts.lacking(dataclasses.replace(record, missing=())) == ""
+
+
+def test_figures_are_drawn_whatever_is_there(record):
+    for mode in ("light", "dark"):
+        for score in ("bleu", "chrf", "dev_loss"):
+            for by in ("design", "parameters"):
+                assert drawn.scores(record, score, by, mode) is not None
+    alone = dataclasses.replace(record, variants=(seeded(record, "gelu", 30.0),))
+    assert drawn.scores(alone, "bleu", "design", "light") is not None
+    assert drawn.losses(alone, "dark") is not None
+    with pytest.raises(ValueError, match="there is no row"):
+        figures.score_chart((), "BLEU", 2, "light")
+
+
+def test_of_too_many_variants_the_one_that_was_just_chosen_stays():
+    four = tuple(VARIANTS)[:4]
+    assert parts.one_more(four, [*four, "heads-8"]) == (*four[:3], "heads-8")
+    assert parts.one_more(four, four[1:]) == four[1:]
+    assert parts.one_more((), []) == ()
+
+
+def test_labels_keep_apart_and_keep_their_order():
+    places = figures.spaced([1.0, 1.01, 1.02, 5.0], 0.5)
+    assert all(b - a >= 0.5 - 1e-9 for a, b in itertools.pairwise(places))
+    assert figures.spaced([1.0, 3.0], 0.5) == [1.0, 3.0]
+
+
+def test_the_record_of_a_run_can_be_read_again(shipped):
+    values = json.loads((shipped / FILE).read_text())
+    assert Variants.from_dict(values).to_dict() == Variants.from_dict(json.loads(json.dumps(values))).to_dict()
+    assert all((shipped / folder / "model.safetensors").exists() for folder in values["shipped"].values())

@@ -1,0 +1,99 @@
+"""The visitor's sentence in several variants: which of them can be had, what each makes of it, and one map of each."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from model.inference.request import Request
+from model.trace import Site, View, site_kind
+from model.variants.declared import VARIANTS
+from viz import cache, theme
+from viz.keep import cached_figure
+from viz.shared import texts
+from viz.shared.heatmap_figures import attention_map
+from viz.variants.texts import names_of
+from viz.view import View as Looked
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from model.inference.analysis import Analysis
+    from model.variants.record import Variants
+
+FEW = 3  # that stand there where none is chosen
+
+
+@dataclass(frozen=True)
+class Side:
+    """One variant: its translation and one map of it; or the sentence that says what of them there is not."""
+
+    name: str
+    title: str
+    folder: str
+    heads: int = 0
+    analysis: Analysis | None = None
+    site: Site | None = None
+    head: int | None = None  # from 0; None: the mean
+    fault: str = ""
+
+    @property
+    def map(self) -> View | None:
+        if self.analysis is None or self.site is None:
+            return None
+        return self.analysis.whole.view(self.site, self.head)
+
+
+def there(record: Variants) -> dict[str, str]:
+    """The checkpoint of each design whose weights lie in the lab, by the design's name."""
+    known = set(cache.checkpoint_names())
+    return {name: record.shipped[name] for name in names_of(record) if record.shipped.get(name) in known}
+
+
+def absent(record: Variants) -> list[str]:
+    """The titles of the others."""
+    at_hand = there(record)
+    return [VARIANTS[name].title if name in VARIANTS else name for name in names_of(record) if name not in at_hand]
+
+
+def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
+    """The designs whose maps are drawn, in the order in which they are declared; none: the first few that are there."""
+    at_hand = there(record)
+    return tuple(name for name in at_hand if name in view.beside) or tuple(at_hand)[:FEW]
+
+
+def request_of(text: str, checkpoint: str) -> Request:
+    """What is asked of each variant: the sentence alone, as greedy decoding translates it."""
+    return Request(source=text, checkpoint=checkpoint)
+
+
+def side(record: Variants, name: str, text: str, view: Looked) -> Side:
+    """A variant on a sentence, at the kind of attention, layer and head of the view."""
+    folder = there(record)[name]
+    made = Side(name, VARIANTS[name].title if name in VARIANTS else name, folder)
+    try:
+        cache.refresh(folder)
+        analysis = cache.analyse(request_of(text, folder), view.device)
+    except ValueError as fault:
+        return dataclasses.replace(made, fault=str(fault))
+    heads = next(len(pattern) for pattern in analysis.whole.patterns.values())
+    made = dataclasses.replace(made, heads=heads, analysis=analysis)
+    site, head = Site(view.beside_kind, view.beside_layer - 1), None if view.beside_head is None else view.beside_head - 1
+    if site not in analysis.whole.patterns:
+        fault = f"It has no {site_kind(view.beside_kind).name} in layer {view.beside_layer}."
+        return dataclasses.replace(made, fault=fault)
+    if head is not None and head >= heads:
+        which = "one head" if heads == 1 else f"{heads} heads"
+        return dataclasses.replace(made, fault=f"It has {which}, so there is no head {head + 1}.")
+    return dataclasses.replace(made, site=site, head=head)
+
+
+@cached_figure
+def map_figure(
+    request: Request, device: str, site: Site, head: int | None, mode: theme.Mode, width: int, height: int
+) -> tuple[go.Figure, str]:
+    """One map, and the same in words."""
+    seen = cache.analyse(request, device).whole.view(site, head)
+    figure = attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, width, height)
+    return figure, texts.map_alt(seen, site, head, "attention")

@@ -1,0 +1,99 @@
+"""What the page Variants says of heads that come back from seed to seed, from the numbers of this very record."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+
+from model.trace import site_kind
+from model.variants.same_heads import SameHeads
+from viz.variants.texts import count
+
+
+def returns(found: SameHeads) -> str:
+    """Whether heads come back, by kind of attention, in a line."""
+    told = []
+    for kind in dict.fromkeys(each.kind for each in found.sites):
+        matched, other = matched_mean(found, kind)
+        way = 1 - matched / other if other else 0.0
+        told.append(f"{site_kind(kind).name} {way:.0%}")
+    return f"How far paired heads are from any two (0%) to the same (100%): {', '.join(told)}"
+
+
+def matched_mean(found: SameHeads, kind: str) -> tuple[float, float]:
+    """The mean distance of paired heads of a kind, on sentences that they were not paired on if there are any, and of any
+    two heads; over all pairs of seeds and layers."""
+    own = [each for each in found.sites if each.kind == kind]
+    held = [each.matched if each.held_out is None else each.held_out for each in own]
+    return math.fsum(held) / len(own), math.fsum(each.random for each in own) / len(own)
+
+
+def how_paired(found: SameHeads) -> str:
+    """What the distances are of."""
+    pairs = len({(each.one, each.other) for each in found.sites})
+    return (
+        f"Of {count(len(found.checkpoints), 'seed')} ({count(pairs, 'pair')}), each layer’s heads are paired so that "
+        f"their patterns lie least apart over {count(found.sentences, 'dev sentence')}. Distance: total variation of two "
+        "heads’ rows, from 0 (the same) to 1 (no key in common); the pairs were chosen on the other half of the sentences."
+    )
+
+
+def sites_table(found: SameHeads) -> str:
+    """For each kind and layer, the mean over pairs of seeds, as markup."""
+    head = ("Attention", "Layer", "Paired", "Any two", "The way", "Own heads", "By chance")
+    rows = []
+    for kind, layer in dict.fromkeys((each.kind, each.layer) for each in found.sites):
+        own = [each for each in found.sites if (each.kind, each.layer) == (kind, layer)]
+        paired = _mean([each.matched if each.held_out is None else each.held_out for each in own])
+        other, apart, shuffled = (_mean([getattr(each, name) for each in own]) for name in ("random", "own", "shuffled"))
+        way = f"{1 - paired / other:.0%}" if paired is not None and other else "–"
+        cells = (_three(paired), _three(other), way, _three(apart), _three(shuffled))
+        name = html.escape(site_kind(kind).name)
+        rows.append(
+            f'<tr><th scope="row">{name}</th><td>{layer + 1}</td>' + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
+        )
+    return _plain_table("Distances of heads", head, rows)
+
+
+def roles_table(found: SameHeads, kind: str) -> str:
+    """For each role in a kind of attention, in how many seeds a head has it, and each seed's best head, as markup."""
+    head = ("Role", "Seeds", *found.checkpoints)
+    rows = []
+    for each in (role for role in found.roles if role.kind == kind):
+        best = "".join(
+            f"<td>{'–' if b.share is None else f'{b.layer + 1}.{b.head + 1} <small>{b.share:.2f}</small>'}</td>"
+            for b in each.best
+        )
+        name = f"{html.escape(each.role)} <small>from {each.bar:.2f}</small>"
+        rows.append(f'<tr><th scope="row">{name}</th><td><b>{each.seeds} of {len(each.best)}</b></td>{best}</tr>')
+    return _plain_table("Roles over the seeds", tuple(map(html.escape, head)), rows)
+
+
+def circles(found: SameHeads) -> str:
+    """Whether three seeds agree; empty for two."""
+    told = [f"{site_kind(each.kind).name} {each.share:.0%} (by chance {each.by_chance:.0%})" for each in found.circles]
+    return f"Heads whose partner’s partner is their own partner: {', '.join(told)}." if told else ""
+
+
+def matching_alt(found: SameHeads, kind: str) -> str:
+    """The drawn pairs in words."""
+    own = [each for each in found.sites if each.kind == kind]
+    return f"{site_kind(kind).name}: {sum(len(each.partners) for each in own)} pairs of heads between seeds, layer by layer."
+
+
+def _plain_table(label: str, head: Sequence[str], rows: Sequence[str]) -> str:
+    cells = "".join(f'<th scope="col">{each}</th>' for each in head)
+    return (
+        f'<div class="lab-scroll" tabindex="0" role="region" aria-label="{label}"><table class="lab-designs">'
+        f"<thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _three(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

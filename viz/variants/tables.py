@@ -1,0 +1,78 @@
+"""The numbers of the page Variants, and the lines of Python that read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from model.export.code import Code
+from model.export.tables import Table, map_table, site_code
+from model.variants.record import Variants
+from viz.variants import beside
+from viz.variants.found import found
+from viz.variants.parts import paired
+
+if TYPE_CHECKING:
+    from viz.shared.shown import Shown
+
+
+def tables(shown: Shown) -> tuple[Table, ...]:
+    """Of the part that is shown: designs and runs, the losses, the maps, the pairs of heads."""
+    record = found().record
+    return () if record is None else PARTS[shown.view.of_variants](record, shown)
+
+
+def _scores(record: Variants, shown: Shown) -> tuple[Table, ...]:
+    columns, rows = record.table()
+    names = ("name", "seed", "bleu", "chrf", "dev_loss", "steps", "minutes")
+    runs = [(each.name, *(getattr(run, name) for name in names[1:])) for each in record.variants for run in each.runs]
+    return Table("variants", tuple(columns), tuple(map(tuple, rows))), Table("runs", names, tuple(runs))
+
+
+def _curves(record: Variants, shown: Shown) -> tuple[Table, ...]:
+    rows = [(each.name, run.seed, *point) for each in record.variants for run in each.runs for point in run.losses]
+    return (Table("dev-losses", ("name", "seed", "step", "dev_loss"), tuple(rows)),)
+
+
+def _maps(record: Variants, shown: Shown) -> tuple[Table, ...]:
+    text = shown.page_data.request.source
+    sides = [beside.side(record, name, text, shown.view) for name in beside.chosen(record, shown.view)]
+    return tuple(
+        map_table(f"{side.name}-{site_code(side.site, side.head)}", seen)
+        for side in sides
+        if side.site is not None and (seen := side.map) is not None
+    )
+
+
+def _heads(record: Variants, shown: Shown) -> tuple[Table, ...]:
+    if not record.same_heads:
+        return ()
+    own = record.same_heads[paired(record, shown.view)]
+    made = {"pairs": own.sites_table(), "roles": own.roles_table()}
+    return tuple(Table(name, tuple(columns), tuple(map(tuple, rows))) for name, (columns, rows) in made.items())
+
+
+PARTS = {"scores": _scores, "curves": _curves, "maps": _maps, "heads": _heads}
+
+
+def python(shown: Shown) -> str:
+    """The same as Python."""
+    record, view = found().record, shown.view
+    code = Code.of(shown.analysis.request, view.device)
+    if record is None:
+        return code.text
+    if view.of_variants == "maps":
+        for name in beside.chosen(record, view):
+            own, folder = name.replace("-", "_"), beside.there(record)[name]
+            code.load(folder, view.device, own)
+            code.analyse(beside.request_of(shown.page_data.request.source, folder), own, f"of_{own}")
+        return code.text
+    code.add("record = read(place())", model__variants__record=("place", "read"))
+    code.add(LINES[view.of_variants])
+    return code.text
+
+
+LINES = {
+    "scores": "columns, rows = record.table()",
+    "curves": "losses = {(each.name, run.seed): run.losses for each in record.variants for run in each.runs}",
+    "heads": "roles = {name: own.roles_table() for name, own in record.same_heads.items()}",
+}
