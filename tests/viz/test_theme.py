@@ -189,6 +189,6 @@ def test_a_pages_rules_stand_in_its_own_folder_after_those_that_all_share():
     sheet = theme.stylesheet("light")
     pages = sorted((ROOT / "viz").glob("*/page.css"))
     places = [sheet.index(path.read_text(encoding="utf-8")) for path in (ROOT / "viz" / "lab.css", *pages)]
-    assert len(pages) == 9 and places == sorted(places)
+    assert len(pages) == 10 and places == sorted(places)
     named = {path.parent.name: path.with_suffix(".py").exists() for path in pages}
     assert all(named.values()), named
