@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -13,6 +14,10 @@ from viz.compare import pair
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
 from viz.values import MAX_WORD
+from viz.view import View
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
 
 BEAM = 4  # wide enough for several hypotheses
 
@@ -171,3 +176,12 @@ def way_out(shown: Shown) -> None:
     elif shown.view.differs == "hypothesis" and shown.view.target is None:
         search = {"strategy": "beam", "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
+
+
+OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one
+
+
+def offered(view: View, analysis: Analysis) -> list[str]:
+    """What may differ: of a text that is judged no step and no hypothesis, unless a link has asked for it."""
+    lacks = OF_STEPS if analysis.task.judges else ()
+    return [name for name in pair.DIFFERENCES if name not in lacks or name == view.differs]

@@ -61,7 +61,7 @@ def _controls(shown: Shown, found: Pair | None) -> None:
         with differs, st.container(key="compare_choices"):
             st.segmented_control(
                 "What differs",
-                list(DIFFERENCES),
+                choices.offered(view, shown.analysis),
                 required=True,
                 format_func=lambda name: DIFFERENCES[name].title,
                 label_visibility="collapsed",

@@ -11,6 +11,7 @@ from viz.compare import choices, maps_part, patching
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, pair
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
+from viz.view import COMPARED
 
 # A part of the page: how it is called, and what draws it.
 PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {
@@ -27,7 +28,7 @@ def draw(shown: Shown) -> None:
             texts.label("What differs")
             st.segmented_control(
                 "What differs",
-                list(DIFFERENCES),
+                choices.offered(view, shown.analysis),
                 required=True,
                 format_func=lambda name: DIFFERENCES[name].title,
                 label_visibility="collapsed",
@@ -36,7 +37,7 @@ def draw(shown: Shown) -> None:
             st.space("stretch")
             st.segmented_control(
                 "Part",
-                list(PARTS),
+                [name for name in PARTS if name in (COMPARED[0], view.compared) or not shown.analysis.task.judges],
                 required=True,
                 format_func=lambda name: PARTS[name][0],
                 label_visibility="collapsed",

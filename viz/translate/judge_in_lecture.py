@@ -22,7 +22,8 @@ def draw(shown: Shown) -> None:
     with shown.places.notes:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
         if analysis.baseline is not None:
-            texts.note(f"{analysis.request.intervention.describe(analysis.labels)}: {texts.said_of(analysis)}.")
+            edits = analysis.request.intervention.describe(analysis.labels)
+            texts.note(f"{edits[:1].upper()}{edits[1:]}. {texts.said_of(analysis)}.")
     with shown.places.body:
         if large == 3:
             large_maps.draw(analysis, view, shown.mode, ABOVE)

@@ -5,7 +5,7 @@ import { copyLink } from "../shared/copy_link_parts.js";
 import { moves } from "../shared/page_keys.js";
 import { against, tokenTold } from "./judged_parts.js";
 
-const MANY = 40; // tokens, from which on they are smaller in a lecture
+const MANY = 24; // tokens, from which on they are smaller in a lecture
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".judged", { step: data.step, heard: { said: data.step, told: [] } });

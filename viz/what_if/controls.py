@@ -62,11 +62,12 @@ def head_picks(view: View, loaded: Checkpoint) -> None:
         controls.head_pick(view, loaded.config.heads)
 
 
-def largest_changes_head() -> None:
+def largest_changes_head(task: Task) -> None:
     """What is ranked below."""
     texts.write('<h3 class="lab-label">Largest changes</h3>')
     texts.note(
-        "Ablation of each head alone: by how many nats the log-probability of the baseline’s tokens changes.",
+        "Ablation of each head alone: by how many nats the log-probability of the baseline’s "
+        f"{'label' if task.judges else 'tokens'} changes.",
         "ablation",
         "head",
         "nats",

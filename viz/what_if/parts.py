@@ -60,7 +60,7 @@ def draw(shown: Shown) -> None:
         with left:
             board_place = _change_it(shown)
         with costs_place:
-            what_if_controls.largest_changes_head()
+            what_if_controls.largest_changes_head(shown.analysis.task)
             progress = st.empty()
         with board_place:  # what was asked for stands: what every head costs takes a while
             known = costs(page_data, progress)

@@ -57,6 +57,15 @@ def test_a_run_learns_the_labels_and_is_measured_beside_a_bag_of_words(files, tm
     gain = found["labels"]["gain"]
     assert gain["accuracy_interval"][0] <= gain["accuracy"] <= gain["accuracy_interval"][1]
     assert checkpoints.load(name).metrics["test"]["accuracy"] == found["accuracy"]
+    assert main(["judge", "The red fox sees a lamp.", "--checkpoint", name, "--device", "cpu"]) == 0
+    first = capsys.readouterr().out.split("\t")
+    assert first[::2] == ["eyes", *first[2::2]] and sum(map(float, first[1::2])) == pytest.approx(1, abs=1e-3)
+    assert main(["judge", "The red fox sees a lamp.", "--checkpoint", name, "--device", "cpu", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["label"] == "eyes" == next(iter(told["labels"])) and len(told["labels"]) == 3
+    for wrong, message in ((["translate", "A lamp."], "use python -m model judge"), (["judge", " "], "is empty")):
+        assert main([*wrong, "--checkpoint", name, "--device", "cpu"]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_it_begins_with_a_model_that_fills_in(files, tmp_path, tokenizer):
