@@ -22,7 +22,7 @@ def following(checkpoint: Checkpoint, source: Sequence[int], edits: Sequence[Int
     the ids of both, and may end in padding."""
     ids = torch.tensor([list(source)] * len(edits), device=checkpoint.device)  # [N,S]
     hidden = forced(checkpoint.model, ids, None, Pass(edits_of(checkpoint, source, edits)))  # [N,S,D]
-    return checkpoint.model.following(hidden, ids).double().log_softmax(-1)[:, 0].exp().tolist()
+    return checkpoint.model.following(hidden, ids).double().log_softmax(-1).exp()[:, 0].tolist()
 
 
 def turned(source: Sequence[int]) -> list[int]:

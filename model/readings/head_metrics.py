@@ -67,7 +67,7 @@ class Rows:
     @cached_property
     def _second(self) -> np.ndarray | None:
         """Which keys belong to the second of two sentences: bool [S], padding left out; None where there is one."""
-        ends = [n for n, key in enumerate(self.keys) if key == "</s>"]
+        ends = [n for n, key in enumerate(self.keys) if key in ("</s>", "[SEP]")]
         return None if len(ends) != 2 else (np.arange(len(self.keys)) > ends[0]) & (np.arange(len(self.keys)) <= ends[1])
 
     def across(self, from_second: bool) -> np.ndarray:

@@ -232,7 +232,7 @@ def test_a_strategy_that_is_made_up_is_carried_by_the_link_and_asked_with_the_co
 def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
     usable = {name for name in fields(View) if can_hold(name, junk)}
     own = {name for name in fields(View) if junk == getattr(View, name) and type(junk) is type(getattr(View, name))}
-    texts = {"source", "target", "near", "cut_text", "checkpoint", "experiment", "lesson", "talk", "room"}
+    texts = {"source", "second", "asked", "target", "near", "cut_text", "checkpoint", "experiment", "lesson", "talk", "room"}
     text = texts | {"swap_to", "other_text", "other_checkpoint"} if isinstance(junk, str) else set()
     flags = {name for name in fields(View) if isinstance(getattr(View, name), bool)} - {"guess"} if junk is True else set()
     flags |= {"guess"} if junk is True else set()
@@ -244,4 +244,4 @@ def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
 
 def test_only_the_sentences_and_the_target_may_be_longer_than_a_link():
     long = "x" * 300_000
-    assert {name for name in fields(View) if can_hold(name, long)} == {"source", "target", "other_text"}
+    assert {name for name in fields(View) if can_hold(name, long)} == {"source", "second", "target", "other_text"}

@@ -75,6 +75,8 @@ def payload(
             for t, (label, word) in enumerate(zip(trace.outputs.labels, trace.outputs.words, strict=True))
         ],
         "inputs": [{"t": label, "w": word} for label, word in _tokens(trace.inputs)],
+        "blanks": [],
+        "sides": [],
         "own": "decoder",
         "at": "Step",
         "title": "Inputs over outputs",

@@ -11,6 +11,7 @@ import tiny
 import torch
 
 from model import checkpoint as checkpoints
+from model import trace
 from model.__main__ import main
 from model.config import END, PAD, START
 from model.export import Exported, files
@@ -46,6 +47,7 @@ def test_both_are_read_one_after_the_other_with_their_blanks(lab):
     axis = analyse(lab, BOTH).trace.source
     assert axis.ids == tuple(ids) and axis.sentences == (0,) * len(first) + (1,) * (len(second) - 1)
     assert analyse(lab, Request(ONE)).trace.source.sentences == ()
+    assert trace.END == END
 
 
 def test_the_segment_of_a_token_matters_and_only_where_there_are_two(lab):

@@ -66,7 +66,8 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     assert not opened(POSITIONS).faults
     alone = opened(second="")
     assert not alone.timeline["sides"] and "follows" not in alone.timeline["doubt"]["verdict"]
-    assert "forth" not in opened(HEADS, second="").at.selectbox(key="order").options
+    offered = [opened(HEADS, second=text).at.selectbox(key="order").options for text in (TWO, "")]
+    assert ["From A to B, most first" in options for options in offered] == [True, False]
 
 
 def test_the_second_box_is_typed_into_and_can_be_undone():
