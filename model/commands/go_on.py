@@ -64,9 +64,10 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
     from model.inference.analyse import analyse
 
     analysis = analyse(loaded, request)
+    asked_for = () if analysis.hypothesis.finished or not analysis.has_as_many_as_asked else (analysis.stopped,)
     if not as_json:
         print(analysis.translation, flush=True)
-        for note in analysis.notes:
+        for note in (*asked_for, *analysis.notes):
             if note not in analysis.cautions:  # what is drawn is unsure by its nature
                 print(where + note, file=sys.stderr)
         return
@@ -79,6 +80,7 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
         "log_prob": round(sum(each["log_prob"] for each in added), 6),
         "text_tokens": [each["token"] for each in begun],
         "tokens": added,
+        "notes": [*asked_for, *analysis.notes],
     }
-    whole = EMPTY | {name: found[name] for name in ("checkpoint", "finished", "notes")} | made
+    whole = EMPTY | {name: found[name] for name in ("checkpoint", "finished")} | made
     print(json.dumps(whole, ensure_ascii=False), flush=True)

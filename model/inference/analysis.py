@@ -190,10 +190,15 @@ class Analysis:
         return (self.verdict, *self.signs.values()) if self.signs else ()
 
     @property
+    def has_as_many_as_asked(self) -> bool:
+        """Whether it stopped after the number of new tokens that was asked for, which is no reason to warn anybody."""
+        return self.request.decoding.more > 0 and len(self.hypothesis.ids) < MAX_TOKENS
+
+    @property
     def stopped(self) -> str:
         """Why nothing follows the last token, where it is not the end: a sentence."""
         size, more = len(self.hypothesis.ids), self.request.decoding.more
-        if more and size < MAX_TOKENS:
+        if self.has_as_many_as_asked:
             after = " after the branch" if self.branch else ""
             return f"The {self.task.made} stopped after {more} new tokens{after}, as many as were asked for."
         counted = "" if self.task.reads else ", those of the text among them"
@@ -205,7 +210,7 @@ class Analysis:
         notes = []
         if self._given_up:
             notes.append("This path was given up: the beam went on without it.")
-        elif self.hypothesis is not None and not self.hypothesis.finished:
+        elif self.hypothesis is not None and not self.hypothesis.finished and not self.has_as_many_as_asked:
             notes.append(self.stopped)
         notes += self.cautions
         if waiting := self.request.intervention.waiting(len(self.trace.places)):

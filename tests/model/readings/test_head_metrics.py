@@ -33,11 +33,13 @@ def test_the_numbers_of_a_head_by_hand():
     assert set(found) == set(METRICS)
     one = {name: float(values[0]) for name, values in found.items()}
     expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
-    assert one == pytest.approx(expected | {"forth": 0, "back": 0, "start": 0.0, "end": 0.0, "punctuation": 0.75})
+    assert one == pytest.approx(
+        expected | {"forth": 0, "back": 0, "start": 0.0, "end": 0.0, "punctuation": 0.75, "induction": 0.0}
+    )
     two = {name: float(values[1]) for name, values in found.items()}
     assert two == pytest.approx(
         {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 2, "start": 0, "end": 1}
-        | {"punctuation": 0, "forth": 0, "back": 0}
+        | {"punctuation": 0, "forth": 0, "back": 0, "induction": 0}
     )  # next: the last of three rows has no token after it, and does not count
 
 
