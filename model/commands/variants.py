@@ -21,7 +21,7 @@ ROUNDS, SENTENCES = 20, 200
 ABOUT = (
     "Trains each variant with each seed, one after another, scores it on the test pairs, and writes what came out into "
     f"{FILE} in --out. Before it begins it says how many hours this will take; --epochs shortens it for all alike. Stopped "
-    "or killed, the same command goes on where it was. Variants: "
+    "or killed, the same command goes on where it was; two with one --out, each with its --only, share the work. Variants: "
 )
 
 

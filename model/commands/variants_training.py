@@ -67,6 +67,9 @@ def train_all(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun], 
         if minutes is not None and minutes <= 0:
             print(f"the time is up with {len(left) - number + 1} of {len(runs)} runs to go: the same command goes on")
             break
+        if each.is_taken or not left_of([each], collected(args, plan, data)):
+            print(f"{each.variant.title}, seed {each.seed}: another process is at it, or has done it", flush=True)
+            continue
         print(f"{each.variant.title}, seed {each.seed}: run {number} of the {len(left)} that were left", flush=True)
         each.begin()
         try:
@@ -87,6 +90,7 @@ def train_all(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun], 
             break
         in_a_row, found = 0, collected(args, plan, data)
         print(_progress(found, each, len(left) - number), flush=True)
+    found = collected(args, plan, data)
     print(told(found) if found else "no run has come to its end")
     if failed:
         raise ValueError(f"{len(failed)} of {len(runs)} runs failed ({'; '.join(failed)}); the same command tries again")

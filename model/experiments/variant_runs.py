@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from model.checkpoint import write_json
 from model.checkpoint_files import read_config, read_metrics
 from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json, shown
@@ -39,6 +41,17 @@ class VariantRun:
     def is_trained(self) -> bool:
         """Whether it has been trained to its end: the means of the heads are measured last."""
         return (self.checkpoint / "means.safetensors").is_file()
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether another process is training it now."""
+        if not self.folder.is_dir():
+            return False
+        try:
+            with FileLock(self.folder / "lock", timeout=0):
+                return False
+        except Timeout:
+            return True
 
     def fail(self, why: str) -> None:
         """Keeps why it failed, in its folder, until it is tried again."""

@@ -9,6 +9,7 @@ import shlex
 import pytest
 import tiny
 from command_line_helpers import fails
+from filelock import FileLock
 
 from model.__main__ import build_parser, main
 from model.checkpoint import load
@@ -233,6 +234,17 @@ def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_pa
     assert called == ["train", "train"]
     run = runs_of(tmp_path / "runs", [BASE], [1])[0]
     assert (run.missing.state, run.missing.why) == ("failed", "the disk is full")
+
+
+def test_a_run_that_another_process_is_at_is_left_to_it(asked, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(variants_training, "_called", None)
+    monkeypatch.setattr(variants_training, "cost", lambda *args: Cost(1, 0.1, "from nothing"))
+    folder = tmp_path / "runs" / "base-1"
+    folder.mkdir(parents=True)
+    with FileLock(folder / "lock"):
+        assert main([*asked, "--only", BASE, "--seed", "1", "--device", "cpu"]) == 0
+    assert "Pre-norm, 4 heads, seed 1: another process is at it" in capsys.readouterr().out
+    assert runs_of(tmp_path / "runs", [BASE], [1])[0].missing.state == "waiting"
 
 
 def test_a_run_that_was_begun_with_other_settings_is_refused_before_anything_is_trained(asked, tmp_path, capsys):
