@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from model.config import END
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -21,7 +23,6 @@ Side = Literal["source", "target"]
 Stack = Literal["encoder", "decoder"]
 Part = Literal["self", "cross", "ff"]
 MAPS = ("scores", "pattern", "mask")
-END = 2  # what ends a sentence, as `model.config` has it: this module imports none beside it
 
 
 @dataclass(frozen=True)

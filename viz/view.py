@@ -53,7 +53,7 @@ OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variant
 VARIANTS_BY = ("design", "speed", "parameters")  # what their scores are drawn over
 MAX_BESIDE = 4  # variants whose maps stand beside one another
 MAX_NEAR = 32  # width of the window that the part Length tries
-MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 1_000_000  # of the schedule of 2017
+MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 999_999  # of the schedule of 2017
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 
 SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
@@ -241,7 +241,7 @@ class _Training:
 
     run: str = declared("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
     probe: int = declared(1, "probe", values.number(1, 99))  # which of the sentences that were watched
-    trained: int | None = declared(None, "trained", values.number_or("last", 0, 99_999_999))  # the step of the training
+    trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
     grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = declared(0.5, "reach", values.decimal(0, 1))  # where that number counts as there
     noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
