@@ -227,7 +227,9 @@ def texts_with_markup() -> None:
     moved = np.ones((1, 2, 2), np.float32)
     texts.leak_report(LeakReport((typed, typed), (typed,), moved, np.ones((1, 1)), np.zeros((1, 2)), 4))
     labels = Made(labels=(typed,))
-    before, after = (Made(inputs=labels, predicted=labels, log_probs=np.log([p])) for p in ([0.9, 0.1], [0.1, 0.9]))
+    before, after = (
+        Made(inputs=labels, predicted=labels, classes=(), log_probs=np.log([p])) for p in ([0.9, 0.1], [0.1, 0.9])
+    )
     analysis = Made(baseline=Made(trace=before), trace=after, comparable=1)
     texts.step_changes(analysis, 0, Made(piece=lambda token: typed))
     texts.measured(typed, typed)
