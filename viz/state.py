@@ -107,10 +107,23 @@ def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     known = fields(type(old))
     if unknown := sorted(set(wanted) - set(known)):
         raise ValueError(f"the view has no field {unknown[0]!r}; expected one of {', '.join(known)}")
-    renewed = {other for name in wanted if wanted[name] != getattr(old, name) for other in known[name].renews}
+    spared = st.session_state.get("spared", ())
+    renewed = {
+        other
+        for name in wanted
+        if wanted[name] != getattr(old, name)
+        for other in known[name].renews
+        if (name, other) not in spared
+    }
     dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
     return follow | wanted
+
+
+def spare(*pairs: tuple[str, str]) -> None:
+    """Of each pair of fields the second stays, until this is called anew, when the first becomes another, whatever is
+    declared: of a text that gets one label the rival is one of the labels at every step."""
+    st.session_state["spared"] = pairs
 
 
 def _history(name: str) -> list[View]:

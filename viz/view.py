@@ -69,7 +69,8 @@ _PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key", *_OTHER)
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
+_OF_A_SENTENCE += _OTHER
 
 
 def readings() -> tuple[str, ...]:
@@ -127,7 +128,14 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find", "rival", "other_path"),  # another checkpoint's tokens have other numbers
+        renews=(
+            "branches",
+            "path",
+            "find",
+            "asked",
+            "rival",
+            "other_path",
+        ),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))

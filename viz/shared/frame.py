@@ -67,6 +67,7 @@ def show(
     lecture.begin()
     task = cache.task(view.checkpoint, view.device)
     view = dataclasses.replace(view, source=view.text_for(task.writes and not task.reads))
+    state.spare(*[("step", "rival")] * task.judges)
     panel = save.place()
     large = view.lecture and in_lecture is not None
     places = (bar.head if large else head)(view, next(page for page in pages.of(task) if page.name == name))

@@ -145,7 +145,8 @@ def test_what_the_cache_saves_is_measured_on_demand(monkeypatch):
     lab.click("measure cache")
     (chart,) = lab.charts
     assert [len(line["x"]) if isinstance(line["x"], list) else 12 for line in chart["data"]] == [12, 12]
-    assert any("Both chose the same 12 tokens" in note for note in lab.sentences("lab-note"))
+    new = 12 - analysed(more=10).begun
+    assert 0 < new < 12 and any(f"Both chose the same {new} tokens" in note for note in lab.sentences("lab-note"))
     (headline,) = lab.sentences("lab-answer")
     assert "12 tokens take" in headline
     lab.type("The old king paints a boat.")
@@ -158,6 +159,12 @@ def test_the_headline_says_what_takes_longer():
     slow, fast = Caching(2, (0.1, 0.1), (0.2, 0.4), (5, 6)), Caching(2, (0.2, 0.2), (0.1, 0.1), (5, 6), 2, 3e-7)
     assert "3.0 ×</b> as long without the cache: 2 tokens take 200 ms with it, 600 ms" in cache_texts.headline(slow)
     assert "2.0 ×</b> as long with the cache" in cache_texts.headline(fast)
+    even = Caching(2, (0.1, 0.1), (0.1, 0.104), (5, 6), done=4)
+    assert "As long either way: 2 tokens" in cache_texts.headline(even) and "×" not in cache_texts.headline(even)
     assert cache_texts.same(fast) == "They chose differently at token 2; no probability differs by more than 3e-7."
-    assert cache_texts.early(Caching(9, (1.0,), (1.0,))) == "Stopped after 1 of 9 tokens: the time was over."
+    off = dataclasses.replace(slow, off=3.4e-7)  # never less than what was measured
+    assert cache_texts.same(off, 1) == "Both chose the same 1 token; no probability differs by more than 4e-7."
+    assert cache_texts.early(even) == "Written twice, then time ran out."
+    assert cache_texts.early(dataclasses.replace(even, done=6)) == ""
+    assert cache_texts.early(Caching(9, (1.0,), (1.0,))) == "Stopped after 1 of 9 tokens: time ran out."
     assert cache_part.drawn(slow, "light").data[1].y.tolist() == pytest.approx([200, 600])

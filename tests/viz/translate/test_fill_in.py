@@ -51,7 +51,7 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     shown = lab.timeline
     assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}")
     assert any(f"; the other way round: {probability(found.turned)}." in told for told in shown["doubt"]["signs"])
-    assert any("All 3 blanks are told at once" in told for told in shown["doubt"]["signs"])
+    assert any("All 3 blanks are predicted at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
     assert (
@@ -154,6 +154,7 @@ def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
             "in 61.2% of the pairs; words in common alone: 57.0%",
         ),
         ({"test": {"follows": {"accuracy": 0.5}}}, "On held-out text it is right in 50.0% of the pairs; chance is 50%."),
+        ({"test": {"follows": 0.61}}, "On held-out text it is right in 61.0% of the pairs; chance is 50%."),
         ({"dev": {"pairs_right": 0.7}}, "On the text that it was chosen by it is right in 70.0% of the pairs"),
         ({"test": 3, "dev": {"pairs_right": "x"}}, fill_texts.UNKNOWN),
     ],
