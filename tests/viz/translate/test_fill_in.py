@@ -74,6 +74,8 @@ def test_the_second_box_is_typed_into_and_can_be_undone():
     lab = opened(second="")
     lab.at.text_input(key="second").set_value(TWO)
     assert lab.run().timeline["sides"] and lab.link["second"] == TWO
+    lab.go(WHAT_IF).click("undo")
+    assert "second" not in lab.link and lab.at.text_input(key="second").value == ""
 
 
 def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
@@ -81,6 +83,8 @@ def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
     assert "This checkpoint reads one sentence: the second one is left out." in lab.warnings
     assert not lab.timeline["sides"] and lab.link["second"] == TWO
     assert not [box for box in lab.at.text_input if box.key == "second"]
+    lab.click("without second")
+    assert "second" not in lab.link and not lab.warnings and "without second" not in lab.buttons
     long = opened(text="The red fox. " * 30, second="A lamp. " * 20)
     assert any("text of two sentences" in fault for fault in long.faults) and long.box.startswith("The red fox")
 
@@ -118,6 +122,12 @@ def test_a_word_of_ones_own_is_told_with_its_probability_or_its_pieces(home):
     pieces = answers(opened(asked="caterpillar"), "candidates")["told"][str(places[0])]
     assert "pieces here" in pieces and "a blank is one token" in pieces
     assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
+
+
+def test_a_word_that_was_asked_for_is_forgotten_with_its_sentence():
+    lab = opened(asked="lamp")
+    assert lab.link["asked"] == "lamp" and lab.type(ONE.replace("___", "fox", 1)).timeline["blanks"]
+    assert "asked" not in lab.link and not answers(lab, "candidates")["told"]
 
 
 def test_pieces_are_told_from_words(home):
