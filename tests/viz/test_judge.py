@@ -133,6 +133,7 @@ def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():
     words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
     maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
     assert (words["step"], words["hall"], maps["step"], maps["trace"]) == (4, True, 4, None)
+    assert [each["follows"] for each in maps["maps"]] == [True]
 
 
 def hidden(before, after) -> LabelTest:

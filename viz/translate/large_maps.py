@@ -26,4 +26,6 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: st
         return
     seen = [(site.kind, maps.seen_map(analysis, view.device, site, head)[0]) for site in sites]
     drawn = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
+    if not analysis.task.writes:  # the steps are the places of the text
+        drawn = [each | {"follows": True} for each in drawn]
     _COMPONENT.mount("large_maps", {**file_maps.part(drawn, view.step, mode).data, "above": above, "trace": trace})
