@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 MAX_BYTES = KEEP_MB * 1024 * 1024
 MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
+LONG_TO_HIDE = 200  # characters whose words are hidden one by one: forty words, which are some 2,000 tokens
 
 
 def checkpoint(name: str, device: str) -> Checkpoint:
@@ -187,7 +188,12 @@ def direct_logits(request: Request, device: str, step: int, token: int, rival: i
     return compute(checkpoint(request.checkpoint, device), analyse(request, device), step, token, rival)
 
 
-@kept(512)
+def _hides_much(request: Request, *args: Any) -> bool:
+    """True where hiding each word reads thousands of tokens: their number grows with the square of the text."""
+    return len(request.source) > LONG_TO_HIDE
+
+
+@kept(512, is_long=_hides_much)
 def label_test(request: Request, device: str, label: int, rival: int) -> LabelTest:
     """What hiding each word does to the label of a text, and what other readings say; see `model.experiments.label_test`."""
     from model.experiments.label_test import label_test as compute

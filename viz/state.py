@@ -24,6 +24,7 @@ from viz.links import link, parse
 from viz.view import View, can_hold, with_intervention
 
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
+OWN_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
 
 
@@ -50,6 +51,8 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session["view"], session["faults"] = (session["bare"][page], ()) if back else parse(incoming)
         session["faults"] = (*session.pop("lost", ()), *session["faults"])
         session["kept bare"] = back
+        if not back:
+            session[OWN_TEXT] = fields(View)["source"].parameter not in incoming
         session["complaints"] = {}
         session["link"] = incoming
     return session["view"], session["faults"]
@@ -88,6 +91,7 @@ def change(**wanted: Any) -> None:
         session[UNDO], session[REDO] = [*_history("undo"), old], []
     settled = {*wanted, *(control for name in wanted for control in fields(type(old))[name].settles)}
     session["complaints"] = {name: said for name, said in _complaints().items() if name not in settled}
+    session[OWN_TEXT] = is_own_text() and (new.source == old.source or session.get("stepping", False))
     session["view"] = new
     session["faults"] = ()
     session["touched"] = True
@@ -100,6 +104,7 @@ def open_anew(**wanted: Any) -> None:
     change(**wanted)
     session["stepping"] = False
     session[UNDO], session[REDO] = [], []
+    session[OWN_TEXT] = False
 
 
 def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -107,10 +112,23 @@ def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     known = fields(type(old))
     if unknown := sorted(set(wanted) - set(known)):
         raise ValueError(f"the view has no field {unknown[0]!r}; expected one of {', '.join(known)}")
-    renewed = {other for name in wanted if wanted[name] != getattr(old, name) for other in known[name].renews}
+    spared = st.session_state.get("spared", ())
+    renewed = {
+        other
+        for name in wanted
+        if wanted[name] != getattr(old, name)
+        for other in known[name].renews
+        if (name, other) not in spared
+    }
     dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
     return follow | wanted
+
+
+def spare(*pairs: tuple[str, str]) -> None:
+    """Of each pair of fields the second stays, until this is called anew, when the first becomes another, whatever is
+    declared: of a text that gets one label the rival is one of the labels at every step."""
+    st.session_state["spared"] = pairs
 
 
 def _history(name: str) -> list[View]:
@@ -243,6 +261,11 @@ def is_stated(*names: str) -> bool:
     return bool(st.session_state.get("kept bare")) or any(
         known[name].parameter in st.session_state["link"] for name in names
     )
+
+
+def is_own_text() -> bool:
+    """Whether the text is still the one that the lab opens with: no link has stated one, and no visitor."""
+    return st.session_state.get(OWN_TEXT, False)
 
 
 def page() -> str:

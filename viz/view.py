@@ -69,7 +69,8 @@ _PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
 _SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")
 _PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
-_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "cut", "cut_word", "cut_merges", "rival", "key", *_OTHER)
+_OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
+_OF_A_SENTENCE += _OTHER
 
 
 def readings() -> tuple[str, ...]:
@@ -95,6 +96,7 @@ class _Sentence:
         FIRST_SENTENCE,
         "text",
         _LONG_TEXT,
+        stated_with="more",  # a model that goes on opens with another text
         undo="step",
         renews=("sentence", *_OF_A_SENTENCE),
         drops=_MEASURED,
@@ -127,7 +129,14 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find", "rival", "other_path"),  # another checkpoint's tokens have other numbers
+        renews=(
+            "branches",
+            "path",
+            "find",
+            "asked",
+            "rival",
+            "other_path",
+        ),  # another checkpoint's tokens have other numbers
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))
@@ -358,7 +367,7 @@ class View(_Lecture, _Training, _Variants, _Compare, _Why, _Positions, _Inside, 
                 faults.append(_lacking(self.kind, kinds))
             view = dataclasses.replace(view, kind=kinds[0])
         goes_on = kinds == ("decoder",)
-        view = dataclasses.replace(view, more=(self.more or USUAL_MORE) if goes_on else 0, source=self.text_for(goes_on))
+        view = dataclasses.replace(view, more=(self.more or USUAL_MORE) if goes_on else 0)
         if len(kinds) == 1:  # one text is read, as it stands
             view = dataclasses.replace(view, split=False, together=False, pad=self.pad if "encoder" in kinds else 0)
         if "decoder" not in kinds:  # what is read once is not decoded again, nor hidden from what comes before it
@@ -389,7 +398,8 @@ class View(_Lecture, _Training, _Variants, _Compare, _Why, _Positions, _Inside, 
         return view, tuple(faults)
 
     def text_for(self, goes_on: bool) -> str:
-        """The text; where it is the one that the lab opens with, the one for a model that goes on with it, or translates."""
+        """The text; where it is one that the lab opens with, the one for a model that goes on with it, or translates. Only
+        for a text that nobody has stated."""
         opens = (FIRST_SENTENCE, FIRST_PROMPT)
         return opens[goes_on] if self.source in opens else self.source
 

@@ -12,10 +12,13 @@ import tiny
 from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
+from model.experiments.label_test import LabelTest
+from model.readings.word_readings import Words
 from model.task import JUDGES
-from viz import pages
+from viz import pages, state
 from viz.shared.examples import judged_examples
 from viz.shared.save import save
+from viz.translate import word_table
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -111,6 +114,61 @@ def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_co
     assert other._mounted(".word_table")["rows"][0]["values"] != lab._mounted(".word_table")["rows"][0]["values"]
     two = opened(text="Lamp boat")._mounted(".word_table")
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
+
+
+def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
+    last = opened()._mounted(".judged")["labels"][-1]
+    for page, large in ((None, "1"), (None, "2"), (None, "3"), (HEADS, "1")):
+        lab = opened(page, rival=str(last["label"]), lecture="on", large=large, step="2")
+        session = {name: lab.at.session_state[name] for name in ("view", "link", "spared")}
+        with monkeypatch.context() as patch:
+            patch.setattr(state.st, "session_state", session)
+            state.change(step=4)
+            assert (session["view"].rival, session["view"].step) == (last["label"], 4)
+            state.change(source="The old king paints a boat.")
+            assert session["view"].rival is None  # of another text it is the likeliest other one again
+
+
+def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():
+    words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
+    maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
+    assert (words["step"], words["hall"], maps["step"], maps["trace"]) == (4, True, 4, None)
+    assert [each["follows"] for each in maps["maps"]] == [True]
+
+
+def hidden(before, after) -> LabelTest:
+    """Two words hidden; probabilities of three labels, the first against the second."""
+    words = Words(("dull", "flat"), ((1,), (2,)))
+    return LabelTest(words, 0, 1, *(np.log([[*row] for row in rows]) for rows in (before, after)), {})
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (
+            [(0.3, 0.17, 0.53), (0.5, 0.3, 0.2)],
+            "No word clearly speaks for “good” over “bad”: hiding any of them costs nothing. Without “dull”, “good” goes "
+            "from 0.500 to 0.300, and the label turns to “so-so”.",
+        ),
+        (
+            [(0.55, 0.4, 0.05), (0.5, 0.3, 0.2)],
+            "“dull” speaks most for “good” over “bad”: +0.19 nats. Hidden, “good” goes from 0.500 to 0.550, and the label "
+            "stays.",
+        ),
+        (
+            [(0.3, 0.6, 0.1), (0.31, 0.59, 0.1)],
+            "“dull” speaks most for “good” over “bad”: +1.20 nats. Hidden, “good” goes from 0.500 to 0.300, and the label "
+            "turns to “bad”. “flat” is close behind: +1.15.",
+        ),
+        (
+            [(0.5, 0.3005, 0.1995), (0.51, 0.3, 0.19)],
+            "No word clearly speaks for “good” over “bad”: “dull” is worth the most, 0.0017 nats. Nor does hiding one make "
+            "“good” less likely.",
+        ),
+    ],
+)
+def test_the_word_that_decides_is_told_against_its_rival(after, told):
+    assert word_table.verdict(hidden([(0.5, 0.3, 0.2)] * 2, after), ("good", "bad", "so-so")) == told
 
 
 def test_what_is_typed_stays_whatever_is_wrong_with_it():

@@ -110,6 +110,9 @@ def plain_box(view: View) -> None:
                 label_visibility="collapsed",
                 **state.bind("second", "second", view.second),
             )
+    elif view.second.strip() and not view.lecture:  # it is kept for a checkpoint that reads two
+        change = {"second": ""}
+        st.button("Leave the second sentence out", key="without second", on_click=state.change, kwargs=change)
 
 
 def title_row(view: View, title: str, question: str, widths: tuple[int, int, int]) -> None:
@@ -166,7 +169,7 @@ def _example(each: Example, label: str, told: bool) -> None:
         type="tertiary",
         help=each.lesson if told else None,
         on_click=state.change,
-        kwargs={"source": each.sentence},
+        kwargs={"source": each.sentence, "second": ""},
     )
 
 

@@ -66,7 +66,9 @@ def show(
     view, faults = state.open_view(name)
     lecture.begin()
     task = cache.task(view.checkpoint, view.device)
-    view = dataclasses.replace(view, source=view.text_for(task.writes and not task.reads))
+    if state.is_own_text():
+        view = dataclasses.replace(view, source=view.text_for(task.writes and not task.reads))
+    state.spare(*[("step", "rival")] * task.judges)
     panel = save.place()
     large = view.lecture and in_lecture is not None
     places = (bar.head if large else head)(view, next(page for page in pages.of(task) if page.name == name))

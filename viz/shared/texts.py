@@ -144,7 +144,7 @@ def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
 
 
 def change_alt(analysis: Analysis) -> str:
-    what = "labels" if analysis.task.judges else "target tokens"
+    what = "labels" if analysis.task.judges else "target tokens" if analysis.task.writes else "tokens"
     count, edits = len(analysis.change.after), analysis.request.intervention.describe()
     return f"Probability of {count} {what} before and after: {edits}."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import streamlit as st
 
@@ -52,7 +53,7 @@ def saving(view: View, page_data: cache.PageData) -> None:
     texts.write('<h2 class="lab-label">What does it save?</h2>')
     if run := _measured(page_data):
         texts.write(cache_texts.headline(run))
-        for told in (cache_texts.last_step(run), cache_texts.same(run), cache_texts.early(run)):
+        for told in (cache_texts.last_step(run), cache_texts.same(run, page_data.analysis.begun), cache_texts.early(run)):
             if told:
                 texts.note(told)
         texts.note(cache_texts.HOW)
@@ -62,10 +63,11 @@ def saving(view: View, page_data: cache.PageData) -> None:
 
 
 def _whose(page_data: cache.PageData) -> tuple[object, ...]:
-    """What a run belongs to; a checkpoint that was read anew is another one."""
+    """What a run belongs to; a checkpoint that was read anew is another one, also where it got the place of the old one in
+    memory."""
     analysis = page_data.analysis
     source = analysis.trace.source and analysis.trace.source.ids
-    return id(page_data.loaded), source, analysis.trace.outputs.ids[: analysis.begun]
+    return ref(page_data.loaded), source, analysis.trace.outputs.ids[: analysis.begun]
 
 
 def _measured(page_data: cache.PageData) -> Caching | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import html
+from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from model.experiments.caching import Caching
 
+EVEN = 1.05  # times as long: what is less rounds to nothing
 NOTHING_KEPT = (
     "Nothing can be kept here: without the causal mask each new token changes what was computed of those before it, so the "
     "whole text goes through all layers at every step."
 )
 WHAT = (
-    "Writes {} tokens with the cache and without, in turn, three times, on the machine that runs the lab: the fastest of "
-    "each step counts. Twenty seconds at most; nobody else waits for it."
+    "Writes {} tokens with the cache and without, in turn, up to three times, on the machine that runs the lab: the fastest "
+    "of each step counts. Twenty seconds at most; one visitor measures at a time."
 )
 HOW = (
     "Both begin with this text and take the likeliest token; an end ends nothing. Without the cache the last layer still "
@@ -34,27 +36,36 @@ def headline(run: Caching) -> str:
     longer = run.ratio >= 1
     times = run.ratio if longer else 1 / run.ratio
     way = "without the cache" if longer else "with the cache"
-    return (
-        f'<p class="lab-answer"><b class="lab-times">{times:.1f} ×</b> as long {way}: {count} tokens take {with_} with it, '
-        f"{without} without.</p>"
+    many = f'<b class="lab-times">{times:.1f} ×</b> as long {way}' if times >= EVEN else "As long either way"
+    return f'<p class="lab-answer">{many}: {count} tokens take {with_} with it, {without} without.</p>'
+
+
+def same(run: Caching, begun: int = 0) -> str:
+    """Whether both ways chose the same tokens, and how far their probabilities are apart; `begun` tokens were given."""
+    count, parted = max(0, len(run.ids) - begun), run.parted
+    chosen = (
+        f"Both chose the same {count} {'token' if count == 1 else 'tokens'}"
+        if parted is None
+        else f"They chose differently at token {parted}"
     )
+    return f"{chosen}; no probability differs by more than {_at_most(run.off)}."
 
 
-def same(run: Caching) -> str:
-    """Whether both ways chose the same tokens, and how far their probabilities are apart."""
-    count, parted = len(run.ids), run.parted
-    chosen = f"Both chose the same {count} tokens" if parted is None else f"They chose differently at token {parted}"
-    return f"{chosen}; no probability differs by more than {_power(run.off)}."
-
-
-def _power(value: float) -> str:
-    return "0" if not value else f"{value:.0e}".replace("e-0", "e-")
+def _at_most(value: float) -> str:
+    """One figure, rounded up."""
+    shown = Context(prec=1, rounding=ROUND_CEILING).create_decimal_from_float(value)
+    return "0" if not value else f"{shown:.0e}".replace("e-0", "e-")
 
 
 def early(run: Caching) -> str:
-    """That the time was over before all was written; nothing where it was not."""
+    """That the time ran out before all was written, or before it was written three times; nothing where it did not."""
+    from model.experiments.caching import ROUNDS
+
     count = len(run.cached)
-    return f"Stopped after {count} of {run.limit} tokens: the time was over." if count < run.limit else ""
+    if count < run.limit:
+        return f"Stopped after {count} of {run.limit} tokens: time ran out."
+    rounds = max(1, run.done // run.limit)
+    return f"Written {'once' if rounds == 1 else 'twice'}, then time ran out." if rounds < ROUNDS else ""
 
 
 def last_step(run: Caching) -> str:

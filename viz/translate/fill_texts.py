@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SIGNS = f"{blanks.SIGN} (three or more underscores), {' or '.join(blanks.MASKS)}"
 ALONE = (
-    "All {} blanks are told at once, from one reading: none knows what another is filled with. Fill one, and all is read "
+    "{} blanks are predicted at once, from one reading: none knows what another is filled with. Fill one, and all is read "
     "again."
 )
 NO_BLANK = f"There is no blank: type {SIGNS} where a word is to be filled in. Each place shows how likely its token is."
@@ -43,10 +43,11 @@ def of_blanks(analysis: Analysis, loaded: Checkpoint) -> list[str]:
     count = len(blank_places(analysis, loaded))
     if not count:
         return [NO_BLANK]
-    told = ["One blank: its token is told from all the others."] if count == 1 else [ALONE.format(count)]
+    many = ALONE.format("Both" if count == 2 else f"All {count}")
+    told = ["One blank: its token is predicted from all the others."] if count == 1 else [many]
     inside = next(filter(None, map(_inside, (analysis.request.source, analysis.request.second))), "")
     if inside:
-        told.append(f"A blank stands inside a word, {inside}: one token is told there, and joined as it stands.")
+        told.append(f"A blank stands inside a word, {inside}: one token is predicted there, and joined as it stands.")
     return told
 
 
@@ -96,7 +97,8 @@ def follows_measured(metrics: Mapping[str, Any]) -> str:
         return UNKNOWN
     if where == "dev":
         return f"On the text that it was chosen by it is right in {share:.1%} of the pairs; chance is 50%."
-    rival = metrics["test"]["follows"].get("overlap")
+    found = metrics["test"]["follows"]
+    rival = found.get("overlap") if isinstance(found, dict) else None
     rival = rival.get("accuracy") if isinstance(rival, dict) else None
     other = f"; words in common alone: {rival:.1%}" if _is_share(rival) else ""
     return f"On held-out text it is right in {share:.1%} of the pairs{other}; chance is 50%."

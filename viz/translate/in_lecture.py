@@ -43,7 +43,10 @@ def draw(shown: Shown) -> None:
         first = steps if analysis.task.writes else fill_in
         first.draw(view, shown.page_data, shown.mode, hall)
         if shows_maps(view):
-            large_maps.draw(analysis, view, shown.mode, ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall))
+            above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
+            head = None if view.head is None else view.head - 1
+            told = first.timeline_data(shown.page_data.request, view.device, view.layer - 1, head, shown.mode)
+            large_maps.draw(analysis, view, shown.mode, above, told["trace"])
 
 
 def shows_maps(view: View) -> bool:

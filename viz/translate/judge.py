@@ -28,7 +28,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
         judged.judged(
             text_data(*asked),
             {"step": view.step, "rival": rival, "hall": bool(hall)},
-            on_step=_to_place,
+            on_step=lambda step: state.change(step=step),
             on_rival=lambda label: state.change(rival=label),
         )
     if hall and not hall["words"]:
@@ -41,13 +41,8 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
     word_table.word_table(
         data,
         {"step": view.step, "hall": bool(hall)},
-        on_step=_to_place,
+        on_step=lambda step: state.change(step=step),
     )
-
-
-def _to_place(step: int) -> None:
-    """To another token, from 1, with the same rival: it belongs to the whole text; called from callbacks."""
-    state.change(step=step, rival=state.current().rival)
 
 
 def chosen_rival(view: View, analysis: Analysis) -> int:

@@ -68,6 +68,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     data.labels.forEach((each, n) => {
       const row = button(`row${n ? "" : " on"}${many && each.label === data.rival ? " rival" : ""}`, null, () => { if (n && many && !offline) setTriggerValue("rival", each.label); });
       row.disabled = !n || !many || Boolean(offline);
+      if (many && n) row.setAttribute("aria-pressed", each.label === data.rival);
       const bar = element("span", "b"), filled = element("i");
       filled.style.width = `${each.p * 100}%`;
       bar.append(filled);
@@ -78,7 +79,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       row.dataset.point = `label ${each.label}`;
       list.append(row);
     });
-    if (many) node.append(element("p", "foot", "Click a label to hold the likeliest against it."));
+    if (many && !offline) node.append(element("p", "foot", "Click a label to hold the likeliest against it."));
     return node;
   }
 

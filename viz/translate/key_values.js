@@ -25,7 +25,7 @@ export default function ({ data, parentElement }) {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.reads.length));
     root.dataset.step = step;
     const title = element("p", "told"), both = element("div", "both"), sum = element("p", "sum");
-    title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? "Nothing is kept yet." : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
+    title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? `Nothing${data.source ? " of the target" : ""} is kept yet.` : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
     both.append(side("With the cache", step, true), side("Without", step, false));
     sum.append(element("b", "", `${weighed(held(data, step))} kept. `), `${data.layers} layers × 2 × ${data.heads} heads × ${data.width} numbers × ${step} tokens × ${data.number} bytes = ${grouped(data.each * step)}`);
     if (data.source) sum.append(`; and ${grouped(data.source)} of the ${data.sources} source tokens, for cross-attention: these were there before step 1`);

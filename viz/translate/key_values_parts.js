@@ -2,10 +2,10 @@
 
 export const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
-// Bytes as a person says them: 1 kB is 1,024 bytes.
+// Bytes as a person says them: 1 kB is 1,000 bytes.
 export function weighed(bytes) {
-  if (bytes < 1024) return `${bytes} bytes`;
-  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} kB` : `${(bytes / 1024 ** 2).toFixed(2)} MB`;
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 999950 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(2)} MB`;
 }
 
 // Bytes that all layers hold after a step, those of cross-attention among them.

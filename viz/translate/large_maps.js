@@ -1,4 +1,5 @@
-// The maps of a layer and head, large, for a hall. The step is told by the timeline. Nothing here makes markup from text.
+// The maps of a layer and head, large, for a hall. The step is told by the timeline of their trace; where none stands beside them,
+// by the server. Nothing here makes markup from text.
 
 import { cut, density, element, followStep, mounted, nth, onResize, spotIn, toldStep, unmounted } from "../shared/mount.js";
 import { cellPoints } from "../shared/cell_points.js";
@@ -12,8 +13,9 @@ const LONGEST = 14; // characters of a column's label
 export default function ({ data, parentElement }) {
   const { root, state, first } = mounted({ data: { ...data, component: "file_maps" }, parentElement }, ".large"); // the same cells as in a file
   const maps = data.maps.map((map) => ({ ...map, values: rowsOf(floats(map.values), map.shape), allowed: rowsOf(map.allowed, map.shape) }));
-  const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`);
-  state.step = toldStep()?.step ?? data.step;
+  const canvas = element("canvas"), said = element("p", "told"), colour = (name) => getComputedStyle(root).getPropertyValue(`--lab-${name}`), now = toldStep();
+  state.step = data.trace && now?.trace === data.trace ? now.step : data.step;
+  state.trace = data.trace;
   const [map, row, column] = state.at || []; // what is pointed at
   if (!maps[map] || row >= maps[map].queries.length || column >= maps[map].keys.length) state.at = null;
   root.style.setProperty("--above", `${data.above}px`);
@@ -22,7 +24,11 @@ export default function ({ data, parentElement }) {
   Object.assign(state, { build, paint: draw });
   build();
   onResize(state, root, () => state.build());
-  if (first) state.unfollow = followStep(({ step }) => { state.step = step; state.paint(); });
+  if (first) state.unfollow = followStep(({ trace, step }) => {
+    if (trace !== state.trace) return;
+    state.step = step;
+    state.paint();
+  });
   return () => { state.unfollow(); unmounted(root); };
 
   function build() {

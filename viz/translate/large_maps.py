@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 _COMPONENT = mount.Component(__file__, '<div class="large"></div>', picture="Maps of a layer and head")
 
 
-def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int) -> None:
-    """Weights, or masks, with the row of the step outlined; `above`: px of the stage that stand above them."""
+def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: str | None = None) -> None:
+    """Weights, or masks, with the row of the step outlined; `above`: px of the stage that stand above them; `trace`: of the
+    timeline that tells the step, None where the view does."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     sites = [site for kind in analysis.whole.kinds if (site := Site(kind, layer)) in analysis.whole.patterns]
     if not sites:
@@ -25,4 +26,6 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int) -> None:
         return
     seen = [(site.kind, maps.seen_map(analysis, view.device, site, head)[0]) for site in sites]
     drawn = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
-    _COMPONENT.mount("large_maps", {**file_maps.part(drawn, view.step, mode).data, "above": above})
+    if not analysis.task.writes:  # the steps are the places of the text
+        drawn = [each | {"follows": True} for each in drawn]
+    _COMPONENT.mount("large_maps", {**file_maps.part(drawn, view.step, mode).data, "above": above, "trace": trace})

@@ -81,6 +81,9 @@ export function listen(state) {
     const blank = by && free({ altKey, ctrlKey, metaKey, defaultPrevented }, at) && !moves(at) ? nextBlank(state, by) : null;
     if (blank !== null) {
       event.preventDefault();
+      event.stopPropagation();
+      clearInterval(state.timers.play);
+      state.timers.play = null;
       return state.go(blank);
     }
     if (!free(event, at)) return;

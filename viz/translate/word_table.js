@@ -1,12 +1,12 @@
 // The readings of a text's words in rows. The text above tells the place by an event of the document, so that stepping sends
-// nothing to the server. Nothing here makes markup from text: textContent only.
+// nothing to the server; where the table stands alone, as in a lecture, the server tells it. Nothing here makes markup from text: textContent only.
 
-import { button, element, followStep, mounted, percent, signed, toldStep, unmounted } from "../shared/mount.js";
+import { button, element, focusOf, followStep, mounted, percent, refocus, signed, toldStep, unmounted } from "../shared/mount.js";
 import { shade, wordTold } from "./word_table_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
-  const { root, state, first } = mounted({ data, parentElement }, ".word-table"), now = toldStep();
-  Object.assign(state, { data, step: now?.trace === data.trace ? now.step : data.step, mark });
+  const { root, state, first } = mounted({ data, parentElement }, ".word-table"), now = toldStep(), focused = focusOf(parentElement);
+  Object.assign(state, { data, step: !data.hall && now?.trace === data.trace ? now.step : data.step, mark });
   root.classList.toggle("hall", Boolean(data.hall));
   const scroll = element("div", "scroll"), told = element("p", "told");
   scroll.tabIndex = 0;
@@ -16,6 +16,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   scroll.append(table());
   root.replaceChildren(element("h2", "", "Which words decide?"), element("p", "verdict", data.verdict), scroll, told, ...(data.hall ? [] : [element("p", "care", data.care)]));
   mark();
+  refocus(root, focused);
   if (first) state.unfollow = followStep(({ trace, step }) => {
     if (trace !== state.data.trace || step === state.step) return;
     state.step = step;
@@ -29,6 +30,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     data.words.forEach((word, n) => {
       const cell = column(null, "w"), go = button("word", word, () => { if (!offline) setTriggerValue("step", data.places.indexOf(n) + 1); });
       go.disabled = Boolean(offline);
+      go.dataset.focus = `word ${n}`;
       cell.append(go);
       head.append(cell);
     });

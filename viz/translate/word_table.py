@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model import format
+from model.inference.decisions import is_near
 from model.readings.label_readings import LABEL_READINGS
 from viz import theme
 from viz.shared import mount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from model.experiments.label_test import LabelTest
     from model.inference.analysis import Analysis
 
+LEAST = 0.005  # nats: a word that is worth less does not clearly speak for anything
 OCCLUSION = "What the logit of the label minus that of its rival loses, in nats, where this word alone is hidden."
 HEAD = "The attention weights of the layer and head that are chosen, pooled as the classifier pools."
 
@@ -50,7 +52,7 @@ def payload(analysis: Analysis, found: LabelTest, head: tuple[str, np.ndarray], 
         "turns": [classes[int(row.argmax())] for row in found.after],
         "tints": list(theme.tints("encoder", mode)),
         "diverging": list(theme.diverging(mode)),
-        "verdict": verdict(found, label),
+        "verdict": verdict(found, classes),
         "care": care(found, label, rival),
     }
 
@@ -76,18 +78,38 @@ def _row(
     }
 
 
-def verdict(found: LabelTest, label: str) -> str:
-    """Which word the label rests on most, and what hiding it does: a sentence."""
+def verdict(found: LabelTest, classes: Sequence[str]) -> str:
+    """Which word speaks most for the label against its rival, and what hiding it does: sentences."""
     if not len(found.words):
         return "There is no word to hide."
-    most = int(found.occlusion.argmax())
-    word, lost = found.words.labels[most], float(found.occlusion[most])
-    if lost < 0.005:
-        return f"No word speaks for “{label}”: hiding any of them makes it no less likely."
-    before, after = (float(np.exp(rows[most, found.label])) for rows in (found.before, found.after))
-    turned = int(found.after[most].argmax()) != found.label
-    what = "the label turns" if turned else "the label stays"
-    return f"“{word}” speaks most for “{label}”: hidden, {before:.3f} becomes {after:.3f}, and {what}."
+    first, *others = np.argsort(-found.occlusion, kind="stable").tolist()
+    word, lost = found.words.labels[first], float(found.occlusion[first])
+    pair = f"“{classes[found.label]}” over “{classes[found.rival]}”"
+    if lost < LEAST:
+        most = f"“{word}” is worth the most, {format.rounded(lost)} nats" if lost > 0 else "hiding any of them costs nothing"
+        return f"No word clearly speaks for {pair}: {most}. {_likelihood(found, classes)}"
+    told = f"“{word}” speaks most for {pair}: {format.signed(lost)} nats. Hidden, {_becomes(found, classes, first)}."
+    second = float(found.occlusion[others[0]]) if others else 0.0
+    if second > 0 and is_near(lost, second):
+        told += f" “{found.words.labels[others[0]]}” is close behind: {format.signed(second)}."
+    return told
+
+
+def _becomes(found: LabelTest, classes: Sequence[str], word: int) -> str:
+    """What hiding a word does to the label."""
+    before, after = (format.probability(float(np.exp(rows[word, found.label]))) for rows in (found.before, found.after))
+    now = int(found.after[word].argmax())
+    what = "the label stays" if now == found.label else f"the label turns to “{classes[now]}”"
+    return f"“{classes[found.label]}” goes from {before} to {after}, and {what}"
+
+
+def _likelihood(found: LabelTest, classes: Sequence[str]) -> str:
+    """Whether hiding any word makes the label less likely, which third labels decide too: a sentence."""
+    fallen = np.exp(found.before[:, found.label]) - np.exp(found.after[:, found.label])
+    word = int(fallen.argmax())
+    if fallen[word] <= 0:
+        return f"Nor does hiding one make “{classes[found.label]}” less likely."
+    return f"Without “{found.words.labels[word]}”, {_becomes(found, classes, word)}."
 
 
 def care(found: LabelTest, label: str, rival: str) -> str:

@@ -24,6 +24,6 @@ test("the table counts a key and a value of every head and layer", () => {
 
 test("bytes grow by the same with every step, and are said as they are", () => {
   assert.deepEqual([held(DATA, 1), held(DATA, 3)], [812, 1836]);
-  assert.deepEqual([weighed(812), weighed(1836), weighed(3 * 1024 ** 2)], ["812 bytes", "1.8 kB", "3.00 MB"]);
+  assert.deepEqual([weighed(812), weighed(1836), weighed(999960), weighed(3e6)], ["812 bytes", "1.8 kB", "1.00 MB", "3.00 MB"]);
   assert.deepEqual([grouped(7), grouped(1234567)], ["7", "1,234,567"]);
 });

@@ -14,9 +14,10 @@ from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.key_values import key_values
 from viz import cache
+from viz.shared import mount
 from viz.shared.examples import prompts
-from viz.translate import cache_part, cache_texts
-from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE
+from viz.translate import cache_part, cache_texts, controls
+from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
 
 TEXT = "The red fox sees a lamp."
 SIZES = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
@@ -67,6 +68,15 @@ def test_the_lab_opens_with_a_beginning_and_goes_on_for_the_usual_number():
     assert Lab().box == FIRST_SENTENCE and "more" not in Lab(more="9").link
 
 
+def test_a_text_that_was_stated_stays_and_the_labs_own_gives_way():
+    assert Lab(text=FIRST_PROMPT).box == FIRST_PROMPT  # for a translator
+    linked = opened(text=FIRST_SENTENCE)
+    assert linked.box == linked.link["text"] == FIRST_SENTENCE
+    typed = opened().type(FIRST_SENTENCE)
+    assert typed.box == typed.link["text"] == FIRST_SENTENCE
+    assert Lab().type(FIRST_PROMPT).box == FIRST_PROMPT
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -94,9 +104,12 @@ def test_a_text_that_fills_the_window_gets_one_token_and_says_so():
     encode = cache.checkpoint("writer", "auto").target_tokenizer.encode
     while len(encode(f"{text} lamp")) < MAX_TOKENS:
         text += " lamp"
-    lab = opened(text=text, more="20")
-    assert lab.faults == [] and len(lab.timeline["target"]) <= MAX_TOKENS
-    assert not any("expected" in told for told in lab.warnings)
+    lab, begun = opened(text=text, more="20"), len(encode(text))
+    assert lab.faults == lab.warnings == [] and begun == MAX_TOKENS - 1
+    assert len(lab.timeline["target"]) == MAX_TOKENS
+    told = f"tokens: stopped after 1, where the window of {MAX_TOKENS} is full"
+    ended = "it ended by itself, with </s> as number 1"
+    assert any(told in note or ended in note for note in lab.sentences("lab-note"))
 
 
 def test_more_of_the_likeliest_than_there_are_is_told():
@@ -113,10 +126,21 @@ def test_another_token_goes_on_for_as_many_again():
     assert lab.faults == [] and len(ids) < len(lab.timeline["target"]) <= len(ids) + 10
 
 
-def test_what_is_drawn_can_be_drawn_again_from_the_timeline():
+def test_what_is_drawn_can_be_drawn_again_from_the_timeline(monkeypatch):
+    heard, mounted = {}, mount.Component.mount
+
+    def mount_and_note(self, key, data, events=None, **more):
+        heard.update({(key, name): call for name, (_, call) in (events or {}).items()})
+        mounted(self, key, data, events, **more)
+
+    monkeypatch.setattr(mount.Component, "mount", mount_and_note)
     assert opened().timeline["draws"] is False
     lab = opened(decode="sample", seed="4")
-    assert lab.timeline["draws"] is True
+    assert lab.timeline["draws"] is True and heard["timeline", "again"] is controls.draw_again
+    again = opened(decode="sample", seed="4", show="decoding").click("draw")  # the button of the same
+    drawn = analysed(strategy="sample", seed=5, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
+    assert again.link["seed"] == "5" and [each["t"] for each in again.timeline["target"]] == list(drawn.trace.outputs.labels)
+    assert again.timeline["trace"] != lab.timeline["trace"]
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
     for own, shares in zip(rows, before, strict=True):
         assert sum(p for p, _ in shares) <= 1 + 1e-5 and [p for p, _ in shares] == sorted(
@@ -145,7 +169,8 @@ def test_what_the_cache_saves_is_measured_on_demand(monkeypatch):
     lab.click("measure cache")
     (chart,) = lab.charts
     assert [len(line["x"]) if isinstance(line["x"], list) else 12 for line in chart["data"]] == [12, 12]
-    assert any("Both chose the same 12 tokens" in note for note in lab.sentences("lab-note"))
+    new = 12 - analysed(more=10).begun
+    assert 0 < new < 12 and any(f"Both chose the same {new} tokens" in note for note in lab.sentences("lab-note"))
     (headline,) = lab.sentences("lab-answer")
     assert "12 tokens take" in headline
     lab.type("The old king paints a boat.")
@@ -158,6 +183,12 @@ def test_the_headline_says_what_takes_longer():
     slow, fast = Caching(2, (0.1, 0.1), (0.2, 0.4), (5, 6)), Caching(2, (0.2, 0.2), (0.1, 0.1), (5, 6), 2, 3e-7)
     assert "3.0 ×</b> as long without the cache: 2 tokens take 200 ms with it, 600 ms" in cache_texts.headline(slow)
     assert "2.0 ×</b> as long with the cache" in cache_texts.headline(fast)
+    even = Caching(2, (0.1, 0.1), (0.1, 0.104), (5, 6), done=4)
+    assert "As long either way: 2 tokens" in cache_texts.headline(even) and "×" not in cache_texts.headline(even)
     assert cache_texts.same(fast) == "They chose differently at token 2; no probability differs by more than 3e-7."
-    assert cache_texts.early(Caching(9, (1.0,), (1.0,))) == "Stopped after 1 of 9 tokens: the time was over."
+    off = dataclasses.replace(slow, off=3.4e-7)  # never less than what was measured
+    assert cache_texts.same(off, 1) == "Both chose the same 1 token; no probability differs by more than 4e-7."
+    assert cache_texts.early(even) == "Written twice, then time ran out."
+    assert cache_texts.early(dataclasses.replace(even, done=6)) == ""
+    assert cache_texts.early(Caching(9, (1.0,), (1.0,))) == "Stopped after 1 of 9 tokens: time ran out."
     assert cache_part.drawn(slow, "light").data[1].y.tolist() == pytest.approx([200, 600])

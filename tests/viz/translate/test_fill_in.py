@@ -51,7 +51,7 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     shown = lab.timeline
     assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}")
     assert any(f"; the other way round: {probability(found.turned)}." in told for told in shown["doubt"]["signs"])
-    assert any("All 3 blanks are told at once" in told for told in shown["doubt"]["signs"])
+    assert any("All 3 blanks are predicted at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
     assert (
@@ -74,6 +74,8 @@ def test_the_second_box_is_typed_into_and_can_be_undone():
     lab = opened(second="")
     lab.at.text_input(key="second").set_value(TWO)
     assert lab.run().timeline["sides"] and lab.link["second"] == TWO
+    lab.go(WHAT_IF).click("undo")
+    assert "second" not in lab.link and lab.at.text_input(key="second").value == ""
 
 
 def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
@@ -81,6 +83,8 @@ def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
     assert "This checkpoint reads one sentence: the second one is left out." in lab.warnings
     assert not lab.timeline["sides"] and lab.link["second"] == TWO
     assert not [box for box in lab.at.text_input if box.key == "second"]
+    lab.click("without second")
+    assert "second" not in lab.link and not lab.warnings and "without second" not in lab.buttons
     long = opened(text="The red fox. " * 30, second="A lamp. " * 20)
     assert any("text of two sentences" in fault for fault in long.faults) and long.box.startswith("The red fox")
 
@@ -120,6 +124,12 @@ def test_a_word_of_ones_own_is_told_with_its_probability_or_its_pieces(home):
     assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
 
 
+def test_a_word_that_was_asked_for_is_forgotten_with_its_sentence():
+    lab = opened(asked="lamp")
+    assert lab.link["asked"] == "lamp" and lab.type(ONE.replace("___", "fox", 1)).timeline["blanks"]
+    assert "asked" not in lab.link and not answers(lab, "candidates")["told"]
+
+
 def test_pieces_are_told_from_words(home):
     loaded = checkpoints.load(str(home / "two"))
     analysis = analyse(loaded, Request("The red ___ un___."))
@@ -154,6 +164,7 @@ def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
             "in 61.2% of the pairs; words in common alone: 57.0%",
         ),
         ({"test": {"follows": {"accuracy": 0.5}}}, "On held-out text it is right in 50.0% of the pairs; chance is 50%."),
+        ({"test": {"follows": 0.61}}, "On held-out text it is right in 61.0% of the pairs; chance is 50%."),
         ({"dev": {"pairs_right": 0.7}}, "On the text that it was chosen by it is right in 70.0% of the pairs"),
         ({"test": 3, "dev": {"pairs_right": "x"}}, fill_texts.UNKNOWN),
     ],
