@@ -98,10 +98,19 @@ def _gradients(history: History) -> Curve:
     return Curve("Gradients", "norm", lines, told, clip)
 
 
+def figure(
+    name: str, history: History, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT
+) -> go.Figure:
+    """The chart of one of the `CURVES`; that of a run that goes on is not kept, for the next line of its log changes it."""
+    return _drawn(history, what, mode, height) if history.going else _figure(name, stamp, what, mode, height)
+
+
 @cached_figure
-def figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT) -> go.Figure:
-    """The chart of one of the `CURVES`."""
-    history, _ = histories.history(name)
+def _figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int) -> go.Figure:
+    return _drawn(histories.history(name)[0], what, mode, height)
+
+
+def _drawn(history: History, what: str, mode: theme.Mode, height: int) -> go.Figure:
     found = curve(history, what)
     return curves(
         found.lines, found.axis, mode, last_step(history), height=height, level=found.level, shared=not history.apart

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.readings.head_metrics import METRICS
+from model.training import found_runs
 from model.training.history import History
 from viz import state
 from viz.shared import controls, texts
 from viz.theme import Mode
 from viz.training import curves, histories
 from viz.view import View
-
-if TYPE_CHECKING:
-    from viz.training.curves import Curve
 
 SIGNS = {"solid": "—", "dot": "···", "dash": "– –", "dashdot": "–·–"}
 REACHES = [round(0.05 * n, 2) for n in range(2, 20)]
@@ -26,15 +23,16 @@ def three(name: str, history: History, stamp: histories.Stamp, mode: Mode) -> No
     """Loss, scores and gradients beside one another."""
     for column, what in zip(st.columns(3, gap="medium"), curves.CURVES, strict=True):
         with column:
-            one(name, stamp, what, curves.curve(history, what), mode)
+            one(name, history, stamp, what, mode)
 
 
-def one(name: str, stamp: histories.Stamp, what: str, found: Curve, mode: Mode) -> None:
+def one(name: str, history: History, stamp: histories.Stamp, what: str, mode: Mode) -> None:
     """A chart with its title, what its lines are, and what they say."""
+    found = curves.curve(history, what)
     texts.write(f'<h3 class="lab-label">{html.escape(found.title)}</h3>')
     if found.lines:
         texts.write(legend(found.lines))
-        figure = curves.figure(name, stamp, what, mode)
+        figure = curves.figure(name, history, stamp, what, mode)
         alt = f"{found.title} over the steps. {found.told}"
         st.plotly_chart(figure, theme=None, key=f"training {what}", config=controls.picture(found.title), alt=alt)
     texts.note(found.told)
@@ -90,7 +88,9 @@ def metric_pick(view: View) -> None:
 
 def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
     """The chart of all heads."""
-    figure = curves.heads_figure(histories.chosen(view), stamp, view.grown, chosen(view, history), view.reach, mode, height)
+    figure = curves.heads_figure(
+        histories.chosen(view), found_runs.of_recording(stamp), view.grown, chosen(view, history), view.reach, mode, height
+    )
     label = METRICS[view.grown].label
     alt = f"{label} of every head over the recorded steps; the chosen head is thick"
     st.plotly_chart(figure, theme=None, key="training heads", config=controls.picture(f"{label} of every head"), alt=alt)

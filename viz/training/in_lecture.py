@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from model.training import found_runs
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, pictures
 from viz.shared.shown import Shown
@@ -43,11 +44,11 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         found = curves.curve(history, "loss")
         _titled(found.title, found.told)
         if found.lines:
-            _chart("Loss", curves.figure(name, stamp, "loss", mode, height), found.told)
+            _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:
         _titled("Every head, over the steps", " ".join(curves.appeared(name, stamp, view.reach)[:1]))
         chosen = curves_part.chosen(view, history)
-        figure = curves.heads_figure(name, stamp, view.grown, chosen, view.reach, mode, height)
+        figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
         schedule = rates_part.asked(view, history)

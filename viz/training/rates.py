@@ -73,12 +73,19 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
     return (*_rates(learning_rate, history.config, total_of(history)), False)
 
 
-@cached_figure
 def schedule_figure(
-    name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
+    name: str, history: History, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
-    """Both schedules, and the run's own rate over them."""
-    history, _ = histories.history(name)
+    """Both schedules, and the run's own rate over them; not kept of a run that goes on, as in `curves.figure`."""
+    return _drawn(history, schedule, mode, height) if history.going else _figure(name, stamp, schedule, mode, height)
+
+
+@cached_figure
+def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
+    return _drawn(histories.history(name)[0], schedule, mode, height)
+
+
+def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
     lines = [
         Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
         Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),

@@ -66,7 +66,7 @@ def chart(view: View, mode: Mode, history: History, stamp: histories.Stamp, foun
     if rates.own(history) is not None:
         lines.append(Line("this run’s own rate", (), ()))
     texts.write(legend(lines))
-    figure = rates.schedule_figure(histories.chosen(view), stamp, found, mode, height)
+    figure = rates.schedule_figure(histories.chosen(view), history, stamp, found, mode, height)
     alt = f"Learning rate over {found.total:,} steps; both schedules have a peak of {rates.peak(found):.3g}"
     st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
 

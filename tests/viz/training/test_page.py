@@ -134,7 +134,7 @@ def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
     history = of_checkpoint(SHIPPED / "en-fr", "en-fr")
     lab = Lab(root)
     assert history.apart
-    assert [text for text in lab.sentences("lab-note") if "they are of a later run" in text]
+    assert [text for text in lab.sentences("lab-note") if "the slider’s step is not marked in them" in text]
     assert not any("shapes" in chart["layout"] for chart in lab.charts[:1])
 
 
