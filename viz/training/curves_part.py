@@ -7,6 +7,7 @@ import html
 import streamlit as st
 
 from model.readings.head_metrics import METRICS
+from model.trace import site_kind
 from model.training import found_runs
 from model.training.history import History
 from viz import state
@@ -67,12 +68,24 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
     draw_heads(view, mode, history, stamp)
     for sentence in curves.appeared(name, stamp, view.reach):
         texts.note(sentence)
-    count = len(history.recording.sentences) if history.recording else 0
     texts.note(
-        "Thin lines are heads, in the colour of their kind; the thick one is the chosen head. A previous-token head is "
-        "measured by the share of a row’s weight on the token before its own, the diagonal of cross-attention by the share "
-        f"on the source token with the number of the predicted token: the mean over all rows of the {count} sentences."
+        "Thin lines are heads, in the colour and dashes of their kind; the thick one is the chosen head. "
+        + measured(history)
     )
+
+
+def measured(history: History) -> str:
+    """What the sentences on when heads appeared go by, for the kinds of attention that were recorded."""
+    assert history.recording is not None
+    kinds, count = [site_kind(kind) for kind in history.recording.kinds], len(history.recording.sentences)
+    told = [
+        "a previous-token head is measured by the share of a row’s weight on the token before its own",
+        "the diagonal of cross-attention by the share on the source token with the number of the predicted token",
+    ]
+    own = [text for text, is_self in zip(told, (True, False), strict=True) if is_self in {kind.is_self for kind in kinds}]
+    text = ", ".join(own)
+    where = "the sentence" if count == 1 else f"the {count} sentences"
+    return f"{text[:1].upper()}{text[1:]}: the mean over all rows of {where}."
 
 
 def metric_pick(view: View) -> None:

@@ -21,8 +21,6 @@ def draw(shown: Shown) -> None:
     with shown.places.bar:
         pictures.pick(LARGE, large)
     lecture.key(letters.PICTURE, "the next picture", lambda: pictures.turn(len(LARGE)), quiet=True)
-    lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
-    lecture.tells("space", "play, and stop")
     with shown.places.notes:
         texts.sentence_notes((), shown.faults)
     with shown.places.body:
@@ -34,6 +32,8 @@ def draw(shown: Shown) -> None:
 def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
     view, mode = shown.view, shown.mode
     if what in ("Maps", "All heads", "Heads", "Loss") and history.recording is not None:
+        lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
+        lecture.tells("space", "play, and stop")
         shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
         parts.slider(view, mode, history, stamp, shows, large=True)
     elif what in ("Maps", "All heads", "Heads"):
@@ -52,9 +52,9 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
         schedule = rates_part.asked(view, history)
-        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, at step {schedule.warmup:,}.")
+        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, {rates_part.peak_at(schedule)}.")
         texts.write(rates_part.formula(schedule))
-        _chart("Learning rate", rates.schedule_figure(name, stamp, schedule, mode, height), "Both schedules")
+        _chart("Learning rate", rates.schedule_figure(name, history, stamp, schedule, mode, height), "Both schedules")
     elif what == "Smoothing":
         if (found := rates_part.row_of(shown)) is None:
             texts.note("This model tells labels, and no tokens.")

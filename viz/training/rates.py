@@ -105,6 +105,7 @@ class Smoothed:
     even: tuple[float, ...]
     others: tuple[float, ...]
     right: str
+    is_taken: bool  # a blank: nobody says what stands there
     probability: float
     vocabulary: int
     mean_nats: float  # of -ln p over the whole vocabulary
@@ -113,14 +114,13 @@ class Smoothed:
     others_loss: float
 
 
-def smoothed(analysis: Analysis, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
-    """The row of a step (from 0); `pieces` names ids. The losses are those of `model.training.loss`."""
+def smoothed(analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
+    """The row of a step (from 0) with the id of its right token; `pieces` names ids. The losses are those of `model.training.loss`."""
     import torch
 
     from model.training.loss import others_loss, smoothed_loss, smoothed_targets
 
-    trace = analysis.trace
-    row, right = np.array(trace.log_probs[step]), trace.predicted.ids[step]
+    row = np.array(analysis.trace.log_probs[step])
     logits, target = torch.from_numpy(row)[None], torch.tensor([right])
     shown = [right, *(int(n) for n in np.argsort(-row)[:count] if n != right)][:count]
     targets = smoothed_targets(eps, len(row))
@@ -130,6 +130,7 @@ def smoothed(analysis: Analysis, pieces, step: int, eps: float, count: int = 8) 
         tuple(float(np.exp(row[n])) for n in shown),
         *both,
         right=pieces([right])[0],
+        is_taken=right != analysis.trace.predicted.ids[step],
         probability=float(np.exp(row[right])),
         vocabulary=len(row),
         mean_nats=float(-row.mean()),
