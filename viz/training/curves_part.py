@@ -12,8 +12,9 @@ from model.training import found_runs
 from model.training.history import History
 from viz import state
 from viz.shared import controls, texts
-from viz.theme import Mode
+from viz.theme import SITE_NAMES, Mode
 from viz.training import curves, histories
+from viz.training.curves_figures import DASHES, Line
 from viz.view import View
 
 SIGNS = {"solid": "—", "dot": "···", "dash": "– –", "dashdot": "–·–"}
@@ -41,8 +42,6 @@ def one(name: str, history: History, stamp: histories.Stamp, what: str, mode: Mo
 
 def legend(lines) -> str:
     """What the lines of a chart are, each with its dashes."""
-    from viz.training.curves_figures import DASHES
-
     parts = [
         f'<span><i class="{line.hue.replace("_", "-") or "ink"}" aria-hidden="true">{SIGNS[DASHES[n % len(DASHES)]]}</i> '
         f"{html.escape(line.name)}</span>"
@@ -65,6 +64,7 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
             label_visibility="collapsed",
             **state.bind("training reach", "reach", view.reach),
         )
+    texts.write(legend([Line(SITE_NAMES[kind], (), (), f"{kind}_ink") for kind in curves.kinds_of(history, view.grown)]))
     draw_heads(view, mode, history, stamp)
     for sentence in curves.appeared(name, stamp, view.reach):
         texts.note(sentence)

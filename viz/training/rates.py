@@ -115,7 +115,8 @@ class Smoothed:
 
 
 def smoothed(analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
-    """The row of a step (from 0) with the id of its right token; `pieces` names ids. The losses are those of `model.training.loss`."""
+    """The row of a step (from 0) with the id of its right token; `pieces` names ids. The
+    losses are those of `model.training.loss`."""
     import torch
 
     from model.training.loss import others_loss, smoothed_loss, smoothed_targets
