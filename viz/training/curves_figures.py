@@ -74,8 +74,8 @@ def heads_chart(
     threshold: float | None,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue and dashes; the chosen one (kind,
-    layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
+    """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue and dashes; the chosen
+    one (kind, layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
     colours, drawing = theme.PALETTES[mode], Drawing()
     x = _places(steps, True)
     for (kind, found), dash in zip(values.items(), DASHES, strict=False):
