@@ -18,7 +18,7 @@ def returns(found: SameHeads) -> str:
         matched, other = matched_mean(found, kind)
         way = 1 - matched / other if other else 0.0
         told.append(f"{site_kind(kind).name} {way:.0%}")
-    return f"From any two heads (0%) to the same head (100%), paired heads come this far: {', '.join(told)}."
+    return f"From any two heads (0%) to the same head (100%), paired heads come this far: {', '.join(told)}"
 
 
 def matched_mean(found: SameHeads, kind: str) -> tuple[float, float]:
