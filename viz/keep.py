@@ -46,17 +46,20 @@ def kept(
     weigh: Callable[[Any], int] | None = None,
     beside: tuple[str, ...] = (),
     is_long: Callable[..., bool] = lambda *args, **named: False,
+    newest: str = "",
 ) -> Callable[[F], F]:
     """Keeps what a function computes for all visitors, under all its arguments but those that stand `beside`.
 
     `size` counts results, or bytes where `weigh` tells those of one; what was asked for the longest ago goes first. Who asks
     for what is being computed waits for it; else it is computed in its turn (`viz.turns`), among the long ones where
-    `is_long` says so of the arguments. `known` of the result gives what is kept already, or None. `forget` empties all that
+    `is_long` says so of the arguments. Where an argument is named as `newest`, a result for another value of it takes the
+    place of the one before. `known` of the result gives what is kept already, or None. `forget` empties all that
     is declared in this way.
     """
 
     def declared(function: F) -> F:
         room = LRUCache(size, getsizeof=weigh)
+        arguments = [name for name in inspect.signature(function).parameters if name not in beside]
         made = cached(room, key=_key(function, beside), condition=threading.Condition())(function)
         _forget.append(made.cache_clear)
         _forget_of.append(functools.partial(_without, room, made.cache_condition))
@@ -68,7 +71,11 @@ def kept(
             if known:
                 return made(*args, **named)
             with turn(is_long(*args, **named)):  # first the place, then the computation: whoever is waited for has one
-                return made(*args, **named)
+                found = made(*args, **named)
+            if newest:
+                with made.cache_condition:
+                    _only(room, made.cache_key(*args, **named), arguments.index(newest))
+            return found
 
         def known(*args: Any, **named: Any) -> Any:
             with made.cache_condition:  # a look into the cache reorders it
@@ -132,6 +139,13 @@ _drawing = threading.Condition()
 def _forget_figures() -> None:
     with _drawing:
         _figures.clear()
+
+
+def _only(room: LRUCache, key: tuple[Hashable, ...], at: int) -> None:
+    """Takes out what is kept under keys that differ from this one at that place alone."""
+    for other in list(room):
+        if other != key and (*other[:at], *other[at + 1 :]) == (*key[:at], *key[at + 1 :]):
+            room.pop(other, None)
 
 
 def _without(room: LRUCache, changing: threading.Condition, checkpoint: str) -> None:

@@ -129,14 +129,8 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=(
-            "branches",
-            "path",
-            "find",
-            "asked",
-            "rival",
-            "other_path",
-        ),  # another checkpoint's tokens have other numbers
+        renews=("branches", "path", "find", "asked", "rival", "other_path", "run", "trained", "probe", *_SIZED),
+        # renews: another checkpoint's tokens have other numbers, and it has another training and size
         drops=_MEASURED,
     )
     device: str = declared("auto", "device", values.Value(device_name))

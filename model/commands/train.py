@@ -74,7 +74,12 @@ def run(args: argparse.Namespace) -> None:
     if made.group.first:
         _introduce(made)
     with _stopping(made):
-        ended = made.train(args.max_minutes)
+        try:
+            ended = made.train(args.max_minutes)
+        except (OSError, ValueError, RuntimeError) as fault:
+            if made.stop:
+                raise Unsaved(f"asked to stop, the run could not be saved: {fault}") from fault
+            raise
     if made.group.first:
         kept = args.out / "checkpoint"
         if ended:
@@ -83,6 +88,10 @@ def run(args: argparse.Namespace) -> None:
             so_far = f"; the best weights so far are in {kept}" if kept.exists() else ""
             print(f"saved at step {made.progress.step} of {made.total}: the same command goes on{so_far}")
     made.leave()
+
+
+class Unsaved(ValueError):
+    """A run that was asked to stop failed on its way to the end."""
 
 
 def _introduce(run: Run) -> None:

@@ -74,6 +74,9 @@ def train_all(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun], 
         each.begin()
         try:
             is_done = _one(each, commands(each), minutes)
+        except train.Unsaved as fault:
+            print(f"{each.variant.title}, seed {each.seed}: {_line(fault)}", flush=True)
+            raise KeyboardInterrupt from fault
         except (ValueError, OSError, RuntimeError, MemoryError) as fault:
             failed.append(f"{each.folder.name}: {_line(fault)}")
             in_a_row += 1

@@ -232,28 +232,13 @@ def test_a_strategy_that_is_made_up_is_carried_by_the_link_and_asked_with_the_co
 def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
     usable = {name for name in fields(View) if can_hold(name, junk)}
     own = {name for name in fields(View) if junk == getattr(View, name) and type(junk) is type(getattr(View, name))}
-    texts = {
-        "source",
-        "second",
-        "asked",
-        "target",
-        "near",
-        "cut_text",
-        "checkpoint",
-        "experiment",
-        "lesson",
-        "talk",
-        "room",
-        "run",
-    }
-    text = texts | {"swap_to", "other_text", "other_checkpoint"} if isinstance(junk, str) else set()
+    texts = {"source", "second", "asked", "target", "near", "cut_text", "checkpoint", "experiment", "lesson", "talk", "room"}
+    text = texts | {"swap_to", "other_text", "other_checkpoint", "run"} if isinstance(junk, str) else set()
     flags = {name for name in fields(View) if isinstance(getattr(View, name), bool)} - {"guess"} if junk is True else set()
     flags |= {"guess"} if junk is True else set()
     words = {"head", "other_head", "beside_head"} if junk is None else set()
     numbers = (
-        {"alpha", "temperature", "top_p", "noam_factor", "smoothing", "reach"}
-        if junk == 0.5 and isinstance(junk, float)
-        else set()
+        {"alpha", "temperature", "top_p", "noam_factor", "smoothing"} if junk == 0.5 and isinstance(junk, float) else set()
     )
     assert usable == own | text | flags | words | numbers
     assert all(can_hold(name, getattr(View, name)) for name in fields(View))

@@ -18,7 +18,7 @@ from viz.inside import length_texts, one_head
 from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes_texts import weighed
 from viz.keep import cached_figure
-from viz.shared import controls, texts
+from viz.shared import controls, sides, texts
 from viz.shared.heatmap_figures import attention_map
 from viz.shared.lecture import chart, lecture
 from viz.shared.shown import Shown
@@ -189,5 +189,5 @@ def pattern_map(request: Request, device: str, site: Site, head: int, width: int
     """One of the patterns of a head, from 0, as a map."""
     found, trace = cache.other_patterns(request, device, site, width), cache.analyse(request, device).whole
     values: np.ndarray = found.softmax if how == "softmax" else getattr(found, how).values
-    queries, keys = trace.queries(site), trace.keys(site)
+    queries, keys = sides.queries(trace, site), sides.keys(trace, site)
     return attention_map(values[head], found.allowed[head], queries, keys, site.kind, mode, MAP_SIZE, MAP_SIZE)

@@ -130,9 +130,6 @@ def _share(off: float) -> str:
 
 def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
     """How much of one head's weight lies elsewhere, and of its layer's heads; head from 0; a sentence or two."""
-    told = [f"linear attention would put {_moved(found.linear.of_head(head))} of the weight elsewhere"]
-    if found.window is not None:
-        told.append(f"a window of {width} {_moved(found.window.of_head(head))}")
     rows = found.linear.distance[head]
     count = sum(math.isfinite(row) for row in rows.tolist())
     if not count:
@@ -143,8 +140,10 @@ def patterns(found: OtherPatterns, head: int, name: str, width: int) -> str:
     low, high = (min(heads), max(heads))
     over = f"; over the {len(heads)} heads of this layer, linear from {low:.0%} to {high:.0%}" if len(heads) > 1 else ""
     rows_told = "its one row" if count == 1 else f"the mean of its {count} rows"
-    moved = f"{name}: {' and '.join(told)} than the softmax does ({rows_told}){over}"
-    return f"{moved}. Largest weight of a row, on average: {flat}."
+    near = "" if found.window is None else f"; with a window of {width} it is {_moved(found.window.of_head(head))}"
+    linear = _moved(found.linear.of_head(head))
+    moved = f"{name}: linear attention would put {linear} of the weight elsewhere than the softmax does ({rows_told})"
+    return f"{moved}{near}{over}. Largest weight of a row, on average: {flat}."
 
 
 def _largest(found: OtherPatterns) -> dict[str, object]:

@@ -65,7 +65,7 @@ def asked(view: View) -> dict[str, int]:
 
 def _form(view: View, given: Architecture) -> None:
     begun = {
-        "layers": max(given.encoder_layers, given.decoder_layers),
+        "layers": max(_stacks(given)),
         **{name: getattr(given, name) for _, _, name in NUMBERS[1:]},
     }
     with st.container(key="size_row", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -73,16 +73,22 @@ def _form(view: View, given: Architecture) -> None:
         for label, field, name in NUMBERS:
             label = ONE_STACK.get(name, label) if len(given.attentions) == 1 else label
             value = getattr(view, field) or begun[name]
-            bound = state.bind(field, field, value, read=_unless(begun[name]))
+            known = begun[name] if name != "layers" or len(set(_stacks(given))) == 1 else None
+            bound = state.bind(field, field, value, read=_unless(known))
             st.number_input(label, 1, max(LARGEST[name], value), step=1, **bound)
         bound = state.bind("size_length", "size_length", view.size_length)
         st.number_input("Tokens L", 1, LARGEST["length"], step=1, **bound)
+
+
+def _stacks(given: Architecture) -> list[int]:
+    """Layers of each stack that there is."""
+    return [getattr(given, f"{stack}_layers") for stack in ("encoder", "decoder") if stack in given.attentions]
 
 
 def _title(name: str) -> str:
     return PRESETS[name].title if name in PRESETS else "This checkpoint"
 
 
-def _unless(begun: int) -> Callable[[int], int]:
-    """Reads a number; the one that the model has anyway is not stated."""
+def _unless(begun: int | None) -> Callable[[int], int]:
+    """Reads a number; the one that the model has anyway, where it is one, is not stated."""
     return lambda value: 0 if value == begun else value

@@ -9,13 +9,13 @@ export const presses = (at) => !at.closest?.("[role=radio][aria-checked=true]") 
 // Whether the arrow keys do.
 export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
 
-// `handle` gets the key and says whether it means something here; not where somebody types, nor within what has arrows of its
+// `handle` gets the key and what has the focus, and says whether it means something here; not where somebody types, nor within what has arrows of its
 // own or matches `own`. Returns what ends it.
 export function onPageKeys(own, handle) {
   const pressed = (event) => {
     const at = event.composedPath()[0];
     if (!free(event, at) || /^(INPUT|CANVAS)$/.test(at.tagName) || at.closest?.(`${TAKEN},${own}`)) return;
-    if (handle(event.key)) event.preventDefault();
+    if (handle(event.key, at)) event.preventDefault();
   };
   document.addEventListener("keydown", pressed);
   return () => document.removeEventListener("keydown", pressed);

@@ -88,9 +88,11 @@ def _scores(history: History) -> Curve:
 def _gradients(history: History) -> Curve:
     lines = tuple(line for key, (name, hue) in NORMS.items() if (line := _line(history.steps, key, name, hue)))
     clip = history.config.clip if history.config else None
-    cut = [entry for entry in history.steps if "clipped" in entry and "gradient_norm" in entry]
+    cut = [entry for entry in history.steps if {"clipped", "gradient_norm", "gradient_norm_clipped"} <= set(entry)]
     if not lines:
         return Curve("Gradients", "norm", (), "The norms of its gradients were not kept: runs that are begun now keep them.")
+    if not cut:
+        return Curve("Gradients", "norm", lines, ". ".join(map(_ends, lines)) + ".", clip)
     share = sum(entry["clipped"] for entry in cut) / len(cut)
     before, after = (sum(entry[key] for entry in cut) for key in ("gradient_norm", "gradient_norm_clipped"))
     told = f"Clipping at {clip:g} cut {share:.0%} of the steps" if clip else f"{share:.0%} of the steps were cut"
@@ -98,10 +100,19 @@ def _gradients(history: History) -> Curve:
     return Curve("Gradients", "norm", lines, told, clip)
 
 
+def figure(
+    name: str, history: History, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT
+) -> go.Figure:
+    """The chart of one of the `CURVES`; that of a run that goes on is not kept, for the next line of its log changes it."""
+    return _drawn(history, what, mode, height) if history.going else _figure(name, stamp, what, mode, height)
+
+
 @cached_figure
-def figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int = HEIGHT) -> go.Figure:
-    """The chart of one of the `CURVES`."""
-    history, _ = histories.history(name)
+def _figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, height: int) -> go.Figure:
+    return _drawn(histories.history(name)[0], what, mode, height)
+
+
+def _drawn(history: History, what: str, mode: theme.Mode, height: int) -> go.Figure:
     found = curve(history, what)
     return curves(
         found.lines, found.axis, mode, last_step(history), height=height, level=found.level, shared=not history.apart
@@ -170,7 +181,8 @@ def _appeared(kind: str, found: Reached | None, values, steps: tuple[int, ...], 
         return f"{name}: {what} first reaches {threshold:.2f} at step {found.step:,} ({place})."
     best = first_reached(values, steps, float(values.max()))
     assert best is not None
+    digits = next((n for n in range(2, 8) if round(best.score, n) != round(threshold, n)), 8)
     return (
-        f"{name}: {what} did not appear by step {steps[-1]:,}; the most was {best.score:.2f}, at step {best.step:,} "
+        f"{name}: {what} did not appear by step {steps[-1]:,}; the most was {best.score:.{digits}f}, at step {best.step:,} "
         f"(layer {best.layer + 1}, head {best.head + 1})."
     )

@@ -74,11 +74,11 @@ def heads_chart(
     threshold: float | None,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue; the chosen one (kind,
-    layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
+    """A number [N,L,H] of every head of each kind of attention, a thin line each in its kind's hue and dashes; the chosen
+    one (kind, layer from 0, head from 0 or None for the mean over its layer) in ink; the threshold as a dashed line."""
     colours, drawing = theme.PALETTES[mode], Drawing()
     x = _places(steps, True)
-    for kind, found in values.items():
+    for (kind, found), dash in zip(values.items(), DASHES, strict=False):
         for layer in range(found.shape[1]):
             for head in range(found.shape[2]):
                 told = f"{names[kind]}, layer {layer + 1}, head {head + 1}"
@@ -86,7 +86,7 @@ def heads_chart(
                     x=x,
                     y=found[:, layer, head],
                     mode="lines",
-                    line={"width": 1, "color": getattr(colours, kind)},
+                    line={"width": 1, "color": getattr(colours, kind), "dash": dash},
                     opacity=0.45,
                     name=told,
                     customdata=list(steps),

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model.readings.head_metrics import METRICS
+from model.trace import site_kind
+from model.training import found_runs
 from model.training.history import History
 from viz import state
 from viz.shared import controls, texts
-from viz.theme import Mode
+from viz.theme import SITE_NAMES, Mode
 from viz.training import curves, histories
+from viz.training.curves_figures import DASHES, Line
 from viz.view import View
-
-if TYPE_CHECKING:
-    from viz.training.curves import Curve
 
 SIGNS = {"solid": "—", "dot": "···", "dash": "– –", "dashdot": "–·–"}
 REACHES = [round(0.05 * n, 2) for n in range(2, 20)]
@@ -26,15 +25,16 @@ def three(name: str, history: History, stamp: histories.Stamp, mode: Mode) -> No
     """Loss, scores and gradients beside one another."""
     for column, what in zip(st.columns(3, gap="medium"), curves.CURVES, strict=True):
         with column:
-            one(name, stamp, what, curves.curve(history, what), mode)
+            one(name, history, stamp, what, mode)
 
 
-def one(name: str, stamp: histories.Stamp, what: str, found: Curve, mode: Mode) -> None:
+def one(name: str, history: History, stamp: histories.Stamp, what: str, mode: Mode) -> None:
     """A chart with its title, what its lines are, and what they say."""
+    found = curves.curve(history, what)
     texts.write(f'<h3 class="lab-label">{html.escape(found.title)}</h3>')
     if found.lines:
         texts.write(legend(found.lines))
-        figure = curves.figure(name, stamp, what, mode)
+        figure = curves.figure(name, history, stamp, what, mode)
         alt = f"{found.title} over the steps. {found.told}"
         st.plotly_chart(figure, theme=None, key=f"training {what}", config=controls.picture(found.title), alt=alt)
     texts.note(found.told)
@@ -42,8 +42,6 @@ def one(name: str, stamp: histories.Stamp, what: str, found: Curve, mode: Mode) 
 
 def legend(lines) -> str:
     """What the lines of a chart are, each with its dashes."""
-    from viz.training.curves_figures import DASHES
-
     parts = [
         f'<span><i class="{line.hue.replace("_", "-") or "ink"}" aria-hidden="true">{SIGNS[DASHES[n % len(DASHES)]]}</i> '
         f"{html.escape(line.name)}</span>"
@@ -66,15 +64,28 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
             label_visibility="collapsed",
             **state.bind("training reach", "reach", view.reach),
         )
+    texts.write(legend([Line(SITE_NAMES[kind], (), (), f"{kind}_ink") for kind in curves.kinds_of(history, view.grown)]))
     draw_heads(view, mode, history, stamp)
     for sentence in curves.appeared(name, stamp, view.reach):
         texts.note(sentence)
-    count = len(history.recording.sentences) if history.recording else 0
     texts.note(
-        "Thin lines are heads, in the colour of their kind; the thick one is the chosen head. A previous-token head is "
-        "measured by the share of a row’s weight on the token before its own, the diagonal of cross-attention by the share "
-        f"on the source token with the number of the predicted token: the mean over all rows of the {count} sentences."
+        "Thin lines are heads, in the colour and dashes of their kind; the thick one is the chosen head. "
+        + measured(history)
     )
+
+
+def measured(history: History) -> str:
+    """What the sentences on when heads appeared go by, for the kinds of attention that were recorded."""
+    assert history.recording is not None
+    kinds, count = [site_kind(kind) for kind in history.recording.kinds], len(history.recording.sentences)
+    told = [
+        "a previous-token head is measured by the share of a row’s weight on the token before its own",
+        "the diagonal of cross-attention by the share on the source token with the number of the predicted token",
+    ]
+    own = [text for text, is_self in zip(told, (True, False), strict=True) if is_self in {kind.is_self for kind in kinds}]
+    text = ", ".join(own)
+    where = "the sentence" if count == 1 else f"the {count} sentences"
+    return f"{text[:1].upper()}{text[1:]}: the mean over all rows of {where}."
 
 
 def metric_pick(view: View) -> None:
@@ -90,7 +101,9 @@ def metric_pick(view: View) -> None:
 
 def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
     """The chart of all heads."""
-    figure = curves.heads_figure(histories.chosen(view), stamp, view.grown, chosen(view, history), view.reach, mode, height)
+    figure = curves.heads_figure(
+        histories.chosen(view), found_runs.of_recording(stamp), view.grown, chosen(view, history), view.reach, mode, height
+    )
     label = METRICS[view.grown].label
     alt = f"{label} of every head over the recorded steps; the chosen head is thick"
     st.plotly_chart(figure, theme=None, key="training heads", config=controls.picture(f"{label} of every head"), alt=alt)

@@ -51,15 +51,15 @@ def history(name: str) -> tuple[History, Stamp]:
 def _loaded(path: Path) -> Recording:
     """A recording, read once for as long as its file stays as it is: the log beside it grows every few seconds."""
     found = path.stat()
-    return _recording(str(path), found.st_mtime_ns, found.st_size)
+    return _recording(str(path), (found.st_mtime_ns, found.st_size))
 
 
-@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1)
-def _recording(path: str, changed: int, size: int) -> Recording:
+@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1, newest="stamp")
+def _recording(path: str, stamp: tuple[int, int]) -> Recording:
     return Recording.load(Path(path))
 
 
-@kept(32)
+@kept(MAX_BYTES, weigh=lambda found: found.nbytes + 1, newest="stamp")
 def _history(place: str, name: str, is_run: bool, stamp: Stamp) -> History:
     found = (of_run if is_run else of_checkpoint)(Path(place), name, _loaded)
     if found.recording is None or found.recording.sentences[0].target_tokens or found.recording.sentences[0].source_tokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 
+from model.training import found_runs
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, pictures
 from viz.shared.shown import Shown
@@ -20,8 +21,6 @@ def draw(shown: Shown) -> None:
     with shown.places.bar:
         pictures.pick(LARGE, large)
     lecture.key(letters.PICTURE, "the next picture", lambda: pictures.turn(len(LARGE)), quiet=True)
-    lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
-    lecture.tells("space", "play, and stop")
     with shown.places.notes:
         texts.sentence_notes((), shown.faults)
     with shown.places.body:
@@ -33,6 +32,8 @@ def draw(shown: Shown) -> None:
 def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
     view, mode = shown.view, shown.mode
     if what in ("Maps", "All heads", "Heads", "Loss") and history.recording is not None:
+        lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
+        lecture.tells("space", "play, and stop")
         shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
         parts.slider(view, mode, history, stamp, shows, large=True)
     elif what in ("Maps", "All heads", "Heads"):
@@ -43,17 +44,17 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         found = curves.curve(history, "loss")
         _titled(found.title, found.told)
         if found.lines:
-            _chart("Loss", curves.figure(name, stamp, "loss", mode, height), found.told)
+            _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:
         _titled("Every head, over the steps", " ".join(curves.appeared(name, stamp, view.reach)[:1]))
         chosen = curves_part.chosen(view, history)
-        figure = curves.heads_figure(name, stamp, view.grown, chosen, view.reach, mode, height)
+        figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
         schedule = rates_part.asked(view, history)
-        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, at step {schedule.warmup:,}.")
+        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, {rates_part.peak_at(schedule)}.")
         texts.write(rates_part.formula(schedule))
-        _chart("Learning rate", rates.schedule_figure(name, stamp, schedule, mode, height), "Both schedules")
+        _chart("Learning rate", rates.schedule_figure(name, history, stamp, schedule, mode, height), "Both schedules")
     elif what == "Smoothing":
         if (found := rates_part.row_of(shown)) is None:
             texts.note("This model tells labels, and no tokens.")

@@ -109,8 +109,8 @@ def told_apart(history: History) -> str:
     assert history.recording is not None
     last = max(int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries)
     return (
-        f"The sentences were recorded over {history.recording.steps[-1]:,} steps; the curves below end at step {last:,}: "
-        "they are of a later run that went on from those weights, and count their steps anew."
+        f"The sentences were recorded up to step {history.recording.steps[-1]:,}; the curves below end at step {last:,}: "
+        "the slider’s step is not marked in them."
     )
 
 
@@ -127,18 +127,24 @@ def ended(history: History) -> str:
 
 def _progress(name: str) -> None:
     """How far a run is, read again every few seconds while somebody looks."""
-    history, _ = histories.history(name)
-    progress = history.progress
-    if progress is None:
-        return
+    progress = _still(name)[0].progress
+    assert progress is not None
     texts.write(f'<p class="lab-training-now" aria-live="off">{html.escape(progress.told())}</p>')
-    if not history.going:
-        texts.note("Its log has not grown for a while: it has ended, or somebody stopped it.")
 
 
 def _live_curves(name: str, mode: Mode) -> None:
-    history, stamp = histories.history(name)
-    curves_part.three(name, history, stamp, mode)
+    curves_part.three(name, *_still(name), mode)
+
+
+def _still(name: str) -> tuple[History, histories.Stamp]:
+    """A run that goes on. Once it does not, or is gone, the whole page is run: it says so, and asks no more."""
+    try:
+        history, stamp = histories.history(name)
+    except ValueError:
+        st.rerun()
+    if not history.going:
+        st.rerun()
+    return history, stamp
 
 
 def sentence_pick(view: View, history: History) -> None:

@@ -25,19 +25,16 @@ export default function (args) {
   refocus(root, focused);
   onResize(state, root, () => { drawn.forEach((each) => each.settle()); draw(); });
   if (first) {
-    state.deaf = onPageKeys(".none", (key, at) => pressed(key, at));
+    state.deaf = onPageKeys(".none", (key, at) => state.pressed(key, at));
     state.watch = new MutationObserver(() => { state.waits ||= requestAnimationFrame(() => { state.waits = 0; stepLine(state.data.steps[state.at]); }); }); // charts come late
     state.watch.observe(document.querySelector(".stApp") ?? document.body, { childList: true, subtree: true });
   }
   state.pressed = pressedHere;
   return () => { state.stop(); clearTimeout(state.timers.rest); state.deaf(); state.watch.disconnect(); unmounted(root); };
 
-  function pressed(key) { return state.pressed(key); }
-
-  function pressedHere(key) {
-    const focus = parentElement.activeElement;
+  function pressedHere(key, on) {
     if (key === " ") {
-      if (focus && presses(focus)) return false;
+      if (presses(on)) return false;
       state.toggle();
       return true;
     }
@@ -103,7 +100,8 @@ export default function (args) {
     const { chosen } = data;
     maps.replaceChildren();
     all.replaceChildren();
-    for (const grid of state.grids) {
+    for (const [n, kept] of state.grids.entries()) {
+      const grid = { ...kept, scale: data.grids[n].scale }; // which the theme decides over
       const head = { layer: Math.min(chosen.layer, grid.layers), head: chosen.head === null ? null : Math.min(chosen.head, grid.heads) };
       if (data.shows.includes("maps")) drawn.push(oneMap(maps, grid, head, data, root));
       if (data.shows.includes("all")) drawn.push(everyHead(all, grid, head, data, root, (layer, number) => setTriggerValue("head", { kind: grid.kind, layer, head: number })));

@@ -32,7 +32,10 @@ export function oneMap(place, grid, chosen, data, root) {
   const name = `layer ${chosen.layer}, ${chosen.head === null ? "mean over heads" : `head ${chosen.head}`}`;
   box.append(topped(grid.name, name, grid.kind), canvas, told);
   place.append(box);
-  canvas.setAttribute("role", "img");
+  canvas.tabIndex = 0;
+  canvas.dataset.focus = `map ${grid.kind}`;
+  canvas.setAttribute("role", "application");
+  told.setAttribute("aria-live", "polite");
   let layout = null, at = 0, marked = null, wide = 0;
 
   function settle() {
@@ -67,16 +70,22 @@ export function oneMap(place, grid, chosen, data, root) {
       x.strokeRect(left + marked[1] * size, top + marked[0] * size, size, size);
     }
     told.textContent = marked ? `“${nth(grid.queries, marked[0])}” on “${nth(grid.keys, marked[1])}”: ${weightOf(grid, at, chosen, marked[0] * columns + marked[1]).toFixed(2)}` : "";
-    canvas.setAttribute("aria-label", `${grid.name}, ${name}, step ${data.steps[at]}: ${rows} rows by ${columns} columns`);
+    canvas.setAttribute("aria-label", `${grid.name}, ${name}, step ${data.steps[at]}: ${rows} rows by ${columns} columns. Arrow keys go from cell to cell.`);
   }
 
   const point = (event) => {
     const [x, y] = spotIn(event, canvas), j = Math.floor((x - layout.left) / layout.size), i = Math.floor((y - layout.top) / layout.size);
-    marked = i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null;
-    draw(at);
+    mark(i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null);
   };
+  const mark = (cell) => { marked = cell; draw(at); };
   canvas.onmousemove = point;
-  canvas.onmouseleave = () => { marked = null; draw(at); };
+  canvas.onmouseleave = () => mark(null);
+  canvas.onblur = () => mark(null);
+  onKeys(canvas, (key, arrow) => {
+    if (!arrow) return false;
+    mark(marked ? [Math.max(0, Math.min(rows - 1, marked[0] + arrow[0])), Math.max(0, Math.min(columns - 1, marked[1] + arrow[1]))] : [0, 0]);
+    return true;
+  });
   return { settle, draw };
 }
 

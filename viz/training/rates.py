@@ -73,12 +73,19 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
     return (*_rates(learning_rate, history.config, total_of(history)), False)
 
 
-@cached_figure
 def schedule_figure(
-    name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
+    name: str, history: History, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
-    """Both schedules, and the run's own rate over them."""
-    history, _ = histories.history(name)
+    """Both schedules, and the run's own rate over them; not kept of a run that goes on, as in `curves.figure`."""
+    return _drawn(history, schedule, mode, height) if history.going else _figure(name, stamp, schedule, mode, height)
+
+
+@cached_figure
+def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
+    return _drawn(histories.history(name)[0], schedule, mode, height)
+
+
+def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
     lines = [
         Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
         Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),
@@ -98,6 +105,7 @@ class Smoothed:
     even: tuple[float, ...]
     others: tuple[float, ...]
     right: str
+    is_taken: bool  # a blank: nobody says what stands there
     probability: float
     vocabulary: int
     mean_nats: float  # of -ln p over the whole vocabulary
@@ -106,14 +114,14 @@ class Smoothed:
     others_loss: float
 
 
-def smoothed(analysis: Analysis, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
-    """The row of a step (from 0); `pieces` names ids. The losses are those of `model.training.loss`."""
+def smoothed(analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
+    """The row of a step (from 0) with the id of its right token; `pieces` names ids. The
+    losses are those of `model.training.loss`."""
     import torch
 
     from model.training.loss import others_loss, smoothed_loss, smoothed_targets
 
-    trace = analysis.trace
-    row, right = np.array(trace.log_probs[step]), trace.predicted.ids[step]
+    row = np.array(analysis.trace.log_probs[step])
     logits, target = torch.from_numpy(row)[None], torch.tensor([right])
     shown = [right, *(int(n) for n in np.argsort(-row)[:count] if n != right)][:count]
     targets = smoothed_targets(eps, len(row))
@@ -123,6 +131,7 @@ def smoothed(analysis: Analysis, pieces, step: int, eps: float, count: int = 8) 
         tuple(float(np.exp(row[n])) for n in shown),
         *both,
         right=pieces([right])[0],
+        is_taken=right != analysis.trace.predicted.ids[step],
         probability=float(np.exp(row[right])),
         vocabulary=len(row),
         mean_nats=float(-row.mean()),

@@ -6,6 +6,7 @@ import html
 
 import streamlit as st
 
+from model.inference.reading import blank_places, likeliest
 from model.training.history import History
 from viz import state
 from viz.shared import controls, texts
@@ -66,8 +67,10 @@ def chart(view: View, mode: Mode, history: History, stamp: histories.Stamp, foun
     if rates.own(history) is not None:
         lines.append(Line("this run’s own rate", (), ()))
     texts.write(legend(lines))
-    figure = rates.schedule_figure(histories.chosen(view), stamp, found, mode, height)
-    alt = f"Learning rate over {found.total:,} steps; both schedules have a peak of {rates.peak(found):.3g}"
+    figure = rates.schedule_figure(histories.chosen(view), history, stamp, found, mode, height)
+    alt = (
+        f"Learning rate over {found.total:,} steps; both schedules have a peak of {rates.peak(found):.3g}, {peak_at(found)}"
+    )
     st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
 
 
@@ -76,9 +79,15 @@ def formula(found: rates.Schedule) -> str:
     return (
         f'<p class="lab-formula">rate = factor · d<sub>model</sub><sup>−0.5</sup> · min(step<sup>−0.5</sup>, '
         f"step · warmup<sup>−1.5</sup>) = {found.factor:g} · {found.width:,}<sup>−0.5</sup> · "
-        f"min(step<sup>−0.5</sup>, step · {found.warmup:,}<sup>−1.5</sup>); the peak, at step {found.warmup:,}: "
+        f"min(step<sup>−0.5</sup>, step · {found.warmup:,}<sup>−1.5</sup>); the peak, {peak_at(found)}: "
         f"<b>{rates.peak(found):.3g}</b></p>"
     )
+
+
+def peak_at(found: rates.Schedule) -> str:
+    """The step of the peak, and whether the steps that are drawn come so far."""
+    beyond = "" if found.warmup <= found.total else f", beyond the {found.total:,} steps that are drawn"
+    return f"at step {found.warmup:,}{beyond}"
 
 
 # -- label smoothing --------------------------------------------------------------------------------------------------
@@ -89,7 +98,10 @@ def row_of(shown: Shown) -> rates.Smoothed | None:
     loaded, trace = shown.page_data.loaded, shown.analysis.trace
     if loaded.config.classes or not len(trace.predicted):
         return None
-    return rates.smoothed(shown.analysis, loaded.target_tokenizer.pieces, shown.view.step - 1, shown.view.smoothing)
+    blanks = blank_places(shown.analysis, loaded)  # in which the mask stands, which is never what is to be predicted
+    right = likeliest(shown.analysis, blanks, loaded.source_tokenizer.mask)[shown.view.step - 1]
+    pieces = loaded.target_tokenizer.pieces
+    return rates.smoothed(shown.analysis, right, pieces, shown.view.step - 1, shown.view.smoothing)
 
 
 def smoothing(shown: Shown) -> None:
@@ -131,8 +143,9 @@ def formulas(found: rates.Smoothed, eps: float) -> tuple[str, ...]:
     """Both losses with their numbers filled in."""
     size, hard, right = f"{found.vocabulary:,}", found.hard, html.escape(found.right)
     whole = found.mean_nats * found.vocabulary
+    taken = "This is a blank: its likeliest token is taken for the right one. " if found.is_taken else ""
     return (
-        f'<p class="lab-formula">“{right}” has p = {found.probability:.4f}, so without smoothing the loss is −ln p = '
+        f'<p class="lab-formula">{taken}“{right}” has p = {found.probability:.4f}, so without smoothing the loss is −ln p = '
         f"<b>{hard:.4f}</b> nats; the sum of −ln p over all {size} tokens is {whole:,.1f}.</p>",
         f'<p class="lab-formula">ε/V: (1 − ε) · {hard:.4f} + ε/V · {whole:,.1f} = {1 - eps:g} · {hard:.4f} + '
         f"{eps / found.vocabulary:.3g} · {whole:,.1f} = <b>{found.even_loss:.4f}</b> nats</p>",

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model import folders
 from model.export.code import Code
 from model.export.tables import Table
+from model.training import found_runs
 from model.training.history import Entry
+from viz import uploads
 from viz.training import curves, histories, parts, player, rates, rates_part
 from viz.view import View, unedited
 
@@ -62,8 +65,12 @@ def python(shown: Shown) -> str:
     if place is None:
         return code.text
     function = "of_run" if is_run else "of_checkpoint"
-    where = f"{'runs' if is_run else 'checkpoints'}/{place.name}"
-    code.add(f"history = {function}(Path({where!r}), {name!r})", pathlib=("Path",), model__training__history=(function,))
+    where, module = (found_runs.survey(), "found_runs") if is_run else (folders.survey().places, "folders")
+    known = next((own for own, path in where.items() if path == place), name)  # wherever its folder lies
+    places = f"{module}.survey(){'' if is_run else '.places'}"
+    uses = {"model__training" if is_run else "model": (module,)}
+    line = f"history = {function}({places}[{known!r}], {uploads.shown(name)!r})"
+    code.add(line, model__training__history=(function,), **uses)
     code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
     history, _ = histories.history(name)
     if history.recording is not None:

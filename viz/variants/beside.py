@@ -63,6 +63,15 @@ def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
     return tuple(name for name in at_hand if name in view.beside) or tuple(at_hand)[:FEW]
 
 
+def in_vain(record: Variants, view: Looked) -> str:
+    """What is to be said of designs that are asked for and whose weights are not in the lab; empty where there are none."""
+    at_hand = there(record)
+    if not (wanted := [VARIANTS[name].title for name in view.beside if name not in at_hand]):
+        return ""
+    instead = "" if any(name in at_hand for name in view.beside) else " Others stand here instead."
+    return f"The link asks for {', '.join(wanted)}, which {'is' if len(wanted) == 1 else 'are'} not in this lab.{instead}"
+
+
 def request_of(text: str, checkpoint: str) -> Request:
     """What is asked of each variant: the sentence alone, as greedy decoding translates it."""
     return Request(source=text, checkpoint=checkpoint)

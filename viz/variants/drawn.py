@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from model.variants.declared import VARIANTS
 from model.variants.record import Variants
 from viz import theme
-from viz.variants import figures, pairs_figure, texts
+from viz.variants import figures, head_texts, pairs_figure, texts
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -61,7 +61,7 @@ def losses(record: Variants, mode: theme.Mode, height: int = 0) -> go.Figure:
 
 def matching(found: SameHeads, kind: str, mode: theme.Mode, height: int = 0) -> go.Figure:
     """The heads of a kind of attention, paired from each seed to the next."""
-    own = [each for each in found.sites if each.kind == kind and each.other == each.one + 1]
+    own = head_texts.in_a_row(found, kind)
     links = [
         pairs_figure.Link(each.one, each.layer, head, partner, distance, each.random)
         for each in own

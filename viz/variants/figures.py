@@ -58,10 +58,11 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
         if row.is_base and row.values:
             line = {"color": colours.border, "width": 1.2, "dash": "dash"}
             drawing.add_shape(type="line", x0=row.mean, x1=row.mean, y0=-0.5, y1=len(rows) - 0.5, line=line, layer="below")
-    for y, row in enumerate(rows):
+    titles = [html.escape(row.title, quote=False) for row in rows]
+    for y, (row, title) in enumerate(zip(rows, titles, strict=True)):
         if not row.values:
             at = {"xanchor": "left", "xshift": 6, "bgcolor": colours.page}
-            label(drawing, low, y, row.note, colours.ink3, **at)
+            label(drawing, low, y, html.escape(row.note, quote=False), colours.ink3, **at)
             continue
         ends = {"x": [min(row.values), max(row.values)], "y": [y, y]}
         drawing.add_scatter(**ends, mode="lines", line={"color": colours.bar, "width": 2}, hoverinfo="skip")
@@ -71,7 +72,7 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
             mode="markers",
             marker=_dot(row, mode),
             hoverinfo="text",
-            hovertext=[f"{row.title}, seed {s}<br>{v:.{digits}f}" for s, v in zip(row.seeds, row.values, strict=True)],
+            hovertext=[f"{title}, seed {s}<br>{v:.{digits}f}" for s, v in zip(row.seeds, row.values, strict=True)],
         )
         mark = {"symbol": "line-ns", "size": 20, "line": {"color": colours.ink, "width": 2.4}}
         drawing.add_scatter(
@@ -80,10 +81,9 @@ def score_chart(rows: Sequence[Row], name: str, digits: int, mode: theme.Mode, h
             mode="markers",
             marker=mark,
             hoverinfo="text",
-            hovertext=f"{row.title}: mean {row.mean:.{digits}f}",
+            hovertext=f"{title}: mean {row.mean:.{digits}f}",
         )
         label(drawing, 1, y, f"<b>{row.mean:.{digits}f}</b>", colours.ink, xref="paper", xanchor="left", xshift=8)
-    titles = [html.escape(row.title, quote=False) for row in rows]
     drawing.update_yaxes(**axis(mode, tickvals=list(range(len(rows))), ticktext=titles, range=[len(rows) - 0.4, -0.6]))
     drawing.update_yaxes(tickfont={"size": LABEL, "color": colours.ink, "family": theme.SANS})
     drawing.update_xaxes(**axis(mode, range=[low, high], showgrid=True, gridcolor=colours.line, nticks=8))

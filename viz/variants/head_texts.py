@@ -7,18 +7,18 @@ import math
 from collections.abc import Sequence
 
 from model.trace import site_kind
-from model.variants.same_heads import SameHeads
+from model.variants.same_heads import SameHeads, SiteMatch
 from viz.variants.texts import count
 
 
 def returns(found: SameHeads) -> str:
-    """Whether heads come back, by kind of attention, in a line."""
+    """Whether heads come back, by kind of attention, in a sentence."""
     told = []
     for kind in dict.fromkeys(each.kind for each in found.sites):
         matched, other = matched_mean(found, kind)
         way = 1 - matched / other if other else 0.0
         told.append(f"{site_kind(kind).name} {way:.0%}")
-    return f"How far paired heads are from any two (0%) to the same (100%): {', '.join(told)}"
+    return f"From any two heads (0%) to the same head (100%), paired heads come this far: {', '.join(told)}"
 
 
 def matched_mean(found: SameHeads, kind: str) -> tuple[float, float]:
@@ -32,10 +32,12 @@ def matched_mean(found: SameHeads, kind: str) -> tuple[float, float]:
 def how_paired(found: SameHeads) -> str:
     """What the distances are of."""
     pairs = len({(each.one, each.other) for each in found.sites})
+    halves = all(each.held_out is not None for each in found.sites)
+    where = "the other half of the sentences" if halves else "the very sentences that they are measured on"
     return (
         f"Of {count(len(found.checkpoints), 'seed')} ({count(pairs, 'pair')}), each layer’s heads are paired so that "
         f"their patterns lie least apart over {count(found.sentences, 'dev sentence')}. Distance: total variation of two "
-        "heads’ rows, from 0 (the same) to 1 (no key in common); the pairs were chosen on the other half of the sentences."
+        f"heads’ rows, from 0 (the same) to 1 (no key in common); the pairs were chosen on {where}."
     )
 
 
@@ -78,8 +80,13 @@ def circles(found: SameHeads) -> str:
 
 def matching_alt(found: SameHeads, kind: str) -> str:
     """The drawn pairs in words."""
-    own = [each for each in found.sites if each.kind == kind]
-    return f"{site_kind(kind).name}: {sum(len(each.partners) for each in own)} pairs of heads between seeds, layer by layer."
+    drawn = sum(len(each.partners) for each in in_a_row(found, kind))
+    return f"{site_kind(kind).name}: {drawn} pairs of heads from each seed to the next, layer by layer."
+
+
+def in_a_row(found: SameHeads, kind: str) -> list[SiteMatch]:
+    """The pairs of seeds that stand beside each other in the drawing, of a kind of attention."""
+    return [each for each in found.sites if each.kind == kind and each.other == each.one + 1]
 
 
 def _plain_table(label: str, head: Sequence[str], rows: Sequence[str]) -> str:

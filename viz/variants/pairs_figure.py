@@ -50,7 +50,7 @@ def matching_chart(
             hovertext=told,
         )
         at = link.column + 0.1, ends[0] + 0.1 * (ends[1] - ends[0])
-        figures.label(drawing, *at, f"{link.distance:.2f}", colours.ink, bgcolor=colours.page, size=11)
+        figures.label(drawing, *at, f"{link.distance:.2f}", colours.ink, bgcolor=colours.page, size=12)
     places = [(layer, head) for layer in range(layers) for head in range(heads)]
     for column in range(len(seeds)):
         drawing.add_scatter(
@@ -58,7 +58,7 @@ def matching_chart(
             y=[y_of(*place) for place in places],
             mode="markers+text",
             text=[str(head + 1) for _, head in places],
-            textfont={"size": 11, "color": colours.ink},
+            textfont={"size": 12, "color": colours.ink},
             marker={"size": 18, "color": colours.page, "line": {"color": colours.border, "width": 1.2}},
             hoverinfo="skip",
         )

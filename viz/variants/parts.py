@@ -146,6 +146,8 @@ def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -
     names = beside.chosen(record, view)
     sides = [beside.side(record, name, shown.page_data.request.source, view) for name in names]
     pick_maps(view, list(at_hand), names, sides)
+    if vain := beside.in_vain(record, view):
+        texts.note(vain, warn=True)
     unedited = " Your edits are not made here." if view.intervention else ""
     texts.note(f"Each is one training with one seed: heads of the same number need not do the same.{unedited}")
     with st.container(key="variants_maps"):
@@ -172,16 +174,16 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
         texts.label("layer", "layer")
         st.segmented_control(
             "Layer",
-            range(1, max([view.beside_layer, *layers]) + 1),
+            sorted({*range(1, max(layers, default=1) + 1), view.beside_layer}),
             required=True,
             label_visibility="collapsed",
             **state.bind("beside layer", "beside_layer", view.beside_layer),
         )
         texts.label("head", "head")
-        heads = max([view.beside_head or 1, *(side.heads for side in sides)])
+        heads = sorted({*range(1, max((side.heads for side in sides), default=1) + 1), view.beside_head or 1})
         st.segmented_control(
             "Head",
-            [controls.MEAN, *map(str, range(1, heads + 1))],
+            [controls.MEAN, *map(str, heads)],
             required=True,
             label_visibility="collapsed",
             **state.bind(

@@ -18,6 +18,7 @@ from model.config import ModelConfig, TrainConfig
 from model.experiments.variant_cost import Cost
 from model.experiments.variant_runs import runs_of
 from model.network.transformer import build
+from model.training.run import Run
 from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
 from model.variants.interval import quantile, within
 from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, chance_apart, read
@@ -234,6 +235,19 @@ def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_pa
     assert called == ["train", "train"]
     run = runs_of(tmp_path / "runs", [BASE], [1])[0]
     assert (run.missing.state, run.missing.why) == ("failed", "the disk is full")
+
+
+def test_where_a_run_that_is_asked_to_stop_cannot_be_saved_no_other_begins(asked, tmp_path, capsys, monkeypatch):
+    def full(self, *args):
+        self.stop = True
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Run, "train", full)
+    assert main([*asked, "--seed", "1", "--device", "cpu"]) == 130
+    told, said = capsys.readouterr()
+    assert told.count("could not be saved: the disk is full") == 1 and "failed" not in told + said
+    run = runs_of(tmp_path / "runs", [BASE], [1])[0]
+    assert run.missing.state != "failed"
 
 
 def test_a_run_that_another_process_is_at_is_left_to_it(asked, tmp_path, capsys, monkeypatch):

@@ -53,7 +53,8 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     for chart, values in zip(maps, shown, strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)
     linear, window = (f"{other.of_head(2):.0%}" for other in (found.linear, found.window))
-    assert f"linear attention would put {linear} of the weight elsewhere and a window of 2 {window}" in said
+    assert f"linear attention would put {linear} of the weight elsewhere than the softmax does (" in said
+    assert f"; with a window of 2 it is {window};" in said
     assert any("a run that comes with the lab" in told for told in page.sentences("lab-note"))
 
 
@@ -67,7 +68,7 @@ def test_a_wider_window_is_in_the_link():
     page = opened()
     page.at.slider(key="window width").set_value(32)
     assert page.run().link["near_w"] == "32"
-    assert "and a window of 32 0%" in page.sentences("lab-answer")[-1]
+    assert "; with a window of 32 it is 0%;" in page.sentences("lab-answer")[-1]
 
 
 def test_what_is_measured_here_stands_before_the_stored_run(monkeypatch):

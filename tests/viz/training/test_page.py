@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import re
 import shutil
@@ -15,8 +16,10 @@ from training_helpers import make
 from viz_helpers import TRAINING, Lab, numbers
 
 from model.experiments.grown import scores
-from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
-from viz.training import curves
+from model.training.history import LOG, PROBES, SETTINGS, History, of_checkpoint, of_run
+from viz import state
+from viz.training import curves, curves_part, histories, parts, rates, rates_part
+from viz.view import View
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +130,80 @@ def test_a_run_that_grows_is_told_and_its_torn_line_is_not_taken(runs, tmp_path,
     assert lab.run().sentences("lab-training-now")[0].startswith(f"Step {total - 1} of {total}, ")
 
 
+def test_of_a_run_that_grows_the_newest_log_alone_is_kept_and_none_of_its_charts(runs, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNS", str(tmp_path))
+    shutil.copytree(runs / "mine", tmp_path / "live", ignore=shutil.ignore_patterns("checkpoint"))
+    log = tmp_path / "live" / LOG
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    stamps, drawn = [], []
+    for count in (3, 4):
+        log.write_text("".join(lines[:count]), encoding="utf-8")
+        history, stamp = histories.history("live")
+        assert history.going
+        stamps.append(stamp)
+        drawn += [curves.figure("live", history, stamp, "loss", "light") for _ in range(2)]
+    known = [histories._history.known(str(tmp_path / "live"), "live", True, stamp) for stamp in stamps]
+    assert known[0] is None and known[1] is not None
+    assert len(set(map(id, drawn))) == 4
+    over = dataclasses.replace(history, going=False)
+    assert len({id(curves.figure("live", over, stamp, "loss", "light")) for _ in range(2)}) == 1
+
+
+def test_a_run_that_ends_while_somebody_looks_has_the_page_run_once_more(runs, monkeypatch):
+    """The parts that are read again every few seconds are mounted for a run that goes on alone."""
+
+    class Rerun(Exception):
+        pass
+
+    def rerun():
+        raise Rerun
+
+    monkeypatch.setattr(parts.st, "rerun", rerun)
+    for name in ("mine", "is no more"):
+        for part in (lambda name=name: parts._progress(name), lambda name=name: parts._live_curves(name, "light")):
+            with pytest.raises(Rerun):
+                part()
+    assert Lab(TRAINING, run="mine").sentences("lab-training-now") == []
+
+
+def test_what_is_looked_at_of_a_training_goes_with_the_checkpoint():
+    old = View(run="mine", trained=763, probe=2, size_layers=6)
+    new = dataclasses.replace(old, **state._completed(old, {"checkpoint": "another"}))
+    assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 1, 0)
+    assert state._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
+
+
+def test_a_log_without_what_clipping_left_is_drawn_and_tells_no_share():
+    log = tuple({"step": n, "loss": 1.0, "gradient_norm": 2.0 * n} | ({"clipped": 1} if n > 1 else {}) for n in (1, 2))
+    found = curves.curve(History("x", log, (), None, None, None), "gradients")
+    assert [line.values for line in found.lines] == [[2.0, 4.0]] and found.told.startswith("Before clipping: 2 at step 1, 4")
+    assert "the steps" not in found.told
+
+
+def test_a_number_just_below_the_threshold_is_not_written_as_the_threshold():
+    values = np.full((2, 1, 1), 0.497)
+    assert "the most was 0.497, at" in curves._appeared("encoder", None, values, (0, 5), 0.5)
+    assert "the most was 0.50, at" in curves._appeared("encoder", None, values, (0, 5), 0.6)
+
+
+def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_were_recorded(runs):
+    history = of_run(runs / "mine", "mine")
+    both = curves_part.measured(history)
+    assert "previous-token head" in both and "cross-attention" in both
+    arrays = {name: each for name, each in history.recording.arrays.items() if not name.startswith("cross")}
+    own = dataclasses.replace(history, recording=dataclasses.replace(history.recording, arrays=arrays))
+    assert "previous-token head" in curves_part.measured(own) and "cross" not in curves_part.measured(own)
+    chart = Lab(TRAINING, run="mine", grown="entropy").charts[3]
+    dashes = {(t["name"].partition(",")[0], t["line"]["dash"]) for t in chart["data"] if ", head " in t["name"]}
+    assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
+
+
+def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
+    near, far = (rates.Schedule(512, warmup, 1.0, 100) for warmup in (100, 400))
+    assert rates_part.peak_at(near) == "at step 100"
+    assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
+
+
 def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
     """The shipped checkpoint was recorded over one run and went on in another one."""
     from model.folders import SHIPPED
@@ -134,7 +211,7 @@ def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
     history = of_checkpoint(SHIPPED / "en-fr", "en-fr")
     lab = Lab(root)
     assert history.apart
-    assert [text for text in lab.sentences("lab-note") if "they are of a later run" in text]
+    assert [text for text in lab.sentences("lab-note") if "the slider’s step is not marked in them" in text]
     assert not any("shapes" in chart["layout"] for chart in lab.charts[:1])
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
+from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, Lab
 
 from model import checkpoint as checkpoints
 from model.format import probability
 from model.inference.analyse import analyse
+from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
 from viz.translate import fill_texts
@@ -100,6 +101,18 @@ def test_one_blank_is_filled_all_is_read_again_and_it_can_be_taken_back():
     lab.click("take back")
     assert lab.box == ONE and lab.timeline["blanks"] == before["blanks"]
     assert "take back" not in lab.type("The king finds a ___.").buttons  # more has changed than a blank
+
+
+def test_at_a_blank_the_smoothed_target_is_that_of_the_likeliest_token_and_says_so(home):
+    found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
+    loaded = checkpoints.load(str(home / "two"))
+    place = blank_places(found, loaded)[0]
+    likely = likeliest(found, [place], loaded.source_tokenizer.mask)[place]
+    said = opened(TRAINING, step=str(place + 1)).sentences("lab-formula")
+    (told,) = [text for text in said if text.startswith("This is a blank: its likeliest token")]
+    assert f"has p = {float(np.exp(found.trace.log_probs[place][likely])):.4f}" in told and "<mask>" not in told
+    said = opened(TRAINING, step=str(place)).sentences("lab-formula")
+    assert not any("This is a blank" in text for text in said)
 
 
 def test_each_blank_is_filled_in_its_own_sentence():

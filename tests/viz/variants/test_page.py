@@ -129,6 +129,26 @@ def test_the_same_sentence_stands_beside_itself_and_a_head_that_is_not_there_is_
     assert "It has no cross-attention in layer 2." in plain(" ".join(opened(about="maps").html))
 
 
+def test_a_design_that_is_asked_for_in_vain_is_named_and_no_buttons_stand_for_what_is_not_there(there, record):
+    lab = opened(about="maps", beside="gelu~base", beside_kind="encoder", beside_layer="99", beside_head="77")
+    (told,) = [text for text in lab.warnings if "The link asks for" in text]
+    assert VARIANTS["gelu"].title in told and "instead" not in told
+    assert list(lab.at.segmented_control(key="beside layer").options) == ["1", "2", "99"]
+    assert list(lab.at.segmented_control(key="beside head").options) == ["mean", "1", "2", "3", "4", "77"]
+    assert any("instead" in text for text in opened(about="maps", beside="gelu").warnings)
+    assert not any("The link asks for" in text for text in opened(about="maps", beside="base").warnings)
+
+
+def test_what_the_pairs_are_measured_on_is_that_of_the_record(record):
+    own = record.same_heads[BASE]
+    assert "on the other half of the sentences" in head_texts.how_paired(own)
+    lone = dataclasses.replace(own, sites=tuple(dataclasses.replace(each, held_out=None) for each in own.sites))
+    assert "the very sentences that they are measured on" in head_texts.how_paired(lone)
+    jumps = tuple(dataclasses.replace(each, other=each.one + 2) for each in own.sites if each.kind == "encoder")
+    more = dataclasses.replace(own, sites=(*own.sites, *jumps))
+    assert head_texts.matching_alt(more, "encoder") == head_texts.matching_alt(own, "encoder")
+
+
 def test_whether_heads_return_is_told_from_the_record(there, record):
     lab = opened(about="heads", beside_kind="encoder")
     own = record.same_heads[BASE]
@@ -245,6 +265,11 @@ def test_of_too_many_variants_the_one_that_was_just_chosen_stays():
     assert parts.one_more(four, [*four, "heads-8"]) == (*four[:3], "heads-8")
     assert parts.one_more(four, four[1:]) == four[1:]
     assert parts.one_more((), []) == ()
+
+
+def test_no_markup_is_made_of_a_title_or_a_note():
+    rows = [figures.Row("<b>a", (1,), (2.0,), True), figures.Row("<i>b", (), (), note="<u>c")]
+    assert not any(mark in figures.score_chart(rows, "BLEU", 2, "light").to_json() for mark in ("<b>a", "<i>b", "<u>c"))
 
 
 def test_labels_keep_apart_and_keep_their_order():

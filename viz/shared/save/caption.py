@@ -32,7 +32,7 @@ def caption(view: View, page: Page, analysis: Analysis | None) -> Caption:
     if analysis is None:
         return Caption((f"“{source}”", checkpoint), (checkpoint, words))
     if not page.of_a_sentence:
-        whose = view.run or checkpoint
+        whose = uploads.shown(view.run) if view.run else checkpoint
         return Caption((f"{page.title} of {whose}", page.question), (page.name, whose))
     facts = [checkpoint]
     names = [checkpoint]
