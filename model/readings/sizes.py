@@ -113,8 +113,7 @@ def parameters(of: Architecture) -> dict[str, int]:
         "attention": sum(of.attentions.values()) * 4 * (d * d + d * of.biases),
         "feed-forward": linears * ((inner + 1) * d * of.d_ff + (inner * of.d_ff + d) * of.biases),
         "norms": norms * norm,
-        "output": of.vocabulary * (d * (not of.tied) + of.output_bias)
-        + of.transforms * (d * d + d + norm),
+        "output": of.vocabulary * (d * (not of.tied) + of.output_bias) + of.transforms * (d * d + d + norm),
     }
     return found | ({"pooler": pooled} if pooled else {})
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -64,6 +66,12 @@ def steps(total: int, count: int = 44) -> tuple[int, ...]:
     while len(found := {round(total ** (n / (points - 1))) for n in range(points)}) < min(count, total):
         points += 1
     return (0, *sorted(found))
+
+
+def digest(sentences: Sequence[Sentence]) -> str:
+    """SHA-256 of what is watched: other texts, tokens or labels have another."""
+    told = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 class SnapshotRecorder:
