@@ -11,7 +11,7 @@ from typing import Any
 from model.checkpoint import Checkpoint
 from model.config import MAX_TOKENS
 from model.evaluation.card import put
-from model.evaluation.text_card import FALLS, HEADING, NORMS, held_out, kept
+from model.evaluation.text_card import FALLS, HEADING, NORMS, ends, held_out, kept
 
 CURVE = 8  # rows of the table of validations
 MEASURED = {  # what a validation holds: its column, and how it is written
@@ -147,7 +147,8 @@ def _told(name: str, found: Mapping[str, Any]) -> str:
         )
     if name == "follows":
         chance = f"Chance: 50%, {math.log(2):.3f} nats."
-        return f"{found['pairs']:,} pairs of one book each, about half of which follow one another. {chance}"
+        pairs = f"{found['pairs']:,} pairs of one book each, about half of which follow one another"
+        return f"{pairs}; the intervals take the pairs as independent. {chance}"
     cut = f" {found['cut']:,} are cut off as too long." if found["cut"] else ""
     return f"{found['texts']:,} texts with {len(found['classes'])} labels.{cut}"
 
@@ -161,15 +162,16 @@ def _measured(title: str, found: Mapping[str, Any], rival: str, what: str, told:
 
 
 def _row(name: str, row: Mapping[str, Any]) -> str:
-    (low, high), (least, most) = row["accuracy_interval"], row["log_loss_interval"]
-    right, cost = f"{row['accuracy']:.1%} | {low:.1%} to {high:.1%}", f"{row['log_loss']:.3f} | {least:.3f} to {most:.3f}"
-    return f"| {name} | {right} | {cost} |"
+    right, cost = ends(row["accuracy_interval"], ".1%"), ends(row["log_loss_interval"], ".3f")
+    return f"| {name} | {row['accuracy']:.1%} | {right} | {row['log_loss']:.3f} | {cost} |"
 
 
 def _better(gain: Mapping[str, Any]) -> str:
     """By how much the model is better or worse than the baseline, on the same examples; and where that is not clear."""
-    points, (low, high) = 100 * gain["accuracy"], (100 * end for end in gain["accuracy_interval"])
-    nats, (least, most) = gain["log_loss"], gain["log_loss_interval"]
+    points, nats = 100 * gain["accuracy"], gain["log_loss"]
+    if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
+        return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats, of one sentence alone."
+    (low, high), (least, most) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
     right = f"{abs(points):.1f} points {'more' if points >= 0 else 'fewer'} are right ({low:+.1f} to {high:+.1f})"
     cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({least:+.3f} to {most:+.3f} saved)"
     open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (least, most))) if ends[0] <= 0 <= ends[1]]

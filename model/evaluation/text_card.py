@@ -109,9 +109,13 @@ def _limits() -> str:
     )
 
 
+def ends(interval: Sequence[float] | None, form: str) -> str:
+    """An interval in words; there is none where one unit alone was measured."""
+    return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
+
+
 def scores(found: dict[str, Any]) -> str:
     """What `evaluate` measured, as a table: the model, and counting where it was asked for."""
-    low, high = found["interval"]
     told = [
         f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
         f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
@@ -119,18 +123,18 @@ def scores(found: dict[str, Any]) -> str:
         "paragraphs.",
         "| | bits a character | 95% |\n|---|---|---|",
     ]
-    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
     for name, row in _counted(found):
-        low, high = row["interval"]
-        told[1] += f"\n| {row['order']}-grams of {name} | {row['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+        bits = f"{row['bits_per_character']:.3f} | {ends(row['interval'], '.3f')}"
+        told[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
     if "ngrams" in found:
         gain = found["ngrams"]["gain"]
         sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
-        low, high = sorted(sign * end for end in gain["interval"])
+        between = ends(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
         told.append(
             "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
             f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
-            f"({low:.3f} to {high:.3f})."
+            f"({between})."
         )
     return "\n\n".join([*told, *_continued(found)])
 

@@ -38,7 +38,11 @@ def test_what_was_measured_stands_beside_its_baseline():
     words, follows = told.split("### Does")
     assert "4.0 points more are right (+3.0 to +5.0); the log-loss is 0.400 nats lower (+0.390 to +0.410 saved)" in words
     assert "4.0 points fewer are right" in follows and "0.400 nats higher" in follows and "Chance: 50%, 0.693" in follows
-    assert "no difference was shown" not in told
+    assert "no difference was shown" not in told and "takes the pairs" not in words and "take the pairs as indep" in follows
+    alone = {name: None if name.endswith("interval") else value for name, value in ROW.items()}
+    gain = {name: None if name.endswith("interval") else value for name, value in better(0.04, 0.4, clear=True).items()}
+    told = reading_card.scores({"words": alone | {"blanks": 1, "choices": [18, 7], "neighbours": alone, "gain": gain}})
+    assert told.count("no interval: one alone") == 4 and "+4.0 points" in told and "of one sentence alone" in told
 
 
 def test_what_is_not_clear_is_said_and_a_classifier_has_the_same():
