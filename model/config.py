@@ -269,7 +269,17 @@ class TrainConfig:
     save_minutes: float = 4.0
 
     def __post_init__(self) -> None:
-        counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
+        counts = (
+            "vocab_size",
+            "epochs",
+            "batch_tokens",
+            "learning_rate",
+            "warmup",
+            "clip",
+            "validate_every",
+            "average",
+            "masked",
+        )
         check(
             self,
             CHOICES,

@@ -30,18 +30,29 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     if bool(args.baseline) != bool(args.dev):
         given, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
         raise ValueError(f"--{given} is given without --{missing}; one counts the baseline, the other tunes it")
+    folder = checkpoints.find(args.checkpoint) if args.record else None
+    fresh = _card(loaded) if folder and not (folder / "README.md").exists() else ""  # what cannot be told is known at once
     began = time.perf_counter()
     found = (_labels if loaded.config.classes else _blanks)(args, loaded)
     found["seconds"] = round(time.perf_counter() - began, 2)
-    if args.record:
+    if folder:
         hashes = [file_hash(path) for path in args.data]
         entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
-        folder = checkpoints.find(args.checkpoint)
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
-        if {"training", "dev", "validations"} <= set(loaded.metrics) and not (folder / "README.md").exists():
-            (folder / "README.md").write_text(reading_card.card(loaded), encoding="utf-8")
+        if fresh:
+            (folder / "README.md").write_text(fresh, encoding="utf-8")
         reading_card.write(folder / "README.md", found)
     print(json.dumps(found) if args.json else "\n".join(_lines(found)))
+
+
+def _card(loaded: Checkpoint) -> str:
+    """The model card; empty for a checkpoint that does not tell how it was trained, as one from elsewhere."""
+    from model.evaluation import reading_card
+
+    try:
+        return reading_card.card(loaded)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        return ""
 
 
 def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
@@ -80,15 +91,16 @@ def _labels(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:
 
 def _lines(found: dict[str, Any]) -> list[str]:
     """The same for people: of each thing that is measured the model, its baseline and the difference."""
+    from model.evaluation.text_card import ends
+
     lines = []
     for name, part in found.items():
         if not isinstance(part, dict):
             continue
         rows = {"the model": part} | {each: row for each, row in part.items() if isinstance(row, dict)}
         for who, row in rows.items():
-            (low, high), (least, most) = row["accuracy_interval"], row["log_loss_interval"]
             lines.append(
-                f"{name}, {who}: accuracy {row['accuracy']:.3f} ({low:.3f} to {high:.3f}), "
-                f"log-loss {row['log_loss']:.3f} ({least:.3f} to {most:.3f})"
+                f"{name}, {who}: accuracy {row['accuracy']:.3f} ({ends(row['accuracy_interval'], '.3f')}), "
+                f"log-loss {row['log_loss']:.3f} ({ends(row['log_loss_interval'], '.3f')})"
             )
     return lines

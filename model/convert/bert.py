@@ -32,13 +32,11 @@ _LAYER = {  # theirs and ours
 _HEAD = "cls.predictions"
 _POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they say of two sentences whether one follows the other
 _NOTES = ("Post-norm, learned positions, a norm after the embeddings and a transform before the output, as BERT has them",)
-_SEGMENTS = {
-    True: "A sentence is read as BERT’s first segment, what follows its </s> as the second",
-    False: "It has one segment for all: its vector is added to each position",
-}
-_JUDGES = {
-    True: "The pooler and the next-sentence head are those of the files",
-    False: "The files have no next-sentence head",
+_JUDGES = {  # whether the files have a pooler, and a next-sentence head
+    (True, True): "The pooler and the next-sentence head are those of the files",
+    (True, False): "The pooler is that of the files, which have no next-sentence head",
+    (False, True): "The files have a next-sentence head without the pooler that it reads: it is left out",
+    (False, False): "The files have neither a pooler nor a next-sentence head",
 }
 
 
@@ -49,7 +47,8 @@ def convert(folder: Path, options: Options) -> Converted:
     """
     values = hugging_face.read_config(folder)
     file = weights.find(folder)
-    state = Taken(file, _plain(weights.read(file)))
+    read = weights.read(file)
+    state = Taken(file, _plain(read))
     if state.take(f"{_HEAD}.transform.dense.weight", None) is None:
         raise ConvertError(
             f"{file} has no language-model head (cls.predictions): it says nothing of its tokens. Expected the weights of a "
@@ -62,7 +61,7 @@ def convert(folder: Path, options: Options) -> Converted:
     output = state.take(f"{_HEAD}.decoder.weight", None)
     bias = state.take(f"{_HEAD}.bias", None)
     twin = state.take(f"{_HEAD}.decoder.bias", None)  # the same number twice in newer files
-    positions, segments = _positions(state)
+    positions, segments, told = _positions(state)
     judges = state.has(f"{_POOLER}.weight"), state.has(f"{_POOLER}.weight") and state.has(f"{_FOLLOWS}.weight")
     config = _config(values, len(order), output is None or output.equal(table), segments, *judges)
     made = {
@@ -85,7 +84,7 @@ def convert(folder: Path, options: Options) -> Converted:
             made |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
     state.check_all_taken()
     tokenizer = found.tokenizer(order)
-    notes = (*_NOTES, _SEGMENTS[config.segments > 0], _JUDGES[config.follows])
+    notes = (*_NOTES, told, _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read])
     return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
 
 
@@ -99,13 +98,17 @@ def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: each for name, each in found.items() if not name.startswith(lone) and "position_ids" not in name}
 
 
-def _positions(state: Taken) -> tuple[Tensor, Tensor | None]:
-    """The learned positions [P,D] and the segments [2,D]; where there are not two, the first is added to each position."""
+def _positions(state: Taken) -> tuple[Tensor, Tensor | None, str]:
+    """The learned positions [P,D] and the segments [2,D], and what is said of these; where there are not two, the first is
+    added to each position."""
     positions = state.take("bert.embeddings.position_embeddings.weight")
     segments = state.take("bert.embeddings.token_type_embeddings.weight", None)
-    if segments is None or len(segments) == 2:
-        return positions, segments
-    return positions + segments[0], None
+    if segments is None:
+        return positions, None, "The files have no table of segments"
+    if len(segments) == 2:
+        return positions, segments, "A sentence is read as BERT’s first segment, what follows its </s> as the second"
+    told = "It has one segment for all" if len(segments) == 1 else f"Of its {len(segments)} segments only the first is read"
+    return positions + segments[0], None, f"{told}: its vector is added to each position"
 
 
 def _both(state: Taken, theirs: str, ours: str) -> dict[str, Tensor]:

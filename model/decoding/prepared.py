@@ -136,7 +136,10 @@ _prepared: weakref.WeakKeyDictionary[Transformer, Prepared] = weakref.WeakKeyDic
 
 
 def prepare(model: Transformer) -> Prepared:
-    """The model laid out for decoding; anew where its weights have changed since."""
+    """The model laid out for decoding; anew where its weights have changed since, and every time where they are trained:
+    fused optimisers leave no trace of what they wrote."""
+    if any(parameter.requires_grad for parameter in model.parameters()):
+        return Prepared(model)
     known = _prepared.get(model)
     if known is None or known.stamp != _stamp(known.parameters):
         known = _prepared[model] = Prepared(model)

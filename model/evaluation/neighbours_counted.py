@@ -33,11 +33,12 @@ class Counted:
         self, tokenizer: Tokenizer, choices: Choices, train: Sentences, asked: Sequence[tuple[Sentences, Blank]]
     ) -> None:
         self.tokenizer, self.choices = tokenizer, choices
-        self._words: dict[int, list[str]] = {}
+        self._words: dict[tuple[int, int], list[str]] = {}
+        self._kept: list[Sentences] = []  # whose words are known
         self._counts: dict[Key, Counter[int]] = {
             key: Counter()
             for sentences, blank in asked
-            for key in self._keys(self._spelled(sentences[blank.sentence]), blank)
+            for key in self._keys(self._spelled(sentences, blank.sentence), blank)
         }
         for ids in train:
             spelled = tokenizer.spelled(ids)
@@ -48,11 +49,13 @@ class Counted:
                         if (own := self._counts.get(key)) is not None:
                             own[choices.number[token]] += 1
 
-    def _spelled(self, ids: Sequence[int]) -> list[str]:
-        found = self._words.get(id(ids))
-        if found is None:
-            found = self._words[id(ids)] = [text for text, _ in self.tokenizer.spelled(ids)]
-        return found
+    def _spelled(self, sentences: Sentences, number: int) -> list[str]:
+        which = next((n for n, each in enumerate(self._kept) if each is sentences), len(self._kept))
+        if which == len(self._kept):
+            self._kept.append(sentences)
+        if (which, number) not in self._words:
+            self._words[which, number] = [text for text, _ in self.tokenizer.spelled(sentences[number])]
+        return self._words[which, number]
 
     def _keys(self, words: Sequence[str], blank: Blank) -> Iterator[Key]:
         """The neighbours of a blank by each selection; beyond the ends stands an empty word."""
@@ -62,7 +65,7 @@ class Counted:
 
     def counts(self, sentences: Sentences, blank: Blank) -> list[Counter[int]]:
         """What stood between the blank's neighbours, by each selection."""
-        return [self._counts[key] for key in self._keys(self._spelled(sentences[blank.sentence]), blank)]
+        return [self._counts[key] for key in self._keys(self._spelled(sentences, blank.sentence), blank)]
 
     def size(self, blank: Blank) -> int:
         """How many words a blank may be."""

@@ -11,7 +11,7 @@ from typing import Any
 from model.checkpoint import Checkpoint
 from model.config import MAX_TOKENS
 from model.evaluation.card import put
-from model.evaluation.text_card import FALLS, HEADING, NORMS
+from model.evaluation.text_card import FALLS, HEADING, NORMS, ends, held_out, kept
 
 CURVE = 8  # rows of the table of validations
 MEASURED = {  # what a validation holds: its column, and how it is written
@@ -64,8 +64,9 @@ def _parts(made: Checkpoint) -> str:
 
 def _data(metrics: Mapping[str, Any]) -> str:
     run, dev = metrics["training"], metrics["dev"]
+    held = f", {clause}" if (clause := held_out(run, "are")).startswith(("which", "part")) else f" {clause}"
     lines = [
-        f"Trained on {_sizes(run)}; chosen by {_sizes(dev)} that are held out.",
+        f"Trained on {_sizes(run)}; chosen by {_sizes(dev)}{held}.",
         "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items()),
     ]
     return "\n\n".join(["## Data", *filter(None, lines)])
@@ -91,30 +92,30 @@ def _training(made: Checkpoint) -> str:
         f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; weight decay "
         f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
         f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{blanks} "
-        f"What is validated and kept is the mean of the weights at the last {run['average']} validations; dev loss decides. "
+        f"{kept(made.metrics)}; dev loss decides. "
         f"Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats."
     )
 
 
 def _curve(made: Checkpoint) -> str:
     """The validations, some of them spread over the run; what is kept is marked."""
-    found, kept = made.metrics["validations"], made.metrics["dev"]["step"]
+    found, best = made.metrics["validations"], made.metrics["dev"]["step"]
     names = [name for name in MEASURED if name in found[-1]]
     rows = [
-        f"| {entry['step']:,}{' (kept)' * (entry['step'] == kept)} | "
+        f"| {entry['step']:,}{' (kept)' * (entry['step'] == best)} | "
         + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
         + " |"
-        for entry in _spread(found, kept)
+        for entry in _spread(found, best)
     ]
     heads = " | ".join(MEASURED[name][0] for name in names)
     return "\n".join(["## Validations\n", f"| step | {heads} |", "|---" * (len(names) + 1) + "|", *rows])
 
 
-def _spread(found: Sequence[Mapping[str, Any]], kept: int) -> list[Mapping[str, Any]]:
+def _spread(found: Sequence[Mapping[str, Any]], best: int) -> list[Mapping[str, Any]]:
     """The first, the last, the one that is kept, and as many between them as fit."""
     last = len(found) - 1
     chosen = {round(n * last / max(1, CURVE - 1)) for n in range(CURVE)}
-    chosen |= {n for n, entry in enumerate(found) if entry["step"] == kept}
+    chosen |= {n for n, entry in enumerate(found) if entry["step"] == best}
     return [found[n] for n in sorted(chosen)]
 
 
@@ -141,11 +142,13 @@ def _told(name: str, found: Mapping[str, Any]) -> str:
     if name == "words":
         return (
             f"{found['blanks']:,} blanks, each a whole word that is one token, told from all the rest of its sentence; the "
-            f"choice is among all {found['choices'][0]:,} such words ({found['choices'][1]:,} at a sentence's beginning)."
+            f"choice is among all {found['choices'][0]:,} tokens of a space and letters (for a word without a space before "
+            f"it, all {found['choices'][1]:,} of letters alone)."
         )
     if name == "follows":
         chance = f"Chance: 50%, {math.log(2):.3f} nats."
-        return f"{found['pairs']:,} pairs of one book each, about half of which follow one another. {chance}"
+        pairs = f"{found['pairs']:,} pairs of one book each, about half of which follow one another"
+        return f"{pairs}; the intervals take the pairs as independent. {chance}"
     cut = f" {found['cut']:,} are cut off as too long." if found["cut"] else ""
     return f"{found['texts']:,} texts with {len(found['classes'])} labels.{cut}"
 
@@ -159,15 +162,16 @@ def _measured(title: str, found: Mapping[str, Any], rival: str, what: str, told:
 
 
 def _row(name: str, row: Mapping[str, Any]) -> str:
-    (low, high), (least, most) = row["accuracy_interval"], row["log_loss_interval"]
-    right, cost = f"{row['accuracy']:.1%} | {low:.1%} to {high:.1%}", f"{row['log_loss']:.3f} | {least:.3f} to {most:.3f}"
-    return f"| {name} | {right} | {cost} |"
+    right, cost = ends(row["accuracy_interval"], ".1%"), ends(row["log_loss_interval"], ".3f")
+    return f"| {name} | {row['accuracy']:.1%} | {right} | {row['log_loss']:.3f} | {cost} |"
 
 
 def _better(gain: Mapping[str, Any]) -> str:
     """By how much the model is better or worse than the baseline, on the same examples; and where that is not clear."""
-    points, (low, high) = 100 * gain["accuracy"], (100 * end for end in gain["accuracy_interval"])
-    nats, (least, most) = gain["log_loss"], gain["log_loss_interval"]
+    points, nats = 100 * gain["accuracy"], gain["log_loss"]
+    if not (gain["accuracy_interval"] and gain["log_loss_interval"]):
+        return f"Against the baseline: accuracy {points:+.1f} points, log-loss {-nats:+.3f} nats, of one sentence alone."
+    (low, high), (least, most) = (100 * end for end in gain["accuracy_interval"]), gain["log_loss_interval"]
     right = f"{abs(points):.1f} points {'more' if points >= 0 else 'fewer'} are right ({low:+.1f} to {high:+.1f})"
     cost = f"the log-loss is {abs(nats):.3f} nats {'lower' if nats >= 0 else 'higher'} ({least:+.3f} to {most:+.3f} saved)"
     open_ = [what for what, ends in (("accuracy", (low, high)), ("log-loss", (least, most))) if ends[0] <= 0 <= ends[1]]

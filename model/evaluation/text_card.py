@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,29 @@ def _data(metrics: dict[str, Any]) -> str:
         "## Data",
         f"Trained on {training['tokens']:,} tokens ({training['characters']:,} characters, {training['paragraphs']:,} "
         f"paragraphs, {texts}); chosen by {dev['tokens']:,} tokens ({dev['characters']:,} characters, {dev['paragraphs']:,} "
-        "paragraphs) of a text that is held out.",
+        f"paragraphs) of text {held_out(training, 'is')}.",
         "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in training["data_sha256"].items()),
     ]
     return "\n\n".join(lines)
+
+
+def held_out(run: Mapping[str, Any], verb: str) -> str:
+    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256."""
+    digests = run["data_sha256"]
+    learned = {digest for name, digest in digests.items() if name.split()[0] == "train"}
+    chosen = [digest in learned for name, digest in digests.items() if name.split()[0] == "dev"]
+    if not any(chosen):
+        return f"that {verb} held out"
+    return f"which {verb} also trained on" if all(chosen) else "part of which is also trained on"
+
+
+def kept(metrics: Mapping[str, Any]) -> str:
+    """Of which weights the kept ones are the mean: there may have been fewer validations than are averaged."""
+    until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
+    count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
+    if count == 1:
+        return "What is kept are the weights as they were at one validation"
+    return f"What is kept is the mean of the weights at {count} validations in a row"
 
 
 def _training(made: Checkpoint) -> str:
@@ -63,8 +82,8 @@ def _training(made: Checkpoint) -> str:
         f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
         f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; dropout "
         f"{config.dropout:g} on embeddings and sub-layer outputs, {config.attention_dropout:g} on attention; gradient norm "
-        f"clipped at {run['clip']:g}. What is validated and kept is the mean of the weights at the last {run['average']} "
-        f"validations; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats a token, "
+        f"clipped at {run['clip']:g}. {kept(made.metrics)}; dev loss decides. Kept: step {dev['step']:,}, "
+        f"dev loss {dev['dev_loss']:.3f} nats a token, "
         f"{dev['bits_per_character']:.3f} bits a character in windows that do not overlap."
     )
     return "\n\n".join(filter(None, (told, _curve(made.metrics.get("validations", ())))))
@@ -90,9 +109,13 @@ def _limits() -> str:
     )
 
 
+def ends(interval: Sequence[float] | None, form: str) -> str:
+    """An interval in words; there is none where one unit alone was measured."""
+    return "no interval: one alone" if interval is None else " to ".join(format(end, form) for end in interval)
+
+
 def scores(found: dict[str, Any]) -> str:
     """What `evaluate` measured, as a table: the model, and counting where it was asked for."""
-    low, high = found["interval"]
     told = [
         f"{found['characters']:,} characters in {found['paragraphs']:,} paragraphs, {found['tokens']:,} tokens. Every token "
         f"is predicted once, with {found['context']} tokens or more before it but at the text's beginning; the end of a "
@@ -100,18 +123,18 @@ def scores(found: dict[str, Any]) -> str:
         "paragraphs.",
         "| | bits a character | 95% |\n|---|---|---|",
     ]
-    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+    told[1] += f"\n| the model | {found['bits_per_character']:.3f} | {ends(found['interval'], '.3f')} |"
     for name, row in _counted(found):
-        low, high = row["interval"]
-        told[1] += f"\n| {row['order']}-grams of {name} | {row['bits_per_character']:.3f} | {low:.3f} to {high:.3f} |"
+        bits = f"{row['bits_per_character']:.3f} | {ends(row['interval'], '.3f')}"
+        told[1] += f"\n| {row['order']}-grams of {name} | {bits} |"
     if "ngrams" in found:
         gain = found["ngrams"]["gain"]
         sign, word = (1, "less") if gain["bits_per_character"] >= 0 else (-1, "more")
-        low, high = sorted(sign * end for end in gain["interval"])
+        between = ends(gain["interval"] and sorted(sign * end for end in gain["interval"]), ".3f")
         told.append(
             "The n-grams have modified Kneser-Ney smoothing, interpolated (Chen and Goodman 1999); dev chose their orders. "
             f"The model needs {sign * gain['bits_per_character']:.3f} bits a character {word} than the better of them "
-            f"({low:.3f} to {high:.3f})."
+            f"({between})."
         )
     return "\n\n".join([*told, *_continued(found)])
 

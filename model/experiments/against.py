@@ -17,7 +17,8 @@ def told_of(log_probs: np.ndarray, labels: np.ndarray) -> Told:
 
 
 def scores(told: Told, own: Sequence[int] | None = None) -> dict[str, Any]:
-    """Accuracy and log-loss in nats, with intervals over the sentences, `own` of each example, or over the examples."""
+    """Accuracy and log-loss in nats, with intervals over the sentences, `own` of each example, or over the examples; None
+    in place of an interval where there is one alone."""
     return _both(told.right.astype(float), -told.log_probs, own)
 
 
@@ -31,5 +32,5 @@ def _both(right: np.ndarray, loss: np.ndarray, own: Sequence[int] | None) -> dic
     counts, made = np.bincount(number), {}
     for name, values in (("accuracy", right), ("log_loss", loss)):
         mean, low, high = (round(float(each), 4) for each in intervals(np.bincount(number, values), counts))
-        made |= {name: mean, f"{name}_interval": [low, high]}
+        made |= {name: mean, f"{name}_interval": [low, high] if len(counts) > 1 else None}
     return made | {"resamples": RESAMPLES, "seed": SEED}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.readings.head_metrics import METRICS, Rows
-from model.trace import Site, site_kind
-from model.training.recording import Recording
+from model.trace import site_kind
+from model.training.recording import LEVELS, Recording
 
+TOGETHER = 1 << 22  # weights that are measured at once
 DIAGONAL = "same"  # the metric that says how far a map of cross-attention lies on its diagonal: row t predicts token t
 
 
@@ -31,15 +32,19 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
     """
     if kind not in recording.kinds:
         raise ValueError(f"{kind} attention is not recorded; expected one of {', '.join(recording.kinds)}")
-    measure, total, counted = METRICS[name].measure, np.zeros(1), np.zeros(1)
+    measure = METRICS[name].measure
+    shape = recording.arrays[f"{kind}/0"].shape[:3]  # [N,L,H]
+    total, counted = np.zeros(shape), np.zeros(shape)
     for number in range(len(recording.sentences)):
-        levels = recording.arrays[f"{kind}/{number}"]  # [N,L,H,T,S]
-        shape = levels.shape
-        maps = np.stack([recording.patterns(number, Site(kind, layer)) for layer in range(shape[1])], axis=1)
-        rows = Rows.of(maps.reshape(-1, *shape[3:]), keys_of(recording, number, kind))
-        (means,), (counts,) = rows.means([measure])
-        total, counted = total + means * counts, counted + counts
-    return (total / np.maximum(1, counted)).reshape(shape[:3])
+        levels, keys = recording.arrays[f"{kind}/{number}"], keys_of(recording, number, kind)  # [N,L,H,T,S]
+        each = max(1, TOGETHER // levels[0].size)
+        for first in range(0, len(levels), each):  # some steps at once: as float32 a large file would fill the memory
+            part = levels[first : first + each].astype(np.float32) / LEVELS
+            (means,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).means([measure])
+            there = slice(first, first + each)
+            total[there] += (means * counts).reshape(part.shape[:3])
+            counted[there] += np.broadcast_to(counts, means.shape).reshape(part.shape[:3])
+    return total / np.maximum(1, counted)
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:

@@ -65,13 +65,15 @@ class LabelTest:
         against = self.occlusion if signed else np.abs(self.occlusion)
         return rank_correlation(values, against, np.ones(len(values), dtype=bool))
 
-    def undefined(self, values: np.ndarray) -> str:
+    def undefined(self, values: np.ndarray, signed: bool = True) -> str:
         """Why a rank correlation of numbers [W] with occlusion is undefined, in a few words; empty where it is not."""
         if (count := len(self.words)) < FEWEST:
             return f"undefined: {count} {'word' if count == 1 else 'words'}"
         if not np.ptp(values):
             return "undefined: equal for all words"
-        return "undefined: hiding changes nothing" if not np.ptp(self.occlusion) else ""
+        if np.ptp(self.occlusion if signed else np.abs(self.occlusion)):
+            return ""
+        return "undefined: hiding changes nothing" if not self.occlusion.any() else "undefined: hiding changes all the same"
 
 
 def label_test(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: int) -> LabelTest:

@@ -159,7 +159,7 @@ def _heard(told: queue.Queue[str | None], limits: Limits) -> Iterator[Run]:
         if run is not None:
             yield run
     if run is None:
-        raise ValueError("The measurement ended before it had begun. Try again later, when the machine is less busy.")
+        raise ValueError("The measurement ended before it had begun. Try again later.")
     yield _ended(run)
 
 

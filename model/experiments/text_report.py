@@ -82,6 +82,6 @@ def _stream(paragraphs: Sequence[str], symbols: Symbols) -> tuple[np.ndarray, np
 
 
 def _bits(nats: np.ndarray, counts: np.ndarray) -> dict[str, Any]:
-    """Bits a character of paragraphs [P], and the middle 95% of samples of them."""
+    """Bits a character of paragraphs [P], and the middle 95% of samples of them; None for one alone."""
     mean, low, high = (round(float(each), 4) for each in intervals(nats / np.log(2), counts))
-    return {"bits_per_character": mean, "interval": [low, high]}
+    return {"bits_per_character": mean, "interval": [low, high] if len(nats) > 1 else None}

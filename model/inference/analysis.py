@@ -192,7 +192,8 @@ class Analysis:
     @property
     def has_as_many_as_asked(self) -> bool:
         """Whether it stopped after the number of new tokens that was asked for, which is no reason to warn anybody."""
-        return self.request.decoding.more > 0 and len(self.hypothesis.ids) < MAX_TOKENS
+        asked, size = self.request.decoding, len(self.hypothesis.ids)
+        return asked.more > 0 and size < min(MAX_TOKENS, asked.limit or MAX_TOKENS)
 
     @property
     def stopped(self) -> str:

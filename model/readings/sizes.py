@@ -40,8 +40,10 @@ class Architecture:
     outer_norms: int = 0  # norms that stand outside the layers
     tied: bool = True  # the output projection is an embedding table
     output_bias: bool = False
-    transforms: int = 0  # linear layers of D x D before the output or beside it, with a bias
-    transform_norms: int = 0  # and the norms after them
+    transforms: int = 0  # linear layers of D x D before the output, with a bias, and a norm after each
+    poolers: int = 0  # the same that read a text as one vector, without a norm
+    choices: int = 0  # what the heads after the pooler choose from, each a row of D with a bias
+    projects: bool = True  # each token's vector goes through the output projection; else its table stands idle
 
     def __post_init__(self) -> None:
         limits = {"encoder_layers": "layers", "decoder_layers": "layers", **{n: n for n in LARGEST}}
@@ -84,32 +86,36 @@ def of_config(config: ModelConfig) -> Architecture:
         config.target_vocab,
         0 if config.joint_vocab else config.source_vocab,
         positions=config.max_positions * len(stacks) * config.scheme.trained,
+        segments=config.segments,
         gated=ACTIVATIONS[config.activation].gated,
         norm_biases=config.norm == "layernorm",
         outer_norms=len(stacks) * config.final_norm + config.embedding_norm,
         tied=config.tied_output,
         output_bias=config.output_bias,
         transforms=int(config.output_transform),
-        transform_norms=int(config.output_transform),
+        poolers=int(config.pooler),
+        choices=2 * config.follows + len(config.classes),
+        projects=not config.classes,
     )
 
 
 def parameters(of: Architecture) -> dict[str, int]:
-    """How many numbers are trained, by part; their sum is the model's."""
+    """How many numbers are trained, by part; their sum is the model's. A pooler, and the heads after it, are a part where
+    there are any."""
     d, cross = of.d_model, of.attentions.get("cross", 0)
     linears = of.encoder_layers + of.decoder_layers  # feed-forward networks
     inner = 2 if of.gated else 1
     norms = 2 * (of.encoder_layers + of.decoder_layers) + cross + of.outer_norms
     norm = d * (2 if of.norm_biases else 1)
-    return {
+    pooled = of.poolers * (d * d + d) + of.choices * (d + 1)
+    found = {
         "embeddings": (of.vocabulary + of.second_vocabulary + of.segments + of.positions) * d,
         "attention": sum(of.attentions.values()) * 4 * (d * d + d * of.biases),
         "feed-forward": linears * ((inner + 1) * d * of.d_ff + (inner * of.d_ff + d) * of.biases),
         "norms": norms * norm,
-        "output": of.vocabulary * (d * (not of.tied) + of.output_bias)
-        + of.transforms * (d * d + d)
-        + of.transform_norms * norm,
+        "output": of.vocabulary * (d * (not of.tied) + of.output_bias) + of.transforms * (d * d + d + norm),
     }
+    return found | ({"pooler": pooled} if pooled else {})
 
 
 def cache_bytes(of: Architecture) -> tuple[int, int]:
@@ -126,10 +132,11 @@ def pattern_bytes(of: Architecture, length: int) -> int:
 
 def multiplied(of: Architecture) -> tuple[int, int]:
     """The weights that a source and a target token are multiplied by, 0 for a side that is not there: all matrices, the
-    output projection too, no lookup in a table. What cross-attention makes keys and values of are source tokens."""
+    output projection too where there is one to go through, no lookup in a table. What cross-attention makes keys and values
+    of are source tokens. A pooler and its heads are not of a token: they multiply one vector a text."""
     square, forward = of.d_model**2, (3 if of.gated else 2) * of.d_model * of.d_ff
     encoder, decoder, cross = (of.attentions.get(kind, 0) for kind in ("encoder", "decoder", "cross"))
-    output = of.vocabulary * of.d_model + of.transforms * square
+    output = (of.vocabulary * of.d_model + of.transforms * square) * of.projects
     source = encoder * (4 * square + forward) + cross * 2 * square + (0 if decoder else output)
     return source, decoder * (4 * square + forward) + cross * 2 * square + (output if decoder else 0)
 
@@ -171,7 +178,8 @@ def _bert(layers: int, d_model: int, heads: int) -> Architecture:
         positions=512,
         segments=2,
         outer_norms=1,
-        transforms=1,
+        poolers=1,
+        projects=False,
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.config import END, MAX_TOKENS, PAD, START
+from model.config import CONTROL_TOKENS, END, MAX_TOKENS, PAD, START
 from model.text.corpus import DataError, pad
 from model.text.masking import Masked, Masking
 from model.text.sentences import split
@@ -62,6 +62,13 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def blanks_a_pair(self) -> float:
+        """About how many tokens are to be told for each pair whose second sentence is judged; 0 where there is no pair."""
+        pairs = sum(row.label != NOTHING for row in self.rows)
+        blanks = sum(self.masking.count(sum(token >= len(CONTROL_TOKENS) for token in row.ids)) for row in self.rows)
+        return blanks / pairs if pairs else 0.0
 
     def _masked(self, number: int) -> Masked:
         return self.masking.masked(self.rows[number].ids, random.Random(f"{self.key}/{number}"))

@@ -29,7 +29,9 @@ def check(values: Any, frame: Mapping[str, Any], alphabet: Collection[str]) -> N
     added = values.get("added_tokens")
     found = tuple(token.get("content") for token in added if isinstance(token, dict)) if isinstance(added, list) else ()
     if found not in (CONTROL_TOKENS, (*CONTROL_TOKENS, MASK_TOKEN)) or len(added) != len(found):
-        raise ValueError(f"the first three tokens are {shown(found)}; expected {CONTROL_TOKENS}, and no other added token")
+        raise ValueError(
+            f"the added tokens are {shown(found)}; expected {CONTROL_TOKENS}, and none but {MASK_TOKEN} after them"
+        )
     for number, token in enumerate(added):
         if not is_whole(token.get("id")) or token["id"] != number:
             raise ValueError(f"{token['content']} has the id {shown(token.get('id'))}; expected {number}")

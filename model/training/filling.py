@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,9 @@ def prepare(order: Order) -> Material:
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     if tokenizer.mask is None:
         raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")
-    model, books = _model(order.model(tokenizer, tokenizer)), Books.encode(texts, tokenizer)
+    model, books = _model(order.model(tokenizer, tokenizer), order.start is None), Books.encode(texts, tokenizer)
     masking = Masking(tokenizer, config.masked, config.whole_words)
+    epochs = Drawn(books, masking, config, model.follows)
     counts = count_tokens([ids for book in books.books for ids in book], tokenizer.size)
     told = f"{books.sentences:,} sentences, {books.tokens:,} tokens, in {len(texts)} " + (
         "text" if len(texts) == 1 else "texts"
@@ -48,9 +49,9 @@ def prepare(order: Order) -> Material:
         tokenizer,
         tokenizer,
         model=model,
-        epochs=Drawn(books, masking, config, model.follows),
+        epochs=epochs,
         dev=HeldOut(order.files.dev, masking, 4 * config.batch_tokens, model.follows),
-        loss=filled_loss,
+        loss=partial(filled_loss, each_pair=epochs.corpus(0).blanks_a_pair),
         size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
         told=told + f", {books.cut} cut off as too long" * bool(books.cut),
         counts={"source": counts, "target": counts},
@@ -65,9 +66,9 @@ def _learned(texts: Sequence[Sequence[str]], size: int) -> tuple[Tokenizer, Toke
     return made, made
 
 
-def _model(config: ModelConfig) -> ModelConfig:
-    """Without a head for what follows, there is nothing that two sentences and the pooler would be for."""
-    return config if config.follows else dataclasses.replace(config, segments=0, pooler=False)
+def _model(config: ModelConfig, is_new: bool) -> ModelConfig:
+    """A new model without a head for what follows has nothing that two sentences and the pooler would be for."""
+    return config if config.follows or not is_new else dataclasses.replace(config, segments=0, pooler=False)
 
 
 class Drawn:
@@ -98,11 +99,11 @@ def losses(model: EncoderOnly, batch: ReadBatch, smoothing: float = 0.0) -> tupl
     return logits, filled, pairs[batch.labels != NOTHING], followed
 
 
-def filled_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float) -> tuple[Tensor, int]:
-    """The loss of the blanks, summed, and how many they are; to each is added the mean loss of the batch's pairs, so that it
-    is the mean of both that counts."""
-    logits, filled, pairs, followed = losses(model, batch, smoothing)
-    return filled + followed * (len(logits) / max(1, len(pairs))), len(logits)
+def filled_loss(model: EncoderOnly, batch: ReadBatch, smoothing: float, each_pair: float) -> tuple[Tensor, int]:
+    """The loss of the blanks, summed, and how many they are; to it is added that of the pairs, each as much as `each_pair`
+    blanks. With `Rows.blanks_a_pair` both losses count the same over an epoch, and a pair the same in every batch."""
+    logits, filled, _, followed = losses(model, batch, smoothing)
+    return filled + each_pair * followed, len(logits)
 
 
 class HeldOut(Validator):
@@ -113,7 +114,8 @@ class HeldOut(Validator):
     def __init__(self, paths: Sequence[Path], masking: Masking, tokens: int, pairs: bool) -> None:
         """`tokens` is the size of a batch. Raises DataError for a bad file."""
         self.books = Books.encode([read_sentences(path) for path in paths], masking.tokenizer)
-        super().__init__(rows(self.books, masking, "dev", pairs), tokens, filled_loss)
+        corpus = rows(self.books, masking, "dev", pairs)
+        super().__init__(corpus, tokens, partial(filled_loss, each_pair=corpus.blanks_a_pair))
 
     @torch.inference_mode()
     def _measured(self, model: EncoderOnly, precision: AbstractContextManager) -> dict[str, float]:

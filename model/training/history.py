@@ -76,7 +76,10 @@ class History:
     @property
     def total(self) -> int | None:
         """How many steps the run has in all; None where its log does not tell it (yet)."""
-        return next((int(entry["total"]) for entry in reversed(self.steps) if "total" in entry), None) or self._by_rate()
+        return (
+            next((int(entry["total"]) for entry in reversed(self.steps) if entry.get("total", 0) >= 1), None)
+            or self._by_rate()
+        )
 
     def _by_rate(self) -> int | None:
         """The same of a log that does not say it: what the cosine schedule must end at to have come so far."""
@@ -96,7 +99,11 @@ class History:
             return None
         step, total = max(int(each[-1]["step"]) for each in (self.steps, self.validations) if each), self.total
         timed = [entry for entry in self.steps[-RECENT:] if "seconds" in entry]
-        pace = [(b["seconds"] - a["seconds"]) / (b["step"] - a["step"]) for a, b in itertools.pairwise(timed)]
+        pace = [
+            (b["seconds"] - a["seconds"]) / (b["step"] - a["step"])
+            for a, b in itertools.pairwise(timed)
+            if b["step"] > a["step"]
+        ]
         minutes = (total - step) * statistics.median(pace) / 60 if total and pace else None
         return Progress(step, None if total is None else max(total, step), minutes)
 
@@ -141,6 +148,8 @@ def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
     model = settings.get("model") if isinstance(settings.get("model"), dict) else {}
     task = TRAINING_TASKS.get(str(settings.get("task", "translate")))
     width = _width({"d_model": ModelConfig.d_model} | (dict(task.model) if task else {}) | model)
+    if settings.get("init"):  # its model is that of the checkpoint it began with
+        width = _width(_json(place / "checkpoint" / "config.json", [], "").get("model"))
     recording = _recording((place / PROBES, place / "checkpoint" / PROBES), lacks, name, load)
     history = History(
         name, steps, tuple(entry for entry in log if "dev_loss" in entry), recording, config, width, lacks=tuple(lacks)

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from model.config import TrainConfig
 
-LARGEST = 1e30  # of a gradient's norm, as it is logged: one may be infinite
+LARGEST = 1e30  # of a gradient's norm, as it is logged: one may be infinite, or no number
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Meter:
 
     def update(self, step: Step, seconds: float) -> dict[str, Any] | None:
         """Adds one step; every so many steps returns the averages since the last time."""
-        sums, norm = self.sums, min(step.norm, LARGEST)
+        sums, norm = self.sums, step.norm if step.norm < LARGEST else LARGEST  # also where it is NaN
         for name, value in {
             "loss": step.loss,
             "tokens": step.tokens,

@@ -80,7 +80,9 @@ class Run:
         self.snapshots: list[Weights] = []  # the weights at the last validations, float32, the newest last
         self.progress, self.sums = Progress(), dict[str, float]()  # what the meter has summed since it last logged
         self.stop = False  # set from outside: the run saves after the step that is under way, and ends
-        self.total = sum(len(self.epochs.batches(epoch)) for epoch in range(config.epochs))
+        self.settings["watched"] = snapshots.digest(self.recorder.sentences)
+        counted = (len(self.epochs.batches(epoch)) for epoch in range(config.epochs))  # slowly: each epoch is drawn for it
+        self.total = self.settings["total"] = self.files.total(self.settings["watched"]) or sum(counted)
         self.autocast = products(config, self.device)
         with self.files.alone(self.group.first):
             self._restore()
@@ -260,17 +262,15 @@ class Run:
         self.group.leave()
 
     def _finish(self) -> None:
-        """Beside the best weights: the means of their heads, and the probes with a last look at them. The last state."""
+        """Beside the best weights: means of heads, the probes with a last look, what the run took. The last state."""
         if self.recorder.sentences and self.progress.step not in self.recorder.steps:
             self._watch()
         if self.group.first:
-            folder = self.files.path / "checkpoint"
-            kept = checkpoints.load(str(folder), self.device)
+            kept = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
             try:
                 checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
                 self._save_probes(folder)
-                if self.material.card:
-                    (folder / "README.md").write_text(self.material.card(kept), encoding="utf-8")
+                self.files.tell(kept, self.progress, self.material.card)
             except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
@@ -288,7 +288,7 @@ class Run:
         """A model of this run, with what is known of it; `entry` is what was measured of it on the dev files."""
         state, made = self.progress, self.material
         begun = self.settings["init"] and own_name(Path(self.settings["init"]).resolve())
-        made_by = {"steps": state.step, "minutes": round(state.seconds / 60), "init": begun} | made.size
+        made_by = state.took | {"init": begun} | made.size
         metrics = {
             "parameters": model.parameter_count,
             "training": self.config.to_dict() | made_by | {"data_sha256": self.settings["data"]},

@@ -15,6 +15,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from model import checkpoint as checkpoints
+from model.checkpoint import Checkpoint
 from model.config import ModelConfig, TrainConfig
 from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json, shown
 from model.limits import is_count
@@ -70,6 +71,11 @@ class Progress:
     validations: list[dict[str, Any]] = field(default_factory=list)
     best: dict[str, Any] = field(default_factory=dict)  # the validation with the lowest dev loss
     ended: bool = False  # by early stopping
+
+    @property
+    def took(self) -> dict[str, int]:
+        """Steps and minutes so far."""
+        return {"steps": self.step, "minutes": round(self.seconds / 60)}
 
 
 class RunFolder:
@@ -144,6 +150,28 @@ class RunFolder:
                     f"{_shown(old[name][:12])}…, now {new[name][:12]}…); put the former file back, or give "
                     "another --out to begin anew."
                 )
+
+    def total(self, watched: str) -> int | None:
+        """How many steps the folder's run has, as it counted them when it began; None where it does not tell. TrainingError
+        where it began with other sentences to watch, by their SHA-256; older runs do not say theirs."""
+        old = self._settings() or {}
+        if old.get("watched", watched) != watched:
+            raise TrainingError(
+                f"the sentences that are watched are not those that the run in {self.path} began with; give it the former "
+                "ones as --probes, or another --out to begin anew."
+            )
+
+        found = old.get("total")
+        return found if is_count(found) and found > 0 else None
+
+    def tell(self, kept: Checkpoint, progress: Progress, card: Callable[[Checkpoint], str] | None) -> None:
+        """Writes what the whole run took and measured into the metrics of the checkpoint, which may be of an early step, and
+        the card."""
+        kept.metrics["training"] |= progress.took
+        kept.metrics["validations"] = progress.validations
+        checkpoints.write_json(self.path / "checkpoint" / "metrics.json", kept.metrics)
+        if card:
+            (self.path / "checkpoint" / "README.md").write_text(card(kept), encoding="utf-8")
 
     def write_settings(self, settings: dict[str, Any]) -> None:
         checkpoints.write_json(self.path / "settings.json", settings)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.config import ModelConfig
 from model.files import opened, shown
-from model.limits import MAX_COUNT, is_count
+from model.limits import MAX_COUNT, is_count, is_whole
 from model.network.transformer import Transformer
 from model.training.recording import LOG_PROBS, Sentence, shapes
 from model.training.snapshots import SnapshotRecorder
@@ -48,7 +48,7 @@ def check(model: Transformer, recorder: SnapshotRecorder, average: int, processe
     _check_progress(state["progress"])
     _check_random(state["random"], processes)
     _check_probes(state["probes"], recorder.sentences, model.config)
-    if not isinstance(state.get("meter", {}), dict) or not all(map(_is_number, state.get("meter", {}).values())):
+    if not isinstance(state.get("meter", {}), dict) or not all(map(_is_sum, state.get("meter", {}).values())):
         raise ValueError("'meter' holds no sums")
 
 
@@ -96,6 +96,11 @@ def _check_progress(found: Any) -> None:
 
 def _is_number(value: Any) -> bool:
     return is_count(value) or (isinstance(value, float) and 0 <= value <= MAX_COUNT)
+
+
+def _is_sum(value: Any) -> bool:
+    """Of the meter, which adds up gradients of any size."""
+    return (is_whole(value) and value >= 0) or (isinstance(value, float) and 0 <= value < float("inf"))
 
 
 def _is_validation(entry: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -66,6 +68,12 @@ def steps(total: int, count: int = 44) -> tuple[int, ...]:
     return (0, *sorted(found))
 
 
+def digest(sentences: Sequence[Sentence]) -> str:
+    """SHA-256 of what is watched: other texts, tokens or labels have another."""
+    told = [(s.name, s.source_text, s.target_text, s.source, s.target, s.labels) for s in sentences]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
 class SnapshotRecorder:
     """Collects, step by step, what a model does with the sentences. Its state can be stored and taken up again."""
 
@@ -74,7 +82,7 @@ class SnapshotRecorder:
     ) -> None:
         """`writes` has what the model makes of the sentences. Of many the shortest are kept, and of long ones as many as the
         maps of a model of `config` leave room for."""
-        shortest = sorted(sentences, key=lambda s: len(s.source) * len(s.target))[:SENTENCES]
+        shortest = sorted(sentences, key=lambda s: max(1, len(s.source)) * max(1, len(s.target)))[:SENTENCES]
         while config is not None and len(shortest) > 1 and _weights(shortest, config) > MAX_WEIGHTS:
             shortest.pop()
         self.sentences = [s for s in sentences if s in shortest]
@@ -144,14 +152,22 @@ def encode(
     """Probes with their ids; of several targets the first is held fixed. DataError for one that is over the text limit."""
     found = []
     for name, source, targets in probes:
-        if max(len(source), len(targets[0])) > MAX_CHARACTERS:
-            raise DataError(f"the probe {shown(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
+        _check_characters(name, source, targets[0])
         ids = [(*t.encode(text), END) for t, text in ((source_tokenizer, source), (target_tokenizer, targets[0]))]
-        if max(map(len, ids)) > MAX_TOKENS:
-            raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
+        _check_length(name, *ids)
         tokens = [t.pieces(each) for t, each in zip((source_tokenizer, target_tokenizer), ids, strict=True)]
         found.append(Sentence(name, source, targets[0], *ids, *tokens))
     return found
+
+
+def _check_characters(name: str, *texts: str) -> None:
+    if max(map(len, texts)) > MAX_CHARACTERS:
+        raise DataError(f"the probe {shown(name)} has more than {MAX_CHARACTERS:,} characters; shorten it.")
+
+
+def _check_length(name: str, *sides: Sequence[int]) -> None:
+    if max(map(len, sides)) > MAX_TOKENS:
+        raise DataError(f"the probe {shown(name)} has more than {MAX_TOKENS} tokens on a side; shorten it.")
 
 
 def encode_texts(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> list[Sentence]:
@@ -167,6 +183,8 @@ def encode_judged(
     made = encode([(name, text, [""]) for name, text in texts], tokenizer, tokenizer)
     begun = [START] if start else []
     sources = [(*begun, *sentence.source) for sentence in made]
+    for sentence, ids in zip(made, sources, strict=True):
+        _check_length(sentence.name, ids)
     return [
         replace(each, target=(), target_tokens=(), source=ids, source_tokens=tokenizer.pieces(ids), labels=tuple(labels))
         for each, ids in zip(made, sources, strict=True)
@@ -182,12 +200,13 @@ def encode_blanks(texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, start:
         word, closed, after = rest.partition("]")
         if not (word.strip() and opened and closed) or tokenizer.mask is None:
             raise DataError(f"the probe {shown(name)} has no word in [brackets], which is to be filled in.")
-        encode([(name, text, [text])], tokenizer, tokenizer)  # checks its length
+        _check_characters(name, text)
         space = " " if before.endswith(" ") else ""
         parts = [tokenizer.encode(part) for part in (before.removesuffix(" "), space + word, after)]
         head, tail = [START] if start else [], [END]
         source = (*head, *parts[0], *[tokenizer.mask] * len(parts[1]), *parts[2], *tail)
         target = (*head, *parts[0], *parts[1], *parts[2], *tail)
+        _check_length(name, target)
         plain = f"{before}{word}{after}"
         texts_of = f"{before}___{after}", plain
         found.append(Sentence(name, *texts_of, source, target, tokenizer.pieces(source), tokenizer.pieces(target)))

@@ -59,15 +59,15 @@ def _filled(tokenizer: Tokenizer, model: Transformer, sentences: Sequence[Senten
     found = []
     for each in sentences:
         source = torch.tensor([each.source], device=_device(model))
-        likeliest = _words_alone(model.project(forced(model, source, None)))[0].argmax(-1).tolist()
+        likeliest = _words_alone(model.project(forced(model, source, None)), tokenizer.mask)[0].argmax(-1).tolist()
         ids = [new if old == tokenizer.mask else old for old, new in zip(each.source, likeliest, strict=True)]
         found.append(tokenizer.decode(ids))
     return found
 
 
-def _words_alone(logits: torch.Tensor) -> torch.Tensor:
-    """Logits [...,V] that let no control token be chosen."""
-    logits[..., : len(CONTROL_TOKENS) + 1] = -torch.inf  # and not the blank, which stands behind them
+def _words_alone(logits: torch.Tensor, mask: int | None) -> torch.Tensor:
+    """Logits [...,V] that let no control token be chosen, and not the blank, wherever it stands."""
+    logits[..., [*range(len(CONTROL_TOKENS)), *([] if mask is None else [mask])]] = -torch.inf
     return logits
 
 

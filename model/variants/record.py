@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -206,6 +206,8 @@ class Variants:
             raise ValueError(f"'seeds' is {shown(values['seeds'])}; expected whole numbers")
         made = {each.name: values.get(each.name) for each in fields(cls)}
         made |= {name: tuple(map(part, values[name])) for name, part in (("variants", _measured), ("missing", _missing))}
+        _check_different("variants", [each.name for each in made["variants"]])
+        _check_different("'seeds'", values["seeds"])
         made |= {"seeds": tuple(values["seeds"]), "shipped": _shipped(values["shipped"])}
         return cls(**made | {"same_heads": _same_heads(values["same_heads"])})
 
@@ -239,7 +241,14 @@ def _measured(values: Any) -> Measured:
     if not isinstance(runs, list) or not runs:
         raise ValueError(f"the variant {shown(name)} has runs {shown(runs)}; expected a list with at least one")
     made = {each.name: values.get(each.name) for each in fields(Measured)}
-    return Measured(**(made | {"runs": tuple(_seeded(name, run) for run in runs)}))
+    seeded = tuple(_seeded(name, run) for run in runs)
+    _check_different(f"seeds of the variant {shown(name)}", [run.seed for run in seeded])
+    return Measured(**(made | {"runs": seeded}))
+
+
+def _check_different(what: str, found: Sequence[Any]) -> None:
+    if twice := [each for n, each in enumerate(found) if each in found[:n]]:
+        raise ValueError(f"the {what} have {shown(twice[0])} twice; expected each once")
 
 
 def _seeded(name: str, values: Any) -> Seeded:
@@ -248,6 +257,8 @@ def _seeded(name: str, values: Any) -> Seeded:
         raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected {', '.join(known)}")
     if not all(_is_number(values[each]) for each in known if each != "losses"):
         raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected numbers of at least 0")
+    if not is_count(values["seed"]):
+        raise ValueError(f"a run of {shown(name)} has the seed {shown(values['seed'])}; expected a whole number")
     losses = values["losses"]
     if not isinstance(losses, list) or not all(_is_point(each) for each in losses):
         raise ValueError(f"a run of {shown(name)} has losses {shown(losses)}; expected pairs of a step and a loss")
@@ -258,7 +269,7 @@ def _missing(values: Any) -> Missing:
     known = [each.name for each in fields(Missing)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
         raise ValueError(f"a missing run is {shown(values)}; expected {', '.join(known)}")
-    texts = isinstance(values["name"], str) and isinstance(values["why"], str) and values["state"] in STATES
+    texts = isinstance(values["name"], str) and isinstance(values["why"], str) and values["state"] in [*STATES]
     if not (texts and is_count(values["seed"]) and is_count(values["step"])):
         raise ValueError(f"a missing run is {shown(values)}; expected a name, a seed, a step and one of {', '.join(STATES)}")
     return Missing(**values)
@@ -286,4 +297,4 @@ def _is_point(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return (is_whole(value) or isinstance(value, float)) and 0 <= value < math.inf
+    return is_count(value) or (isinstance(value, float) and 0 <= value < math.inf)

@@ -219,7 +219,7 @@ def change_vocabulary(folder: Path, part: str, **changes) -> None:
         ("", {"pre_tokenizer": {"type": "Whitespace"}}, r"its 'pre_tokenizer' is \{'type': 'Whitespace'\}"),
         ("", {"normalizer": {"type": "Lowercase"}}, "its 'normalizer' is"),
         ("", {"truncation": {"max_length": 2}}, "its 'truncation' is"),
-        ("", {"added_tokens": []}, r"the first three tokens are \(\)"),
+        ("", {"added_tokens": []}, r"the added tokens are \(\)"),
     ],
 )
 def test_a_vocabulary_of_another_kind(saved, part, changes, message):

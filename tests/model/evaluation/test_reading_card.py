@@ -38,7 +38,11 @@ def test_what_was_measured_stands_beside_its_baseline():
     words, follows = told.split("### Does")
     assert "4.0 points more are right (+3.0 to +5.0); the log-loss is 0.400 nats lower (+0.390 to +0.410 saved)" in words
     assert "4.0 points fewer are right" in follows and "0.400 nats higher" in follows and "Chance: 50%, 0.693" in follows
-    assert "no difference was shown" not in told
+    assert "no difference was shown" not in told and "takes the pairs" not in words and "take the pairs as indep" in follows
+    alone = {name: None if name.endswith("interval") else value for name, value in ROW.items()}
+    gain = {name: None if name.endswith("interval") else value for name, value in better(0.04, 0.4, clear=True).items()}
+    told = reading_card.scores({"words": alone | {"blanks": 1, "choices": [18, 7], "neighbours": alone, "gain": gain}})
+    assert told.count("no interval: one alone") == 4 and "+4.0 points" in told and "of one sentence alone" in told
 
 
 def test_what_is_not_clear_is_said_and_a_classifier_has_the_same():
@@ -80,4 +84,9 @@ def test_a_card_is_made_of_metrics_alone(tokenizer, init, told):
     card = reading_card.card(made)
     assert told in card and "Trained on 1 text, 90 sentences" in card and "- SHA-256 of `train`: `ab12`" in card
     assert "| 2,100 (kept) |" in card and card.count("\n| ") == 10 and "| 3,000 |" in card
+    assert "80 tokens that are held out" in card and "the weights at 5 validations in a row" in card
+    run["data_sha256"] |= {"train 2": "cd34", "dev": "cd34"}
+    made.metrics["dev"] |= steps[0]
+    card = reading_card.card(made)
+    assert "80 tokens, which are also trained on" in card and "as they were at one validation; dev" in card
     assert ("15% of the tokens" in card) is not labels and f"{made.model.parameter_count:,} parameters" in card

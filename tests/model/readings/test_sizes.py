@@ -19,11 +19,13 @@ from model.readings.sizes import (
     PRESETS,
     Architecture,
     cache_bytes,
+    multiplied,
     of_config,
     operations,
     parameters,
     pattern_bytes,
 )
+from model.training.tasks import READS
 
 VARIANTS = [
     dict(zip(("positions", "activation", "norm", "joint_vocab", "tied_output"), values, strict=True))
@@ -37,6 +39,8 @@ FAMILIES = [
     {"final_norm": False, "output_bias": True},
     {"family": "decoder-only", "encoder_layers": 0, "positions": "learned", "heads": 4},
     {"family": "encoder-only", "decoder_layers": 0, "embedding_norm": True, "output_transform": True, "output_bias": True},
+    {"family": "encoder-only", "output_transform": True, "output_bias": True, "follows": True} | READS,
+    {"family": "encoder-only", "decoder_layers": 0, "pooler": True, "pooling": "mean", "classes": ("good", "bad", "so")},
 ]
 
 
@@ -57,6 +61,7 @@ def test_the_parameters_are_those_of_the_model_that_is_built_part_by_part(change
     found, blocks = parameters(of_config(model.config)), blueprint(Built(model), 3, 3)
     part = {"positions": "embeddings", "embedding": "embeddings", "feed_forward": "feed-forward", "norm": "norms"}
     part |= {"projection": "output", "transform": "output", "attention": "attention"}
+    part |= {"segments": "embeddings", "pooler": "pooler"}
     counted = dict.fromkeys(found, 0)
     for block in blocks:
         if block.parameters:
@@ -79,8 +84,12 @@ def test_the_operations_are_those_that_are_counted_in_a_pass(changes):
     ids = torch.full((1, length), END)
     source, target = (ids if stack in model.config.kinds else None for stack in ("encoder", "decoder"))
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(source, target, masks.build(model.config, source, target))
-    assert length * sum(operations(of_config(model.config), length)) == counter.get_total_flops()
+        model.answer(model.states(source, target, masks.build(model.config, source, target)), source)
+    a_text = 2 * model.config.d_model * (model.config.d_model + len(model.config.classes)) * bool(model.config.classes)
+    assert length * sum(operations(of_config(model.config), length)) + a_text == counter.get_total_flops()
+    forms = PRESETS["bert-base"].architecture  # whose head that fills in blanks is left out
+    inner = 12 * (4 * forms.d_model**2 + 2 * forms.d_model * forms.d_ff)
+    assert multiplied(forms) == (inner, 0)
 
 
 @pytest.mark.parametrize("of", ["tiny", "shipped"])

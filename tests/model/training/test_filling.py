@@ -73,21 +73,26 @@ def test_a_stopped_run_ends_as_one_that_was_not(books, tmp_path):
     assert all(one[name].equal(value) for name, value in other.items())
 
 
-def test_the_losses_are_added_and_each_is_a_mean(books):
+def test_the_losses_are_added_and_a_pair_counts_the_same_in_every_share(books):
     tokenizer = Tokenizer.train(tiny.SENTENCES, 300, blanks=True)
     pairs = rows(Books.encode([tiny.SENTENCES], tokenizer), Masking(tokenizer, 0.15), "key", True)
     batch = pairs.batch(range(12))
     sizes = {"source_vocab": 300, "target_vocab": 300, "family": "encoder-only", "decoder_layers": 0, "source_start": True}
     model = tiny.model(**sizes, segments=2, pooler=True, follows=True)
     model.requires_grad_(False)
-    total, count = filled_loss(model, batch, 0.0)
+    each = pairs.blanks_a_pair
+    total, count = filled_loss(model, batch, 0.0, each)
     assert count == pairs.tokens(range(12)) == int((batch.outputs != PAD).sum())
     hidden = forced(model, batch.source, None)
     real, judged = batch.outputs != PAD, batch.labels != NOTHING
     assert judged.any() and not judged.all()
-    blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real])
-    following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged])
-    assert float(total / count) == pytest.approx(float(blanks + following), abs=1e-6)
+    blanks = F.cross_entropy(model.project(hidden)[real], batch.outputs[real], reduction="sum")
+    following = F.cross_entropy(model.following(hidden, batch.source)[judged], batch.labels[judged], reduction="sum")
+    assert float(total) == pytest.approx(float(blanks + each * following), rel=1e-6)
+    shares = [filled_loss(model, pairs.batch(rows), 0.0, each) for rows in (range(0, 12, 2), range(1, 12, 2))]
+    assert float(sum(loss for loss, _ in shares)) == pytest.approx(float(total), rel=1e-6)  # however many processes
+    all_of_it, judging = range(len(pairs)), sum(row.label != NOTHING for row in pairs.rows)
+    assert each == pytest.approx(pairs.tokens(all_of_it) / judging)
     batch.labels[:] = NOTHING
     assert float(losses(model, batch)[3]) == 0 and FOLLOWS == 0
 

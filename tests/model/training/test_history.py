@@ -61,7 +61,8 @@ def test_maps_losses_and_translations_are_those_of_the_weights_at_that_step(watc
                 found = recording.patterns(number, site)[n]
                 np.testing.assert_allclose(found, probe.array(site, "pattern"), atol=0.5 / 255 + 1e-6)
             whole = tokenizer.decode(said[number].ids)
-            assert whole.startswith(recording.written[n][number][:40])  # which ends where it gets too long
+            kept = recording.written[n][number]
+            assert whole.startswith(kept[:40]) and bool(kept) == bool(whole)  # it ends where it gets too long
     assert recording.written[-1] != recording.written[0]
 
 
@@ -121,6 +122,21 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert not of_run(tmp_path, "mine").going
     (tmp_path / LOG).write_text(json.dumps(lines[0]) + "\n", encoding="utf-8")
     assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
+
+
+def test_a_log_of_odd_numbers_is_read_and_a_width_that_is_not_known_is_none(tmp_path):
+    """A total that no run has, two lines of one step, and a run whose model is that of another checkpoint."""
+    settings = {"training": {"warmup": 10}, "model": {}, "init": "en-fr", "task": "translate"}
+    (tmp_path / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    lines = [{"step": 2, "seconds": n, "total": -5} | more for n, more in enumerate(({"loss": 2.0}, {"dev_loss": 1.0}))]
+    lines.append({"step": 2, "seconds": 9.0, "loss": 2.0, "dev_loss": 1.0, "total": -5})
+    (tmp_path / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    history = of_run(tmp_path, "odd")
+    assert history.progress.told().startswith("Step 2") and history.total is None
+    assert history.width is None
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "config.json").write_text('{"model": {"d_model": 48}}', encoding="utf-8")
+    assert of_run(tmp_path, "odd").width == 48
 
 
 @pytest.mark.parametrize(

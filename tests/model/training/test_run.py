@@ -14,10 +14,11 @@ from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.training import loss
+from model.training import loss, snapshots
+from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
-from model.training.run_folder import Files
+from model.training.run_folder import Files, TrainingError
 
 # -- a run -------------------------------------------------------------------------------------------------------------
 
@@ -49,6 +50,27 @@ def test_the_weights_with_the_lowest_dev_loss_are_kept(trained):
     assert loaded.seen.lengths["source"].longest == max(lengths)
     assert {known.sentences for known in loaded.seen.lengths.values()} == {len(corpus)}
     assert loaded.seen.words["fox"] == sum(s.strip(".").split().count("fox") for s in corpus)
+
+
+def test_where_the_best_was_early_the_whole_run_is_told_of(pair_files, tmp_path):
+    """Its steps and all its validations; and which of them is kept."""
+    run = make(tmp_path, pair_files, epochs=3)
+    measured = run.dev.loss
+    run.dev.loss = lambda *asked: measured(*asked) + run.progress.step  # nats: worse every time
+    assert run.train()
+    metrics = checkpoints.load(str(tmp_path / "checkpoint")).metrics
+    told = [entry["step"] for entry in metrics["validations"]]
+    assert metrics["dev"]["step"] == told[0] == 3 < told[1] and told[-1] == metrics["training"]["steps"] == run.total
+    assert [entry["step"] for entry in entries(tmp_path) if "dev_loss" in entry] == told
+
+
+def test_steps_are_counted_once_a_run_and_what_is_watched_stays(pair_files, tmp_path, monkeypatch):
+    first = make(tmp_path, pair_files)
+    monkeypatch.setattr(Epochs, "batches", lambda self, epoch: pytest.fail("counted again"))
+    assert make(tmp_path, pair_files).total == first.total > 0
+    monkeypatch.setattr(snapshots, "digest", lambda sentences: "of others")
+    with pytest.raises(TrainingError, match="the sentences that are watched are not those that the run in"):
+        make(tmp_path, pair_files)
 
 
 def weights(folder: Path) -> bytes:

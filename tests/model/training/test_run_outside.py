@@ -15,6 +15,7 @@ from training_helpers import make
 
 from model.text.corpus import DataError
 from model.training import saved_state
+from model.training.meter import LARGEST, Meter, Step
 from model.training.recording import Recording, Sentence
 from model.training.run import Run
 from model.training.run_folder import Files, RunFolder, TrainingError
@@ -87,6 +88,20 @@ def test_a_state_of_something_else(stopped, change, message):
         fits(state)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
+
+
+def test_what_the_meter_has_summed_fits_into_a_state_again(stopped):
+    """Whatever the gradients were, infinite or no number: a run takes its own state up."""
+    meter = Meter(9, 0, stopped.config, silent=True)
+    for norm in (1e20, float("inf"), float("nan")):
+        meter.update(Step(1.0, 2, 0.1, norm), 0.5)
+    state = torch.load(stopped.files.path / "state.pt", weights_only=True)
+    fits = partial(saved_state.check, stopped.model, stopped.recorder, stopped.config.average, 1)
+    fits(state | {"meter": meter.sums})
+    assert meter.sums["largest"] == LARGEST and meter.sums["cut"] == 3
+    for wrong in (-1.0, float("nan"), "3", True):
+        with pytest.raises(ValueError, match="'meter' holds no sums"):
+            fits(state | {"meter": meter.sums | {"norm": wrong}})
 
 
 @pytest.fixture(scope="module")

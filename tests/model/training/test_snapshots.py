@@ -5,10 +5,11 @@ import pytest
 import tiny
 import torch
 
-from model.config import END, START
+from model.config import END, MAX_TOKENS, START
 from model.network import masks
 from model.network.context import Pass
 from model.text.corpus import DataError
+from model.text.tokenizer import Tokenizer
 from model.trace import Probe
 from model.training import snapshots
 from model.training.recording import Recording
@@ -24,6 +25,11 @@ def recorder(exact_checkpoint) -> SnapshotRecorder:
     for seed, step in enumerate((0, 1, 8)):
         made.record(step, tiny.checkpoint(tokenizer, seed).model)
     return made
+
+
+@pytest.fixture(scope="module")
+def blanked() -> Tokenizer:
+    return Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
 
 
 def test_what_is_recorded_is_what_the_model_computes(recorder, exact_checkpoint):
@@ -93,6 +99,32 @@ def test_the_shortest_sentences_are_kept_in_the_order_of_the_file(tokenizer):
     assert len(kept) == 12
     assert [s.name for s in kept] == sorted((s.name for s in kept), key=int)
     assert max(s.source_text.count("boat") for s in kept) == 12
+    texts = [(name, source) for name, source, _ in listed]  # of which one side is empty
+    judged = snapshots.encode_judged(texts, tokenizer, ("good", "bad"), start=True)
+    for one_sided in (judged, snapshots.encode_texts(texts, tokenizer)):
+        assert [s.name for s in SnapshotRecorder(one_sided).sentences] == [s.name for s in kept]
+    wide = tiny.config(family="encoder-only", decoder_layers=0, encoder_layers=6, d_model=64, heads=64)
+    few = SnapshotRecorder(judged, None, wide).sentences  # no room for all: the longest go
+    assert 1 < len(few) < 12
+    longest_kept = max(len(s.source) for s in few)
+    assert all(len(s.source) >= longest_kept for s in judged if s not in few)
+
+
+def test_a_probe_has_room_for_all_that_is_read_of_it(blanked):
+    """What a text begins and ends with counts as well."""
+    for most in (MAX_TOKENS - 2, MAX_TOKENS - 1):
+        text = "boat" + " boat" * (most - len(blanked.encode("boat")))
+        assert len(blanked.encode(text)) == most
+        makes = (
+            lambda text=text: snapshots.encode_judged([("long", text)], blanked, ("good", "bad"), start=True),
+            lambda text=text: snapshots.encode_blanks([("long", f"[boat]{text[4:]}")], blanked, start=True),
+        )
+        for make in makes:
+            if most == MAX_TOKENS - 2:
+                assert len(make()[0].source) == MAX_TOKENS
+            else:
+                with pytest.raises(DataError, match=f"more than {MAX_TOKENS} tokens"):
+                    make()
 
 
 @pytest.mark.parametrize(

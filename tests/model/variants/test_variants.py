@@ -137,6 +137,14 @@ def test_a_record_comes_back_as_it_was_written():
     [
         (lambda v: v.update(schema=1), "'schema' is 1; expected 2"),
         (lambda v: v["missing"][0].update(state="lost"), "a missing run is .*; expected a name, a seed, a step and one of"),
+        (lambda v: v["missing"][0].update(state=["failed"]), "a missing run is .*; expected a name"),
+        (
+            lambda v: v["variants"][0]["runs"][0].update(bleu=10**400),
+            "a run of 'base' is .*; expected numbers of at least 0",
+        ),
+        (lambda v: v["variants"][0]["runs"][0].update(seed=1.5), "has the seed 1.5; expected a whole number"),
+        (lambda v: v["variants"][0]["runs"].append(v["variants"][0]["runs"][0]), "the seeds of the variant 'base' have"),
+        (lambda v: v["variants"].append(v["variants"][0]), "the variants have 'base' twice; expected each once"),
         (lambda v: v["variants"][0]["runs"][0].update(losses=[[1]]), "has losses .*; expected pairs of a step and a loss"),
         (lambda v: v.update(shipped={"base": "../base"}), "'shipped' has 'base' in '../base'; expected the name of a"),
         (lambda v: v.update(same_heads={"base": {}}), "'same_heads' of 'base': 'schema' is None; expected 1"),
