@@ -207,7 +207,7 @@ def test_the_command_prints_one_json_object(tokenizer, tmp_path, capsys):
     assert main([*asked, *folders[:2], "--limit", "3"]) == 0
     found = SameHeads.from_dict(json.loads(capsys.readouterr().out))
     assert (found.checkpoints, found.sentences) == (("one", "two"), 3)
-    assert "narrow has encoder_layers" not in fails(capsys, *asked, folders[0])
+    assert "--checkpoints names 1; expected at least 2" in fails(capsys, *asked, folders[0])
     assert "narrow has decoder_layers 2, and one 1; expected checkpoints of one shape" in fails(
         capsys, *asked, folders[0], folders[2]
     )
