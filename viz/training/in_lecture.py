@@ -57,7 +57,7 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         _chart("Learning rate", rates.schedule_figure(name, history, stamp, schedule, mode, height), "Both schedules")
     elif what == "Smoothing":
         if (found := rates_part.row_of(shown)) is None:
-            texts.note("This model tells labels, and no tokens.")
+            texts.note("This model gives a text a label and predicts no tokens.")
             return
         _titled("Label smoothing", "")
         for line in rates_part.formulas(found, view.smoothing):

@@ -110,7 +110,9 @@ def smoothing(shown: Shown) -> None:
     texts.write('<h2 class="lab-label lab-rule">Label smoothing, on a real row</h2>')
     found = row_of(shown)
     if found is None:
-        texts.note("This model tells labels, and no tokens: choose a checkpoint that writes or fills in to see a row.")
+        texts.note(
+            "This model gives a text a label and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
+        )
         return
     with st.container(key="training_eps_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("ε")
