@@ -111,7 +111,7 @@ def smoothing(shown: Shown) -> None:
     found = row_of(shown)
     if found is None:
         texts.note(
-            "This model gives a text a label and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
+            "This model labels a text and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
         )
         return
     with st.container(key="training_eps_row", horizontal=True, vertical_alignment="center", gap="small"):

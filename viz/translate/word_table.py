@@ -66,7 +66,7 @@ def _row(
 ) -> dict[str, Any]:
     """A reading; `compared` with occlusion, unless it is that itself."""
     correlation = None if compared is None else found.correlation(values, signed)
-    undefined = "" if correlation is None else found.undefined(values) if math.isnan(correlation) else ""
+    undefined = "" if correlation is None else found.undefined(values, signed) if math.isnan(correlation) else ""
     return {
         "name": name,
         "meaning": meaning,
