@@ -161,12 +161,13 @@ def test_the_why_of_a_step_leads_to_the_heads_that_are_looked_for(visit):
 
 
 def test_a_long_translation_scrolls_with_the_step(visit):
-    page = visit("?text=Yes.&target=" + quote("Oui, je le veux bien, mais pas tout de suite. " * 6))
+    page = visit("?text=Yes.&target=" + quote("Oui, je le veux bien, mais pas tout de suite. " * 8))
     page.keyboard.press("End")
     idle(page)
     box = page.locator(".french .text")
     assert box.evaluate("e => e.scrollHeight > e.clientHeight")
     assert box.evaluate("e => e.scrollTop + e.clientHeight >= e.scrollHeight - 12")
+    assert box.get_attribute("tabindex") == "0"  # and with the keys
 
 
 def test_no_width_scrolls_sideways_or_lays_the_count_over_the_candidates(visit):

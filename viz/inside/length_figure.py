@@ -13,6 +13,8 @@ from viz.shared.drawing import Drawing
 
 STYLES = (("solid", "circle", "●"), ("dash", "square", "■"), ("dot", "diamond", "◆"), ("dashdot", "triangle-up", "▲"))
 
+TITLES = 106  # px beside the lines, for their titles
+
 
 @dataclass(frozen=True)
 class Line:
@@ -59,7 +61,7 @@ def length_chart(
     ends = [low - room, high + room]
     _titles(drawing, [line for line in lines if not line.is_faint and line.values], ends[1] - ends[0], height, colours)
     _axes(drawing, lengths, ticks, ends, colours)
-    drawing.update_layout(theme.chart_layout(mode, height, l=58, t=8, r=8, b=40), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, height, l=58, t=8, r=TITLES, b=40), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
 
 
@@ -95,9 +97,10 @@ def _axes(
     first, last = math.log10(lengths[0]), math.log10(lengths[-1])
     drawing.update_xaxes(
         **common,
-        range=[first - 0.08, last + 0.36 * (last - first)],  # room for the titles
+        range=[first - 0.08, last + 0.08],
         tickvals=list(lengths),
-        ticktext=[str(n) for n in lengths],
+        ticktext=[str(n) if at % 2 else "" for at, n in enumerate(lengths, len(lengths) % 2)],  # a phone has room for these
+        tickangle=0,
         title={"text": "tokens", "font": font, "standoff": 4},
         showgrid=False,
     )

@@ -38,10 +38,12 @@ def machine(run: Run) -> str:
     return f"{run.cores} {'core' if run.cores == 1 else 'cores'}, one of them used; torch {run.torch}"
 
 
+COLUMNS = ("time grows as", "measured", "memory grows as", "measured")
+
+
 def ways_table(ways: Sequence[Way], run: Run) -> str:
     """Each way with its formula, how it should grow and how it did, as markup."""
-    columns = ("time grows as", "measured", "memory grows as", "measured")
-    head = '<th scope="col" class="first">formula</th>' + "".join(f'<th scope="col">{text}</th>' for text in columns)
+    head = '<th scope="col" class="first">formula</th>' + "".join(f'<th scope="col">{text}</th>' for text in COLUMNS)
     rows = "".join(_row(n, way, run.curves.get(way.name, Curve())) for n, way in enumerate(ways))
     return (
         '<div class="lab-scroll" tabindex="0" role="region" aria-label="Ways to compute attention">'
@@ -52,7 +54,8 @@ def ways_table(ways: Sequence[Way], run: Run) -> str:
 def _row(number: int, way: Way, curve: Curve) -> str:
     title = f"{STYLES[number % len(STYLES)][2]} {html.escape(way.title)}"
     fits = (_power(fit(curve, what)) for what in ("seconds", "bytes"))
-    cells = "".join(f"<td>{told}</td><td>{found}</td>" for told, found in zip((way.time, way.memory), fits, strict=True))
+    values = [each for pair in zip((way.time, way.memory), fits, strict=True) for each in pair]
+    cells = "".join(f'<td data-column="{name}">{value}</td>' for name, value in zip(COLUMNS, values, strict=True))
     return f'<tr><th scope="row">{title}<small>{way.told}</small></th><td class="how">{way.formula}</td>{cells}</tr>'
 
 

@@ -37,7 +37,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
     const line = element("div", "line"), predict = button("link", data.guess ? "Stop guessing" : "Predict first", () => setStateValue("guess", !data.guess));
     predict.setAttribute("aria-pressed", String(data.guess));
     predict.title = "The candidates stay hidden until you have guessed the next token";
-    line.append(element("h2", "", data.title), ...(offline || data.hall || (data.open && !data.open.includes(true)) ? [] : [predict]));
+    const tie = data.hall && !secret && !data.sampling && data.ties[step] ? [element("p", "rest tie", "The first two are a near-tie.")] : []; // where no room is left below
+    line.append(element("h2", "", data.title), ...tie, ...(offline || data.hall || (data.open && !data.open.includes(true)) ? [] : [predict]));
     const focused = focusOf(parentElement);
     root.replaceChildren(...(secret && data.hall ? [] : [line]), ...(secret ? ask(step) : show(step)));
     refocus(root, focused);
@@ -109,7 +110,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       form.append(ask);
     }
     const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
-    if (data.hall) return [list, ...(data.sampling || data.ties[step] ? [element("p", "rest tie", data.sampling ? others : "The first two are a near-tie.")] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
+    if (data.hall) return [list, ...(data.sampling ? [element("p", "rest tie", others)] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {
       const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");

@@ -3,7 +3,7 @@
 import { button, element, focusOf, free, isNews, mounted, percent, refocus, REST_MS, signed, tellStep, unmounted, walked } from "../shared/mount.js";
 import { copyLink } from "../shared/copy_link_parts.js";
 import { moves } from "../shared/page_keys.js";
-import { against, tokenTold } from "./judged_parts.js";
+import { against, intoSight, tokenTold } from "./judged_parts.js";
 
 const MANY = 24; // tokens, from which on they are smaller in a lecture
 
@@ -99,7 +99,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const { data } = state, count = root.querySelector(".count"), chips = [...root.querySelectorAll(".chip")];
     chips.forEach((chip, n) => { chip.classList.toggle("now", n === state.step - 1); chip.setAttribute("aria-current", n === state.step - 1 ? "step" : "false"); });
     count.replaceChildren("Place ", element("b", "", state.step), ` of ${data.tokens.length}: `, element("span", "pair", data.tokens[state.step - 1].t), ` weight ${data.weights[state.step - 1].toFixed(3)}`);
-    chips[state.step - 1]?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    intoSight(root.querySelector(".tokens"), chips[state.step - 1]);
     tellStep(data.trace, state.step);
   }
 }

@@ -1,6 +1,8 @@
 // What is said of a text that is judged.
 
-import { nth, percent } from "../shared/mount.js";
+import { boxOf, nth, percent } from "../shared/mount.js";
+
+const AIR = 3; // px that the ring of a token needs
 
 // The next label beside the likeliest.
 export function against(best, next, tie) {
@@ -11,4 +13,11 @@ export function against(best, next, tie) {
 // A token with its weight.
 export function tokenTold({ tokens, weights, whose }, n) {
   return `“${nth(tokens.map(({ t }) => t), n)}”: weight ${weights[n].toFixed(4)} (${whose})`;
+}
+
+// Scrolls the tokens, and never the page, so that one of them is seen.
+export function intoSight(tokens, chip) {
+  if (!chip || !(tokens.scrollHeight > tokens.clientHeight)) return;
+  const all = boxOf(tokens), one = boxOf(chip);
+  tokens.scrollTop += Math.min(0, one.top - all.top - AIR) + Math.max(0, one.bottom - all.bottom + AIR);
 }

@@ -44,9 +44,9 @@ def came_to_an_end(analysis: Analysis) -> str:
     size = len(analysis.trace.outputs)
     new = size - analysis.begun
     if analysis.hypothesis is None or analysis.hypothesis.finished:
-        return f"tokens at most: it ended by itself, with </s> as number {new}"
+        return f"tokens at most: it ended by itself, </s> is number {new}"
     if size == MAX_TOKENS:
-        return f"tokens: stopped after {new}, where the window of {MAX_TOKENS} is full"
+        return f"tokens: stopped after {new}, the window of {MAX_TOKENS} is full"
     return f"tokens: stopped after {new}"
 
 

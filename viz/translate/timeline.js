@@ -5,7 +5,7 @@ import { leftOut } from "../shared/save/pen.js";
 import { doubt, tellWhy, whyOf } from "./timeline_told.js";
 import { scrolling } from "./timeline_scrolling.js";
 import { copyLink } from "../shared/copy_link_parts.js";
-import { fitted, icon, iconButton, listen, lookedAt, meter, nextBlank, swatch, unlisten, words } from "./timeline_parts.js";
+import { fitted, fittedText, icon, iconButton, listen, lookedAt, meter, nextBlank, stageOf, swatch, unlisten, words, yielded } from "./timeline_parts.js";
 import { drawLines, WRITTEN } from "./timeline_lines.js";
 import { pointing } from "./timeline_pointing.js";
 import { changed, hall, legend, spoken, veiled } from "./timeline_hall.js";
@@ -175,6 +175,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const focused = focusOf(parentElement);
     root.replaceChildren(french, main);
     fitted(root);
+    Object.assign(state, { unfit: true, stage: stageOf(root) });
     scroll.scrollLeft = scrolled;
     refocus(root, focused);
   }
@@ -202,6 +203,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const reads = data.inputs[step].t, predicts = secret ? "?" : data.target[step].t;
     const empty = !data.guess && !data.segments.join("").trim();
     find(".said").replaceChildren(...(empty ? [element("span", "todo", "(empty: it ends at once)")] : (atOnce ? spoken({ ...state.told, guess: false }, data.segments.length, step) : spoken(data, known, known - 1))));
+    if (state.unfit || data.guess) fittedText(root, !data.source.length && !data.guess);
+    state.unfit = false;
     const text = find(".text"), here = find(".said .now") || find(".said .todo");
     const line = parseFloat(getComputedStyle(text).lineHeight), rows = Math.round((here.offsetTop - find(".said").offsetTop) / line);
     text.scrollTop = Math.max(0, rows - (text.clientHeight < 2 * line ? 0 : 1)) * line; // whole lines
@@ -249,5 +252,5 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     state.lines(step);
   }
 
-  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); unmounted(root); };
+  return () => { stop(); clearTimeout(state.timers.rest); unlisten(state); yielded(state.stage); unmounted(root); };
 }

@@ -106,6 +106,7 @@ export function listen(state) {
 }
 
 const SIZES = ["long", "longer"]; // of the type, the larger first
+const MOST = 200, ROOM = "--said-more"; // px that a text may get beyond its own, and where the page reads how many it got
 
 const NEEDED = { one: 166, shifted: 196 }; // px that the rows need with all that stands beside them
 
@@ -116,16 +117,39 @@ function pressed(root) {
   root.classList.toggle("dense", rows.clientHeight > 0 && rows.clientHeight < (root.querySelector(".shifted:not(.alone)") ? NEEDED.shifted : NEEDED.one));
 }
 
-// Smaller type for a translation, and smaller gaps for rows, that would not fit otherwise; both may scroll all the same.
-
+// Smaller gaps for rows that would not fit otherwise; they may scroll all the same.
 export function fitted(root) {
-  const rows = root.querySelector(".scroll"), text = root.querySelector(".french .text");
+  const rows = root.querySelector(".scroll");
   rows.classList.remove("tight", "tighter");
   for (const name of ["tight", ...(root.classList.contains("hall") ? ["tighter"] : [])]) if (rows.scrollWidth > rows.clientWidth) rows.classList.add(name);
   if (rows.scrollWidth > rows.clientWidth) rows.classList.remove("tighter"); // what is scrolled all the same keeps its air
+  if (root.classList.contains("hall")) pressed(root);
+}
+
+// Smaller type for what is said, where it would not fit otherwise; where it `grows` on a page it gets more room instead, before it
+// scrolls.
+export function fittedText(root, grows) {
+  const text = root.querySelector(".french .text"), stage = stageOf(root), whole = stage && grows, over = () => text.scrollHeight - text.clientHeight;
   text.classList.remove(...SIZES);
-  if (root.classList.contains("hall")) return pressed(root); // there nothing is set smaller
-  for (const size of SIZES) if (text.scrollHeight > text.clientHeight) text.classList.add(size);
+  stage?.style.removeProperty(ROOM);
+  if (root.classList.contains("hall")) return; // there nothing is set smaller
+  for (const size of whole ? SIZES.slice(0, 1) : SIZES) if (over() > 0) text.classList.add(size);
+  if (whole && over() > 0) stage.style.setProperty(ROOM, `${Math.min(over(), MOST)}px`);
+  reachable(text, over() > 0);
+}
+
+// The part of the page that holds the timeline; none where it stands in a file.
+export const stageOf = (root) => root.getRootNode().host?.closest(".st-key-stage");
+
+// Gives the room back that a text was given.
+export function yielded(stage) { stage?.style.removeProperty(ROOM); }
+
+// What scrolls can be scrolled by the keyboard, too.
+function reachable(text, scrolls) {
+  for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", "The whole text"]]) {
+    if (scrolls) text.setAttribute(name, value);
+    else text.removeAttribute(name);
+  }
 }
 
 function redraw(state) {
@@ -133,6 +157,7 @@ function redraw(state) {
   if (size === state.size) return;
   state.size = size;
   fitted(state.root);
+  state.unfit = true;
   clearTimeout(state.timers.rest);
   state.go(state.step);
 }

@@ -1,8 +1,8 @@
 // The readings of a text's words in rows. The text above tells the place by an event of the document, so that stepping sends
 // nothing to the server; where the table stands alone, as in a lecture, the server tells it. Nothing here makes markup from text: textContent only.
 
-import { button, element, focusOf, followStep, mounted, percent, refocus, signed, toldStep, unmounted } from "../shared/mount.js";
-import { shade, wordTold } from "./word_table_parts.js";
+import { button, element, focusOf, followStep, mounted, onResize, percent, refocus, signed, toldStep, unmounted } from "../shared/mount.js";
+import { scrolled, shade, wordTold } from "./word_table_parts.js";
 
 export default function ({ data, parentElement, setTriggerValue, offline }) {
   const { root, state, first } = mounted({ data, parentElement }, ".word-table"), now = toldStep(), focused = focusOf(parentElement);
@@ -14,8 +14,9 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   scroll.setAttribute("aria-label", "Readings by word");
   told.setAttribute("aria-live", "polite");
   scroll.append(table());
-  root.replaceChildren(element("h2", "", "Which words decide?"), element("p", "verdict", data.verdict), scroll, told, ...(data.hall ? [] : [element("p", "care", data.care)]));
+  root.replaceChildren(element("h2", "", "Which words decide?"), element("p", "verdict", data.verdict), scroll, told, element("p", "part"), ...(data.hall ? [] : [element("p", "care", data.care)]));
   mark();
+  onResize(state, root, mark);
   refocus(root, focused);
   if (first) state.unfollow = followStep(({ trace, step }) => {
     if (trace !== state.data.trace || step === state.step) return;
@@ -70,6 +71,8 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     const { data } = state, word = data.places[state.step - 1] ?? -1;
     for (const each of root.querySelectorAll("tr")) [...each.children].forEach((cell, n) => cell.classList.toggle("now", n === word + 1 && word >= 0));
     root.querySelector(".told").textContent = wordTold(data, word, percent);
-    root.querySelector("thead .now")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const [first, told] = scrolled(root.querySelector(".scroll"), state.from ?? 0, word);
+    state.from = first;
+    root.querySelector(".part").textContent = told;
   }
 }

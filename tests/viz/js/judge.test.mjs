@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { against, tokenTold } from "../../../viz/translate/judged_parts.js";
-import { shade, wordTold } from "../../../viz/translate/word_table_parts.js";
+import { inSight, shade, wordTold } from "../../../viz/translate/word_table_parts.js";
 import { percent } from "../../../viz/shared/mount.js";
 
 const WORDS = { words: ["a", "dull"], before: [0.9, 0.9], after: [0.91, 0.4], turns: ["bad", "good"], label: "bad" };
@@ -26,4 +26,20 @@ test("what has a sign is coloured from the middle, what has none from the page's
   const scales = { tints: ["page", "tint", "deep"], diverging: ["loss", "less", "page", "more", "gain"] };
   assert.deepEqual([0, 1].map((share) => shade(scales, share, false)), ["page", "deep"]);
   assert.deepEqual([-1, 0, 1].map((share) => shade(scales, share, true)), ["less", "page", "more"]);
+});
+
+test("a table that is wider than its room shows whole columns, the chosen one among them, and leaves no room empty", () => {
+  const widths = [46, 81, 60, 46, 46, 115, 46, 90, 46], sum = (from, to) => widths.slice(from, to + 1).reduce((all, each) => all + each, 0);
+  for (const room of [120, 200, 333]) {
+    let first = 0;
+    for (const chosen of [-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 4, -1, 0]) {
+      const [from, to] = inSight(widths, room, first, chosen);
+      assert.ok(chosen < 0 || (from <= chosen && chosen <= to), `${chosen} in ${from} to ${to} of ${room}`);
+      assert.ok(sum(from, to) <= room);
+      assert.ok(from === 0 || to < widths.length - 1 || sum(from - 1, to) > room);
+      if (chosen < 0 || (first <= chosen && sum(first, chosen) <= room)) assert.ok(from <= first); // it stays where it can
+      first = from;
+    }
+  }
+  assert.deepEqual(inSight([300, 50], 100, 0, 0), [0, 0]); // a word that is wider than the room
 });

@@ -51,7 +51,7 @@ def test_a_text_gets_so_many_tokens_as_are_asked_for_and_the_page_says_where_it_
         new = len(found.trace.outputs) - found.begun
         ended = found.trace.outputs.ids[-1] == END
         assert new <= more and (ended or new == more)
-        told = f"it ended by itself, with </s> as number {new}" if ended else f"tokens: stopped after {new}"
+        told = f"it ended by itself, </s> is number {new}" if ended else f"tokens: stopped after {new}"
         assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
         assert found.stopped not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)
@@ -107,8 +107,8 @@ def test_a_text_that_fills_the_window_gets_one_token_and_says_so():
     lab, begun = opened(text=text, more="20"), len(encode(text))
     assert lab.faults == lab.warnings == [] and begun == MAX_TOKENS - 1
     assert len(lab.timeline["target"]) == MAX_TOKENS
-    told = f"tokens: stopped after 1, where the window of {MAX_TOKENS} is full"
-    ended = "it ended by itself, with </s> as number 1"
+    told = f"tokens: stopped after 1, the window of {MAX_TOKENS} is full"
+    ended = "it ended by itself, </s> is number 1"
     assert any(told in note or ended in note for note in lab.sentences("lab-note"))
 
 
