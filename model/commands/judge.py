@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> None:
 
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
-        raise ValueError(f"{loaded.name} has no labels; expected one that has, as {CHECKPOINT}, or one trained with --task classify")
+        known = f"expected one that has, as {CHECKPOINT}, or one that was trained with --task classify"
+        raise ValueError(f"{loaded.name} has no labels; {known}")
 
     def asking(text: str) -> Request:
         return Request(text, args.checkpoint)

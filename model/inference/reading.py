@@ -63,7 +63,7 @@ def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
 
 
 def likeliest(analysis: Analysis, places: Sequence[int], mask: int | None) -> tuple[int, ...]:
-    """The tokens of the text, the likeliest in each blank that is no control token; all are predicted at once, from one pass."""
+    """The tokens of the text, the likeliest in each blank that is no control token; all are predicted at once."""
     ids = list(analysis.trace.predicted.ids)
     for place in places:
         row = analysis.trace.log_probs[place].copy()
