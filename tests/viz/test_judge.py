@@ -19,6 +19,7 @@ from viz import pages, state
 from viz.shared.examples import judged_examples
 from viz.shared.save import save
 from viz.translate import word_table
+from viz.view import FIRST_SENTENCE
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -127,6 +128,15 @@ def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
             assert (session["view"].rival, session["view"].step) == (last["label"], 4)
             state.change(source="The old king paints a boat.")
             assert session["view"].rival is None  # of another text it is the likeliest other one again
+
+
+def test_the_lab_opens_with_a_ready_example_unless_a_text_is_stated():
+    lab = Lab(checkpoint="mean")
+    assert lab.box == lab.link["text"] == judged_examples()[0].sentence
+    for text in (FIRST_SENTENCE, "A lamp."):
+        assert Lab(checkpoint="mean", text=text).box == Lab(checkpoint="mean").type(text).box == text
+    empty = Lab(checkpoint="mean").type(" ")
+    assert empty.faults == ["The text is empty: type one."]
 
 
 def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():

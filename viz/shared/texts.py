@@ -21,6 +21,7 @@ from viz.turns import beginning
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.task import Task
     from model.text.labels import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import Site, View
@@ -192,6 +193,12 @@ def turned(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
 def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
     """What the edits did, in one large line; `unedited` where there are none."""
     write(verdict_line(analysis, unedited))
+
+
+def of_task(fault: str, task: Task) -> str:
+    """What is wrong with the text, which is called what the task calls it."""
+    begins = "The sentence "
+    return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
 
 
 def scored(analysis: Analysis) -> str:
