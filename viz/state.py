@@ -263,6 +263,14 @@ def is_stated(*names: str) -> bool:
     )
 
 
+def is_new_text() -> bool:
+    """Whether a visitor has given another text than that of the link which the view came with, or was last written to."""
+    known, came, now = fields(View), st.session_state["link"], current()
+    return known["source"].parameter in came and any(
+        came.get(known[name].parameter, "") != getattr(now, name) for name in ("source", "second")
+    )
+
+
 def is_own_text() -> bool:
     """Whether the text is still the one that the lab opens with: no link has stated one, and no visitor."""
     return st.session_state.get(OWN_TEXT, False)

@@ -391,12 +391,6 @@ class View(_Lecture, _Training, _Variants, _Compare, _Why, _Positions, _Inside, 
             view = dataclasses.replace(view, branches=(), path=())
         return view, tuple(faults)
 
-    def text_for(self, goes_on: bool) -> str:
-        """The text; where it is one that the lab opens with, the one for a model that goes on with it, or translates. Only
-        for a text that nobody has stated."""
-        opens = (FIRST_SENTENCE, FIRST_PROMPT)
-        return opens[goes_on] if self.source in opens else self.source
-
     def at_step(self, step: int) -> View:
         """The view at another step."""
         return dataclasses.replace(self, step=step)

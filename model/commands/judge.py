@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
 HELP = "give a text one of the labels that a checkpoint has"
+CHECKPOINT = "sentiment"
 SHOWN = 5  # labels that are printed
 EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
     "checkpoint": "",
@@ -28,7 +29,7 @@ EMPTY = {  # what an empty line reads as: the fields of every other line, so tha
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="the text; - reads standard input, a text a line, and writes a line for each")
-    options.add_checkpoint(parser)
+    options.add_checkpoint(parser, CHECKPOINT)
     hint = "print one JSON object a text: its label, and the probability and the logit of each"
     parser.add_argument("--json", action="store_true", help=hint)
     options.add_machine(parser)
@@ -39,7 +40,8 @@ def run(args: argparse.Namespace) -> None:
 
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if not loaded.config.classes:
-        raise ValueError(f"{loaded.name} has no labels; expected a checkpoint that was trained with --task classify")
+        known = f"expected one that has, as {CHECKPOINT}, or one that was trained with --task classify"
+        raise ValueError(f"{loaded.name} has no labels; {known}")
 
     def asking(text: str) -> Request:
         return Request(text, args.checkpoint)

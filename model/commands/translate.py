@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> None:
     if loaded.config.classes:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
     empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
+    if loaded.config.kinds == ("encoder",):
+        empty = _instead(empty, {"filled": "", "blanks": []})
 
     def asking(text: str) -> Request:
         return Request(text, args.checkpoint, second=args.second, decoding=asked)
@@ -109,11 +111,29 @@ def _answer(loaded: Checkpoint, request: Request, as_json: bool, where: str) -> 
 
     analysis = analyse(loaded, request)
     if as_json:
-        print(json.dumps(analysis.to_dict(), ensure_ascii=False), flush=True)
+        found = analysis.to_dict() if analysis.task.writes else _filled(loaded, analysis)
+        print(json.dumps(found, ensure_ascii=False), flush=True)
         return
     print("\n".join([analysis.translation, *_read(loaded, analysis)]).strip("\n"), flush=True)
     for note in analysis.notes:
         print(where + note, file=sys.stderr)
+
+
+def _filled(loaded: Checkpoint, analysis: Analysis) -> dict[str, Any]:
+    """What a model that only reads says, ready for JSON: in place of a translation the text with its blanks filled, a line a
+    sentence, and each blank."""
+    from model.inference.reading import fillings, likeliest_text
+
+    own = {"filled": "\n".join(likeliest_text(analysis, loaded)), "blanks": fillings(analysis, loaded)}
+    return _instead(analysis.to_dict(), own)
+
+
+def _instead(row: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row, with others in place of the translation."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found |= own if name == "translation" else {name: value}
+    return found
 
 
 def _read(loaded: Checkpoint, analysis: Analysis) -> list[str]:

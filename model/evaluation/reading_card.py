@@ -122,7 +122,7 @@ def _spread(found: Sequence[Mapping[str, Any]], best: int) -> list[Mapping[str, 
 def _limits(made: Checkpoint) -> str:
     lines = ["It knows the texts of its training and little else; what it says is no knowledge of the world."]
     if not made.config.classes:
-        lines.append("All blanks of a text are told at once: none knows what another is filled with.")
+        lines.append("All blanks of a text are predicted at once: none knows what another is filled with.")
         lines.append("A blank is one token: a word that the vocabulary cuts into pieces is never told whole.")
     lines.append(f"It reads at most {MAX_TOKENS} tokens.")
     return "## Limits\n\n" + "\n".join(f"- {line}" for line in lines)

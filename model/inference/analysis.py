@@ -104,6 +104,11 @@ class Analysis:
         return Change(base.predicted.labels, base.probabilities, np.exp(self.baseline_token_log_probs))
 
     @property
+    def log_prob(self) -> float:
+        """Summed log-probability of what is predicted, in nats; of a text that is gone on with, of what was added alone."""
+        return float(self.trace.token_log_probs[self.begun :].sum(dtype=np.float64))
+
+    @property
     def target_padding(self) -> int:
         """`<pad>` tokens that make the target as long as the longest of the batch, where all are read in one pass."""
         return max((0, *(length - len(self.trace.predicted) for length in self.other_lengths)))

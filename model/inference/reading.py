@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,13 +63,27 @@ def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
 
 
 def likeliest(analysis: Analysis, places: Sequence[int], mask: int | None) -> tuple[int, ...]:
-    """The tokens of the text, the likeliest in each blank that is no control token; all are told at once, from one pass."""
+    """The tokens of the text, the likeliest in each blank that is no control token; all are predicted at once."""
     ids = list(analysis.trace.predicted.ids)
     for place in places:
         row = analysis.trace.log_probs[place].copy()
         row[[PAD, START, END, *filter(None, [mask])]] = -np.inf
         ids[place] = int(row.argmax())
     return tuple(ids)
+
+
+def fillings(analysis: Analysis, loaded: Checkpoint) -> list[dict[str, Any]]:
+    """Of each blank its place among the tokens, which counts from 1, the likeliest word there, and its probability."""
+    places = blank_places(analysis, loaded)
+    ids = likeliest(analysis, places, loaded.source_tokenizer.mask)
+    return [
+        {
+            "place": place + 1,
+            "word": loaded.source_tokenizer.decode([ids[place]]).strip(),
+            "probability": round(float(np.exp(analysis.trace.log_probs[place][ids[place]].astype(float))), 6),
+        }
+        for place in places
+    ]
 
 
 def likeliest_text(analysis: Analysis, loaded: Checkpoint) -> list[str]:

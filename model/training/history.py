@@ -117,7 +117,7 @@ class History:
 def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> History:
     """What the folder of a checkpoint tells. Never raises for what is missing or damaged in it; `load` reads a recording."""
     lacks: list[str] = []
-    metrics = _json(place / METRICS, lacks, f"{name} has no {METRICS}: `python -m model train` writes one.")
+    metrics = _json(place / METRICS, lacks, f"{name} has no {METRICS}: python -m model train writes one.")
     settings = metrics.get("training") if isinstance(metrics.get("training"), dict) else {}
     config = _config(settings, lacks, name) if settings else None
     if metrics and not settings:
@@ -126,7 +126,7 @@ def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> Histor
     found = _entries(metrics.get("validations"))
     lacks.append(
         f"A checkpoint keeps no log of its steps: training loss and gradients are there for the runs of "
-        f"`python -m model train`, in the folder {RUNS!r}."
+        f"python -m model train, in the folder {RUNS!r}."
     )
     recording = _recording((place / PROBES,), lacks, name, load)
     return History(name, (), found, recording, config, _width(values.get("model")), lacks=tuple(lacks))
@@ -252,7 +252,7 @@ def _recording(places: Sequence[Path], lacks: list[str], name: str, load: Load) 
             lacks.append(f"What {name} made of the sentences at each step was not kept: runs that are begun now keep it.")
         return found
     lacks.append(
-        f"{name} has no {PROBES}, which holds the maps of some sentences along the way: `python -m model train` writes it "
+        f"{name} has no {PROBES}, which holds the maps of some sentences along the way: python -m model train writes it "
         "for the runs that are begun now."
     )
     return None

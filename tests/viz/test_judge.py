@@ -19,6 +19,7 @@ from viz import pages, state
 from viz.shared.examples import judged_examples
 from viz.shared.save import save
 from viz.translate import word_table
+from viz.view import FIRST_SENTENCE
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -129,6 +130,15 @@ def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
             assert session["view"].rival is None  # of another text it is the likeliest other one again
 
 
+def test_the_lab_opens_with_a_ready_example_unless_a_text_is_stated():
+    lab = Lab(checkpoint="mean")
+    assert lab.box == lab.link["text"] == judged_examples()[0].sentence
+    for text in (FIRST_SENTENCE, "A lamp."):
+        assert Lab(checkpoint="mean", text=text).box == Lab(checkpoint="mean").type(text).box == text
+    empty = Lab(checkpoint="mean").type(" ")
+    assert empty.faults == ["The text is empty: type one."]
+
+
 def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():
     words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
     maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
@@ -147,21 +157,31 @@ def hidden(before, after) -> LabelTest:
     [
         (
             [(0.3, 0.17, 0.53), (0.5, 0.3, 0.2)],
-            "No word clearly speaks for “good” over “bad”: hiding any of them costs nothing. Without “dull”, “good” goes "
-            "from 0.500 to 0.300, and the label turns to “so-so”.",
+            "“dull” weighs most, and speaks against “good” over “bad”: −0.06 nats. Hidden, “good” goes from 0.500 to "
+            "0.300, and the label turns to “so-so”. No word clearly speaks for it.",
+        ),
+        (
+            [(0.45, 0.3, 0.25), (0.6, 0.1, 0.3)],
+            "“flat” weighs most, and speaks against “good” over “bad”: −1.28 nats. Hidden, “good” goes from 0.500 to "
+            "0.600, and the label stays. “dull” speaks most for it: +0.11.",
+        ),
+        (
+            [(0.5, 0.3, 0.2), (0.5, 0.3, 0.2)],
+            "No word clearly speaks for “good” over “bad”: hiding any of them costs nothing. Nor does hiding one make "
+            "“good” less likely.",
         ),
         (
             [(0.55, 0.4, 0.05), (0.5, 0.3, 0.2)],
-            "“dull” speaks most for “good” over “bad”: +0.19 nats. Hidden, “good” goes from 0.500 to 0.550, and the label "
-            "stays.",
+            "“dull” weighs most, and speaks for “good” over “bad”: +0.19 nats. Hidden, “good” goes from 0.500 to 0.550, "
+            "and the label stays.",
         ),
         (
             [(0.3, 0.6, 0.1), (0.31, 0.59, 0.1)],
-            "“dull” speaks most for “good” over “bad”: +1.20 nats. Hidden, “good” goes from 0.500 to 0.300, and the label "
-            "turns to “bad”. “flat” is close behind: +1.15.",
+            "“dull” weighs most, and speaks for “good” over “bad”: +1.20 nats. Hidden, “good” goes from 0.500 to 0.300, "
+            "and the label turns to “bad”. “flat” is close behind: +1.15.",
         ),
         (
-            [(0.5, 0.3005, 0.1995), (0.51, 0.3, 0.19)],
+            [(0.5, 0.3005, 0.1995), (0.501, 0.3, 0.199)],
             "No word clearly speaks for “good” over “bad”: “dull” is worth the most, 0.0017 nats. Nor does hiding one make "
             "“good” less likely.",
         ),

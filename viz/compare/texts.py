@@ -10,6 +10,7 @@ from model import format
 from model.inference.decisions import near_ties
 from model.inference.predictions import first_difference
 from viz.compare.distance import Most
+from viz.shared import texts
 
 if TYPE_CHECKING:
     from model.trace import Site
@@ -56,12 +57,12 @@ def said(pair: Pair) -> str:
         return f"{pair.first.name[:1].upper()}{pair.first.name[1:]} beside {pair.second.name}"
     parts = _parting(pair)
     if parts is None:
-        sums = [format.decimal(float(each.trace.token_log_probs.sum())) for each in (first, second)]
+        sums = [format.decimal(each.log_prob) for each in (first, second)]
         if first.task.judges:
             odds = [_at(side, 0) for side in (pair.first, pair.second)]
             return f"Both get the same label: {odds[0]} in “{pair.first.name}”, {odds[1]} in “{pair.second.name}”"
         read = "Both read the same target" if _is_given(pair) else "Both say the same"
-        return f"{read}; summed log-probability {sums[0]} and {sums[1]}"
+        return f"{read}; summed {texts.scored(first)} {sums[0]} and {sums[1]}"
     words = [_at(side, parts) for side in (pair.first, pair.second)]
     if first.task.judges:
         return f"They part: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz import pages, state
+from model.task import TRANSLATES
+from viz import cache, pages, state
 from viz.lessons.lesson_list import lesson_list
 from viz.lessons.lesson_strip import begin
 from viz.lessons.lessons import LESSONS
@@ -20,6 +21,8 @@ def head(view: View, page: pages.Page) -> Places:
         f"{len(LESSONS)} questions of a minute or two. Each opens where it is answered and is checked by the numbers of "
         "what you did. Only this browser remembers which you have solved."
     )
+    if cache.task(view.checkpoint, view.device).family != TRANSLATES.family:
+        texts.note(f"The lessons are about translation: they open {View.checkpoint}.")
     notes = st.container()
     return Places(notes, notes)
 

@@ -167,7 +167,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
     if seen is None:
-        unknown = f"how long the training sentences of {whose} were is not known"
+        unknown = f"nobody recorded how long the training sentences of {whose} were"
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
         return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
     if count > end:
@@ -183,7 +183,7 @@ def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
     plainly = f"Rows 0 to {alone - 1} have plainly moved" if alone > 1 else "No row alone has plainly moved"
     if seen is None or found.trained is None:
         beyond = f" Those beyond, taken together, {_apart(apart[1])}." if alone < found.rows else ""
-        return [f"{plainly}.{beyond} How long its training sentences were is not known."]
+        return [f"{plainly}.{beyond} Nobody recorded how long its training sentences were."]
     last = found.trained - 1
     told = [
         f"Training reached rows 0 to {last}: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",

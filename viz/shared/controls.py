@@ -16,7 +16,7 @@ from viz import cache, state, theme, uploads
 from viz.shared import bring, terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, judged_examples, lesson, prompts
-from viz.view import View
+from viz.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -31,7 +31,24 @@ WITH_BLANKS = {  # ready texts for a model that fills in, and tells whether a se
     "two blanks": ("She opened the ___ and looked out of the ___.", ""),
     "does it follow?": ("The little girl opened the door.", "It was very ___ in the room behind it."),
 }
+BLANK_FIRST = next(iter(WITH_BLANKS.values()))[0]  # what opens with such a model
 MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
+
+
+def opening(view: View) -> str:
+    """The text of a view; where it is one that the lab opens with, that of its checkpoint: a ready example. Only for a text
+    that nobody has stated."""
+    judged = judged_examples()[0].sentence
+    if view.source not in (FIRST_SENTENCE, FIRST_PROMPT, BLANK_FIRST, judged):
+        return view.source
+    task = cache.task(view.checkpoint, view.device)
+    if task.writes and not task.reads:
+        return FIRST_PROMPT
+    if cache.declared_languages(view.checkpoint)[0] not in (None, EXAMPLES_IN[0]):
+        return FIRST_SENTENCE
+    if task.judges:
+        return judged
+    return BLANK_FIRST if cache.reads_two(view.checkpoint, view.device) else FIRST_SENTENCE
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:

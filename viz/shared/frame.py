@@ -67,7 +67,7 @@ def show(
     lecture.begin()
     task = cache.task(view.checkpoint, view.device)
     if state.is_own_text():
-        view = dataclasses.replace(view, source=view.text_for(task.writes and not task.reads))
+        view = dataclasses.replace(view, source=controls.opening(view))
     state.spare(*[("step", "rival")] * task.judges)
     panel = save.place()
     large = view.lecture and in_lecture is not None
@@ -80,7 +80,7 @@ def show(
         with places.notes:
             texts.sentence_notes((), faults)
         with places.body:
-            texts.fault(str(fault))
+            texts.fault(texts.of_task(str(fault), task))
             controls.way_out(view)
             edit_list.rescue(view)
         without(view, places)

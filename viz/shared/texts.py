@@ -21,6 +21,7 @@ from viz.turns import beginning
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.task import Task
     from model.text.labels import Labels
     from model.text.tokenizer import Tokenizer
     from model.trace import Site, View
@@ -174,7 +175,7 @@ def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     ]
     more = f" and {len(found) - SHOWN_TURNS} more" if len(found) > SHOWN_TURNS else ""
     which = "A near-tie" if len(found) == 1 else "Near-ties"
-    note(f"{which} without any edit, which little tips: {'; '.join(told)}{more}.")
+    note(f"{which} without any edit, which {'takes' if len(found) == 1 else 'take'} little to tip: {'; '.join(told)}{more}.")
 
 
 def turned(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
@@ -194,6 +195,17 @@ def verdict(analysis: Analysis, unedited: str = "Nothing is edited") -> None:
     write(verdict_line(analysis, unedited))
 
 
+def of_task(fault: str, task: Task) -> str:
+    """What is wrong with the text, which is called what the task calls it."""
+    begins = "The sentence "
+    return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
+
+
+def scored(analysis: Analysis) -> str:
+    """What a summed log-probability is that of: of a text that is gone on with, of what was added alone."""
+    return "log-probability of what it added" if analysis.begun else "log-probability"
+
+
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     """The same as markup."""
     return f'<p class="lab-verdict" role="status">{html.escape(said_of(analysis, unedited))}</p>'
@@ -207,8 +219,8 @@ def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     elif analysis.task.judges:
         said = _judged_anew(analysis, base)
     elif analysis.request.mode == "given":
-        before, after = (format.decimal(a.trace.token_log_probs.sum()) for a in (base, analysis))
-        said = f"Summed log-probability {before} → {after}"
+        before, after = (format.decimal(a.log_prob) for a in (base, analysis))
+        said = f"Summed {scored(analysis)} {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
         said = (

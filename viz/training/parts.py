@@ -63,7 +63,9 @@ def draw(shown: Shown) -> None:
 
 
 def without_sentence(view: View, places: Places) -> None:
-    """A training needs no sentence of the visitor's."""
+    """A training needs no sentence of the visitor's. Of a checkpoint that there is not, all is said."""
+    if not view.run and view.checkpoint not in histories.places():
+        return
     with places.body:
         if found := open_history(view):
             _learned(view, state.theme_mode(), *found)

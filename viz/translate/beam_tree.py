@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 ENDS = {"finished": "finished", "limit": "stopped at the limit", "pruned": "given up", "grown": "goes on"}  # by status
 
 
-def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: float | None) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, or None.
+def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: float | None, begun: int = 0) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; `alpha` is the length penalty's exponent, or None. Scores
+    are summed from the first token behind the `begun` that are gone on with.
 
     Each node: parent `p`, step `s`, token `t`, score `sc`, status `st`, the text up to it `x`, and `no`, what an ended
     hypothesis is ranked by. `ended` holds the nodes of the hypotheses, the best first, `path` those of the one shown.
     """
     nodes = tree.nodes
     numbers = {node.path: number for number, node in enumerate(nodes)}
+
+    given = {node.path: node.score for node in nodes if node.step == begun}
 
     def rank(number: int) -> float:
         node = nodes[number]
@@ -33,7 +36,7 @@ def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: floa
                 "p": node.parent,
                 "s": node.step,
                 "t": tokenizer.piece(node.token).removeprefix("·") or "·",
-                "sc": round(node.score, 4),
+                "sc": round(node.score - given.get(node.path[:begun], node.score if begun else 0.0), 4),
                 "st": node.status,
                 "x": tokenizer.decode(node.path),
                 "no": _ranked(node.score, node.step, alpha) if node.status in ("finished", "limit") else None,

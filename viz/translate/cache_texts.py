@@ -19,7 +19,7 @@ WHAT = (
     "of each step counts. Twenty seconds at most; one visitor measures at a time."
 )
 HOW = (
-    "Both begin with this text and take the likeliest token; an end ends nothing. Without the cache the last layer still "
+    "Both begin with this text and take the likeliest token; neither stops at </s>. Without the cache the last layer still "
     "computes the newest token alone, as decoding without the causal mask does here."
 )
 

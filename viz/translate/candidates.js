@@ -61,11 +61,12 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
   }
 
   function show(step) {
-    const rows = data.rows[step].slice(0, data.hall ? LARGE : undefined).map((each, n) => [...each, data.before?.[step]?.[n]]), chosen = data.chosen[step], list = element("div", `cand${data.sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(data.sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, data.chosenBefore?.[step], true]);
+    const typed = step < data.given, sampling = data.sampling && !typed; // what was typed was not drawn
+    const rows = data.rows[step].slice(0, data.hall ? LARGE : undefined).map((each, n) => [...each, sampling ? data.before[step][n] : undefined]), chosen = data.chosen[step], list = element("div", `cand${sampling ? " sampling" : ""}`);
+    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, sampling ? data.chosenBefore[step] : undefined, true]);
     const head = element("div", "head");
-    for (const name of data.sampling ? COLUMNS(data.temperature) : []) { const column = element("span", "", name[0]); column.title = name[1]; head.append(column); }
-    if (data.sampling) list.append(head);
+    for (const name of sampling ? COLUMNS(data.temperature) : []) { const column = element("span", "", name[0]); column.title = name[1]; head.append(column); }
+    if (sampling) list.append(head);
     const open = !offline && (!data.open || data.open[step]);
     let cut = false;
     for (const [piece, id, logit, scaled, p, reason, before, apart] of rows) {
@@ -76,8 +77,8 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       const space = piece[0] === "·" ? ". The · stands for a space" : "";
       const kind = data.kinds?.[step]?.[id];
       if (kind) { token.append(element("small", "", kind.split(":")[0])); }
-      const does = id === chosen[1] && !open ? (data.open ? "" : "This is what was chosen") : open ? data.act : "";
-      const logits = data.sampling ? `Logit ${signed(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${signed(scaled)}`}. ` : "";
+      const does = id === chosen[1] && !open ? (data.open ? "" : typed ? "This is what you gave" : "This is what was chosen") : open ? data.act : "";
+      const logits = sampling ? `Logit ${signed(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${signed(scaled)}`}. ` : "";
       row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
       row.disabled = !open;
       row.dataset.point = `candidate ${id}`;
@@ -86,12 +87,12 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       bar.append(element("i"));
       bar.firstChild.style.width = `${p * 100}%`;
       row.append(token);
-      if (data.sampling) row.append(...before.map((value) => element("span", "n", percent(value))));
+      if (sampling) row.append(...before.map((value) => element("span", "n", percent(value))));
       else row.append(bar);
       row.append(element("span", "n p", percent(p)));
       const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
-      if (!data.sampling && !data.open && rival != null && !offline && !data.hall) {
+      if (!sampling && !data.open && rival != null && !offline && !data.hall) {
         const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));
         why.title = id === chosen[1] ? "What speaks for it" : `What speaks for “${chosen[0]}”, and not for this one`;
         why.setAttribute("aria-label", id === chosen[1] ? `Why ${piece}` : `Why not ${piece}`);
@@ -109,18 +110,19 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       Object.assign(ask, { type: "button", title: data.ask[1], onclick: () => setTriggerValue("asked", { step: step + 1, text: box.value }) });
       form.append(ask);
     }
-    const others = data.sampling ? `${data.kept[step]} of ${data.size} tokens can be drawn` : rest(rows, data.size);
-    if (data.hall) return [list, ...(data.sampling ? [element("p", "rest tie", others)] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
+    const others = sampling ? `${data.kept[step].toLocaleString("en")} of ${data.size.toLocaleString("en")} tokens can be drawn` : rest(rows, data.size);
+    if (data.hall) return [list, ...(sampling ? [element("p", "rest tie", others)] : []), ...(data.fault ? [element("p", "fault", data.fault)] : [])];
     const shown = [list, element("p", "rest", others), ...(open ? [form] : [])];
     if (data.ties[step]) {
-      const tie = element("p", "rest tie", "The first two are a near-tie: little tips it.");
+      const tie = element("p", "rest tie", "The first two are a near-tie: it takes little to tip it.");
       tie.title = `Here is ${data.nearTie}`;
       shown.push(tie);
     }
+    if (typed) shown.unshift(element("p", "how typed", `“${chosen[0]}” was given, not chosen. What the model expected here:`));
     if (data.guess && state.guess) shown.unshift(element("p", "how verdict", judged(data.rows[step], state.guess)));
     if (open && data.told?.[step]) { const told = element("p", "rest told", data.told[step]); told.setAttribute("role", "status"); shown.push(told); }
     if (data.fault) { const fault = element("p", "fault", data.fault); fault.setAttribute("role", "alert"); shown.push(fault); }
-    else if (!data.sampling && !data.guess && open && !data.told?.[step]) shown.push(element("p", "how", data.hint));
+    else if (!sampling && !data.guess && open && !data.told?.[step]) shown.push(element("p", "how", data.hint));
     return shown;
   }
 

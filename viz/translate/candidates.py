@@ -33,11 +33,16 @@ def payload(
     found = analysis.trace
     ids = found.predicted.ids if said is None else said
     temperature = controls.temperature if controls else 1.0
-    steps = [choices_of(row, token, controls) for row, token in zip(found.log_probs, ids, strict=True)]
+    given = 0 if controls is None else analysis.begun  # what the visitor typed was not drawn
+    steps = [
+        choices_of(row, token, controls if step >= given else None)
+        for step, (row, token) in enumerate(zip(found.log_probs, ids, strict=True))
+    ]
 
     def row(token: int, step: int, made: Choices, place: int) -> list[Any]:
         logit = found.logit(step, token)
-        probability = float(made.probability[place]) if controls else float(np.exp(found.log_probs[step, token]))
+        drawn = controls and step >= given
+        probability = float(made.probability[place]) if drawn else float(np.exp(found.log_probs[step, token]))
         reason = "" if made.kept[place] else "t" if temperature == 0 else "p" if made.kept_by_k[place] else "k"
         scaled = round(logit / temperature, 3) if temperature else None
         return [tokenizer.piece(token), token, round(logit, 3), scaled, round(probability, 7), reason]
@@ -63,6 +68,7 @@ def payload(
             for step, (made, token) in enumerate(zip(steps, ids, strict=True) if controls else ())
         ],
         "chosen": [placed(step, made, token) for step, (made, token) in enumerate(zip(steps, ids, strict=True))],
+        "given": analysis.begun,  # tokens that the visitor typed
         "kept": [int(made.kept.sum()) if controls else tokenizer.size - len(NEVER_CHOSEN) for made in steps],
         "size": tokenizer.size,
         "sampling": controls is not None,

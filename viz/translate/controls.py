@@ -178,8 +178,8 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         best and (tokenizer.piece(best.id).removeprefix("·") or "·", best.probability)
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
-    sums = trace.token_log_probs.sum(), own().trace.token_log_probs.sum()
-    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made)
+    sums = analysis.log_prob, own().log_prob
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)
@@ -188,7 +188,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
 def _tree(view: View, page_data: PageData) -> None:
     analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     alpha = view.alpha if view.strategy == "beam" else None
-    data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha)
+    data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.begun)
     beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
 
 

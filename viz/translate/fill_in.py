@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
+LED = "begun with"  # session key: at which checkpoint and text the visitor was led to a step of its own
 ROWS = {  # how the rows are arranged: there is one way
     "training": ("At once", "Encoder self-attention, every place at once", ""),
 }
@@ -65,7 +66,8 @@ def _put(page_data: cache.PageData, step: int, word: str) -> None:
     places = blank_places(page_data.analysis, page_data.loaded)
     try:
         source, second = fill_texts.put(page_data.request, places.index(step - 1) if step - 1 in places else -1, word)
-        state.change(source=source, second=second)
+        state.change(source=source, second=second, step=step)  # where the blank was: its word can be seen there
+        state.keep(LED, (page_data.request.checkpoint, source, second))
     except ValueError as fault:
         state.complain("word", word, str(fault))
 
@@ -142,6 +144,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "probability": np.round(np.exp(trace.log_probs[rows, columns]).astype(float), 5).tolist(),
         "before": None if before is None else np.round(before.astype(float), 5).tolist(),
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
+        "scored": "log-probability",
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
         "how": ("all blanks at once" if places[1:] else "the likeliest") if places else "as it stands",

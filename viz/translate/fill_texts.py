@@ -67,7 +67,10 @@ def follows(analysis: Analysis) -> list[str]:
         return []
     tie = " A near-tie." if is_near(found, 1 - found) else ""
     was = "" if analysis.baseline is None else f" (without the edits {probability(analysis.baseline.follows)})"
-    return [f"B follows A: {probability(found)}{was}; the other way round: {probability(turned)}.{tie}"]
+    return [
+        f"B follows A: {probability(found)}{was}; the other way round: {probability(turned)}.{tie} "
+        "These are two separate readings: the two numbers need not add up to 1."
+    ]
 
 
 def _in_short(found: float, turned: float, metrics: Mapping[str, Any]) -> str:
@@ -75,7 +78,7 @@ def _in_short(found: float, turned: float, metrics: Mapping[str, Any]) -> str:
     share, where = _right(metrics)
     known = f"Right in {share:.1%} of {where} pairs." if share is not None else "Not measured."
     tie = ", a near-tie" * is_near(found, 1 - found)
-    return f"B follows A: {probability(found)}{tie}; turned round: {probability(turned)}. {known}"
+    return f"B follows A: {probability(found)}{tie}; the other way round: {probability(turned)}. {known}"
 
 
 def _right(metrics: Mapping[str, Any]) -> tuple[float | None, str]:

@@ -33,6 +33,7 @@ def switches(
 ) -> None:
     """The switches, each with what it does here."""
     causal, task = loaded.config.causal, analysis.task
+    effects = {name: of_added(each, analysis) for name, each in effects.items()}
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
         if task.writes:
@@ -53,15 +54,22 @@ def switches(
 
 def _padding(view: View, effect: Effect, of_target: str, writes: bool) -> None:
     """The switch of the padding mask, and how much padding there is."""
-    reach = "Hides padding from all attention: after the sentence"
+    reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
     _told(padding_text(effect, view), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
-        texts.label("Pad the source by")
-        st.number_input(
-            "Pad the source by", 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad)
-        )
+        name = f"Pad the {'source' if writes else 'text'} by"
+        texts.label(name)
+        st.number_input(name, 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad))
+
+
+def of_added(effect: Effect, analysis: Analysis) -> Effect:
+    """What an effect is on the tokens that a model has added to a text; elsewhere on all."""
+    if not analysis.begun:
+        return effect
+    own = slice(analysis.begun, None)
+    return dataclasses.replace(effect, labels=effect.labels[own], before=effect.before[own], after=effect.after[own])
 
 
 def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
@@ -71,19 +79,20 @@ def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) ->
     if view.causal_mask:
         seen = f"Training shows the whole {analysis.task.made}; the mask keeps it from being read off."
         why = ". Token by token there would be no future to see" if view.mode == "again" else ""
-        return f"{seen}<br>{_measured(effect, True, view, '', why)}"
+        return f"{seen}<br>{_measured(effect, True, view, '', why, analysis)}"
     if view.mode == "given" or analysis.baseline is None:
         seen = "The decoder sees later tokens, which training never let it."
-        return f"{seen}<br>{_measured(effect, False, view, '', '')}"
+        return f"{seen}<br>{_measured(effect, False, view, '', '', analysis)}"
     return decoded_anew(effect, view, analysis)
 
 
 def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     """What came of decoding again without the causal mask, beside what the whole target at once would show; markup."""
-    before, after = (float(trace.token_log_probs.sum()) for trace in (analysis.baseline.trace, analysis.trace))
+    before, after = analysis.baseline.log_prob, analysis.log_prob
     same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
     edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
     what = terms.term("log-probability", "log-probability")
+    what += " of what it added" * bool(analysis.begun)
     return (
         "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
         f"them.<br>The {analysis.task.made} {'stays' if same else 'changes'}{edits}: {what} {format.decimal(before)} → "
@@ -130,11 +139,12 @@ def pads(count: int) -> str:
     return f"{count} pad" if count == 1 else f"{count} pads"
 
 
-def _measured(effect: Effect, on: bool, view: View, extra: str, why: str) -> str:
+def _measured(effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None) -> str:
     """The change of the target's log-probability with its reason, and the token that loses the most."""
     hue = "loss" if effect.change < 0 else "gain"
     given = " (given the target)" if view.mode == "again" else ""
     what = terms.term("log-probability", "log-probability" if on else "Log-probability")
+    what += " of what it added" * bool(analysis and analysis.begun)
     begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()

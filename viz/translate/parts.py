@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 SURPRISE_HEIGHT = 176
-BEGUN = "begun with"  # session key: at which text the visitor was led to a step of its own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,14 +47,15 @@ def look(view: View, page_data: cache.PageData) -> View:
     """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, of a text that is
     gone on with the first token that the model adds, of one that is judged its first word."""
     text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
-    if analysis.task.splits or state.kept(BEGUN) == text:
+    if analysis.task.splits or state.kept(fill_in.LED) == text:
         return view
-    state.keep(BEGUN, text)
+    state.keep(fill_in.LED, text)
     if analysis.task.judges:
         places = [judge.first_word(analysis)]
     else:
         places = [analysis.begun] if analysis.task.writes else blank_places(analysis, loaded)
-    return view.at_step(places[0] + 1) if places and not state.is_stated("step") else view
+    is_open = not state.is_stated("step") or (state.is_new_text() and view.step == View.step)
+    return view.at_step(places[0] + 1) if places and is_open else view
 
 
 def without_sentence(view: View, places: Places) -> None:

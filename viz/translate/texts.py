@@ -43,11 +43,13 @@ def came_to_an_end(analysis: Analysis) -> str:
     """Where the continuation of a text ended, and why, after "goes on for so many"."""
     size = len(analysis.trace.outputs)
     new = size - analysis.begun
+    branch = len(analysis.branch or ()) > analysis.begun
     if analysis.hypothesis is None or analysis.hypothesis.finished:
-        return f"tokens at most: it ended by itself, </s> is number {new}"
+        after = f"after {new - 1}" if new > 1 else "at once"
+        return f"tokens at most{' from the branch on' * branch}: it ended by itself {after}, with </s>"
     if size == MAX_TOKENS:
         return f"tokens: stopped after {new}, the window of {MAX_TOKENS} is full"
-    return f"tokens: stopped after {new}"
+    return f"tokens from the branch on: stopped after {new} in all" if branch else f"tokens: stopped after {new}"
 
 
 def unusable(control: str, typed: str, expected: str) -> str:
@@ -62,17 +64,18 @@ def surprise(
     rather: Sequence[tuple[str, float] | None],
     sums: tuple[float, float],
     made: str = TRANSLATES.made,
+    begun: int = 0,
 ) -> None:
     """How surprising a given translation is, or what else is `made`: summed, beside the model's own, and at its most
-    surprising token."""
-    worst = int(bits.argmax())
+    surprising token; the first `begun` tokens, which are gone on with, do not count."""
+    worst = begun + int(bits[begun:].argmax())
     given, own = map(format.decimal, sums)
     best = rather[worst]
     expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
     texts.write(
         f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
-        f"Surprise {bits.mean():.2f} bits a token; most at step {worst + 1}, "
+        f"Surprise {bits[begun:].mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
         "Dark bars: another token was likelier; it is written above.</p>"
     )
@@ -118,8 +121,8 @@ def change_heading(analysis: Analysis) -> None:
         said = texts.said_of(analysis)
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.writes:
-        change = format.nats(after.token_log_probs.sum() - before.token_log_probs.sum())
-        what = f"the log-probability changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"
+        change = format.nats(analysis.log_prob - base.log_prob)
+        what = f"the {texts.scored(analysis)} changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"
         how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = f"the {made} does not change", "Every token was chosen anew under the edits."

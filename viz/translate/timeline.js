@@ -67,7 +67,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
     const french = element("div", "french");
     const line = element("div", "line");
     const copy = button("link copy", "Copy link", () => copyLink(copy));
-    line.append(element("h2", "", data.language), element("span", "", `${data.how}, log-probability ${data.score}`), ...(offline ? [] : [...(data.draws && !data.hall ? [drawAgain()] : []), copy]));
+    line.append(element("h2", "", data.language), element("span", "", `${data.how}, ${data.scored} ${data.score}`), ...(offline ? [] : [...(data.draws && !data.hall ? [drawAgain()] : []), copy]));
     const text = element("div", "text");
     const paragraph = element("p", "said");
     paragraph.lang = data.code;

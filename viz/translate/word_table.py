@@ -79,19 +79,31 @@ def _row(
 
 
 def verdict(found: LabelTest, classes: Sequence[str]) -> str:
-    """Which word speaks most for the label against its rival, and what hiding it does: sentences."""
+    """Which word weighs most, for the label or against it, beside its rival, what hiding it does, and what weighs most the
+    other way: sentences."""
     if not len(found.words):
         return "There is no word to hide."
-    first, *others = np.argsort(-found.occlusion, kind="stable").tolist()
-    word, lost = found.words.labels[first], float(found.occlusion[first])
+    worth, words = found.occlusion, found.words.labels
     pair = f"“{classes[found.label]}” over “{classes[found.rival]}”"
-    if lost < LEAST:
-        most = f"“{word}” is worth the most, {format.rounded(lost)} nats" if lost > 0 else "hiding any of them costs nothing"
-        return f"No word clearly speaks for {pair}: {most}. {_likelihood(found, classes)}"
-    told = f"“{word}” speaks most for {pair}: {format.signed(lost)} nats. Hidden, {_becomes(found, classes, first)}."
-    second = float(found.occlusion[others[0]]) if others else 0.0
-    if second > 0 and is_near(lost, second):
-        told += f" “{found.words.labels[others[0]]}” is close behind: {format.signed(second)}."
+    first, *others = np.argsort(-np.abs(worth), kind="stable").tolist()
+    value = float(worth[first])
+    if abs(value) < LEAST:
+        best = int(worth.argmax())
+        lost = float(worth[best])
+        most = f"“{words[best]}” is worth the most, {format.rounded(lost)} nats"
+        clear = most if lost > 0 else "hiding any of them costs nothing"
+        return f"No word clearly speaks for {pair}: {clear}. {_likelihood(found, classes)}"
+    way, back = ("for", "against") if value > 0 else ("against", "for")
+    told = f"“{words[first]}” weighs most, and speaks {way} {pair}: {format.signed(value)} nats. "
+    told += f"Hidden, {_becomes(found, classes, first)}."
+    second = float(worth[others[0]]) if others else 0.0
+    if value * second > 0 and is_near(abs(value), abs(second)):
+        told += f" “{words[others[0]]}” is close behind: {format.signed(second)}."
+    other = next((n for n in others if value * float(worth[n]) < 0), None)
+    if other is None or abs(float(worth[other])) < LEAST:
+        told += "" if value > 0 else " No word clearly speaks for it."
+    else:
+        told += f" “{words[other]}” speaks most {back} it: {format.signed(float(worth[other]))}."
     return told
 
 

@@ -107,13 +107,14 @@ WHERE = {  # which heads bring what came by way of a token, and from whom it is 
     "source": ("the heads of cross-attention", "from every token, in the encoder and from the decoder"),
     "target": ("the heads of decoder self-attention", "from every token of the target"),
     "judged": ("all heads", "from the attention of every token"),
+    "text": ("the heads of decoder self-attention", "from every token of the text"),
 }
 LEAST = 0.005  # nats: a change below it is none
 
 
 def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
     """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
-    heads, whom = WHERE["judged" if way.judges else way.piece]
+    heads, whom = WHERE["judged" if way.judges else "text" if way.is_alone else way.piece]
     said = f"By way of “{way.label}” {heads} wrote {format.signed(way.value, 3)}, {_sense(way.value, pair)}."
     if after is None:
         return said

@@ -28,6 +28,7 @@ class Way:
     label: str
     value: float
     judges: bool = False  # it is of a text that is judged
+    is_alone: bool = False  # there is one text, which is no target
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -43,7 +44,7 @@ def kind_of(piece: str, trace: Trace) -> str:
 
 def title(piece: str, trace: Trace) -> str:
     """What is shown of a side's tokens."""
-    tokens = "tokens" if trace.classes else f"{piece} tokens"
+    tokens = "tokens" if trace.classes else "text tokens" if trace.source is None else f"{piece} tokens"
     return f"By way of {tokens}, all heads of {SITE_KINDS[kind_of(piece, trace)].name}"
 
 
@@ -65,7 +66,7 @@ def chosen(view: View, found: DirectLogits, trace: Trace) -> Way | None:
     if known is None or not 0 < view.key <= len(known[0]):
         return None
     label, value = known[0][view.key - 1], float(known[1][view.key - 1])
-    return Way(view.piece, view.key - 1, label, value, bool(trace.classes))
+    return Way(view.piece, view.key - 1, label, value, bool(trace.classes), trace.source is None)
 
 
 def choose(piece: str, number: int) -> None:

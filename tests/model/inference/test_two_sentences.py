@@ -155,5 +155,8 @@ def test_the_command_line_tells_both(lab, tmp_path, monkeypatch, capsys):
     assert main(["translate", ONE, "--second", TWO, "--checkpoint", "two", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["second"] == TWO and 0 < found["follows"] < 1 and found["turned"] != found["follows"]
+    assert found["filled"].splitlines() == [one, two] and "translation" not in found
+    assert [found["source_tokens"][each["place"] - 1] for each in found["blanks"]] == ["<mask>"] * len(found["blanks"])
+    assert all(each["word"] in found["filled"] and 0 < each["probability"] < 1 for each in found["blanks"])
     assert main(["translate", ONE, "--second", TWO]) == 2
     assert "reads one sentence" in capsys.readouterr().err

@@ -114,8 +114,9 @@ def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_sa
     """The dashed line is then the text limit, and is called so."""
     name = only("sinusoidal")
     lab = page(checkpoint=name, pe_n="256", text="The red fox.")
-    assert f"how long the training sentences of {name} were is not known. The dashed line is the text limit, 128" in notes(
-        lab
+    assert (
+        f"nobody recorded how long the training sentences of {name} were. The dashed line is the text limit, 128"
+        in notes(lab)
     )
     named = [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
     assert "over the text limit" in named and "never in training" not in named

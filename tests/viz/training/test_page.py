@@ -105,6 +105,11 @@ def test_what_a_run_lacks_is_told_and_the_rest_is_drawn(runs, run, told):
     assert lab.charts and not lab.faults
 
 
+def test_no_such_checkpoint_is_told_once():
+    (fault,) = Lab(TRAINING, checkpoint="nonsense").faults
+    assert fault.startswith("There is no checkpoint 'nonsense'")
+
+
 def test_no_such_run_is_one_sentence_and_another_can_be_chosen():
     lab = Lab(TRAINING, run="nothing <b>")
     assert lab.faults == [

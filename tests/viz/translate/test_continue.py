@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 import tiny
 from viz_helpers import HEADS, Lab
 
 from model import checkpoint as checkpoints
+from model import format
 from model.config import END, MAX_TOKENS
 from model.decoding.strategy import Decoding
+from model.edits.intervention import BASELINE
+from model.experiments.effects import Effect
 from model.inference.request import Request
 from model.readings.key_values import key_values
 from viz import cache
 from viz.shared import mount
 from viz.shared.examples import prompts
-from viz.translate import cache_part, cache_texts, controls
+from viz.translate import cache_part, cache_texts, controls, masks
 from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
 
 TEXT = "The red fox sees a lamp."
@@ -108,7 +112,7 @@ def test_a_text_that_fills_the_window_gets_one_token_and_says_so():
     assert lab.faults == lab.warnings == [] and begun == MAX_TOKENS - 1
     assert len(lab.timeline["target"]) == MAX_TOKENS
     told = f"tokens: stopped after 1, the window of {MAX_TOKENS} is full"
-    ended = "it ended by itself, </s> is number 1"
+    ended = "it ended by itself at once, with </s>"
     assert any(told in note or ended in note for note in lab.sentences("lab-note"))
 
 
@@ -124,6 +128,31 @@ def test_another_token_goes_on_for_as_many_again():
     branch = "-".join(map(str, (*ids[:-1], token)))
     lab = opened(more="10", branch=branch)
     assert lab.faults == [] and len(ids) < len(lab.timeline["target"]) <= len(ids) + 10
+
+
+def test_what_was_given_is_neither_counted_nor_drawn():
+    found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
+    added = found.trace.token_log_probs[found.begun :].sum()
+    assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
+    lab = opened(decode="sample", seed="4", show="decoding")
+    assert lab.timeline["score"] == format.decimal(found.log_prob) and "added" in lab.timeline["scored"]
+    tree = lab._mounted("beam_tree")["nodes"]
+    assert tree[found.begun - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
+    rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
+    for step in range(len(rows)):
+        same = all(row[4] == pytest.approx(p, abs=1e-6) for row, (p, _) in zip(rows[step], before[step], strict=True))
+        assert same == (step < found.begun)  # typed: the model's own probabilities; added: those of the draw
+    labels = [*map(str, found.trace.outputs.labels)]
+    effect = Effect(BASELINE, 0, tuple(labels), np.zeros(len(labels)), np.full(len(labels), -1.0))
+    assert masks.of_added(effect, found).labels == tuple(labels[found.begun :])
+
+
+def test_a_text_that_is_typed_opens_at_the_first_token_that_is_added():
+    lab = opened(step="3")
+    assert lab.link["step"] == "3"
+    lab.type("The old king paints a boat.")
+    begun = len(cache.checkpoint("writer", "auto").target_tokenizer.encode("The old king paints a boat."))
+    assert lab.link["step"] == str(begun + 1)
 
 
 def test_what_is_drawn_can_be_drawn_again_from_the_timeline(monkeypatch):

@@ -16,7 +16,10 @@ from model.inference.analyse import analyse
 from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
-from viz.translate import fill_texts
+from viz import cache, state
+from viz.shared import controls
+from viz.translate import fill_in, fill_texts, parts
+from viz.view import FIRST_SENTENCE
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
@@ -69,6 +72,22 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     assert not alone.timeline["sides"] and "follows" not in alone.timeline["doubt"]["verdict"]
     offered = [opened(HEADS, second=text).at.selectbox(key="order").options for text in (TWO, "")]
     assert ["From A to B, most first" in options for options in offered] == [True, False]
+
+
+def test_the_lab_opens_with_a_blank_and_a_filled_one_is_still_looked_at(monkeypatch):
+    monkeypatch.setattr(cache, "declared_languages", lambda name: ("English", "English"))
+    lab = Lab(checkpoint="two")
+    assert lab.box == controls.BLANK_FIRST and lab.timeline["blanks"] == [int(lab.link["step"]) - 1]
+    assert Lab(checkpoint="two", text=FIRST_SENTENCE).box == FIRST_SENTENCE
+    session = {name: lab.at.session_state[name] for name in ("view", "link")}
+    step = session["view"].step
+    page_data = cache.page_data(session["view"])
+    with monkeypatch.context() as patch:
+        patch.setattr(state.st, "session_state", session)
+        fill_in._put(page_data, step, "lamp")
+        assert (session["view"].step, session["view"].source) == (step, controls.BLANK_FIRST.replace("___", "lamp"))
+        after = cache.page_data(session["view"])
+        assert parts.look(session["view"], after).step == step
 
 
 def test_the_second_box_is_typed_into_and_can_be_undone():
