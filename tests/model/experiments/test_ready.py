@@ -216,6 +216,6 @@ def test_a_peer_with_the_same_decoder_is_refused(peers):
 
 
 def test_the_shipped_checkpoints_name_peers_that_fit():
-    for name in ready.checkpoints.names():
-        checkpoint = ready.checkpoints.load(name)
+    loaded = map(ready.checkpoints.load, ready.checkpoints.names())
+    for checkpoint in (each for each in loaded if len(each.config.kinds) == 3):  # one that translates
         assert ready.peer_of(checkpoint).config.causal != checkpoint.config.causal
