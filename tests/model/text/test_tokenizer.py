@@ -134,7 +134,7 @@ def test_load_refuses_other_control_tokens(tokenizer, tmp_path):
     tokenizer.save(tmp_path / "t.json")
     text = (tmp_path / "t.json").read_text(encoding="utf-8")
     (tmp_path / "t.json").write_text(text.replace("<pad>", "<unk>"), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"the first three tokens are .*<unk>.*; expected .*<pad>"):
+    with pytest.raises(ValueError, match=r"the added tokens are .*<unk>.*; expected .*<pad>"):
         Tokenizer.load(tmp_path / "t.json")
 
 
