@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from model.config import END, PAD, ModelConfig
@@ -43,6 +44,11 @@ class Embedding(nn.Module):
         added = self.added(ids, positions, present)
         return self.dropout(self.norm(added) if self.has_norm else added)
 
+    def tables_beside(self) -> list[nn.Embedding]:
+        """What is learned and added to the tokens' embeddings as it is."""
+        learned = (self.segments, getattr(self.positional, "table", None))
+        return [table for table in learned if table is not None]
+
     def added(self, ids: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
         """The same before the norm, if there is one: [B,T,D]."""
         embedded = self.table(ids) * self.scale  # [B,T,D]
@@ -77,7 +83,7 @@ class Transformer(nn.Module, ABC):
 
     def _initialise(self) -> None:
         """Xavier uniform for matrices (Glorot and Bengio 2010), zero for biases, N(0, 1/D) for embeddings, so that they
-        have unit variance after the factor sqrt(D)."""
+        have unit variance after the factor sqrt(D); learned positions and segments beside scaled ones have it too."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -86,6 +92,11 @@ class Transformer(nn.Module, ABC):
         for module in self.modules():
             if isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+        with torch.no_grad():
+            for module in self.modules():
+                if isinstance(module, Embedding):
+                    for table in module.tables_beside():
+                        table.weight.mul_(module.scale)
 
     def forward(self, source: Tensor | None, target: Tensor | None, masks: Masks, at: Pass = PLAIN) -> Tensor:
         """Source ids [B,S] and decoder input ids [B,T] to logits [B,T,V]; without a decoder [B,S,V]."""

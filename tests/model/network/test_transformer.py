@@ -13,7 +13,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from model.network.context import Cache, Pass
 from model.network.positions import sinusoidal
-from model.network.transformer import EncoderDecoder
+from model.network.transformer import EncoderDecoder, build
 from model.trace import Probe, Site
 
 EXACT = 1e-10
@@ -232,6 +232,19 @@ def test_embeddings_have_unit_variance_after_their_scale(tied):
     model = EncoderDecoder(tiny.config(source_vocab=2000, target_vocab=2000, tied_output=tied))
     scaled = model.target_embedding.table.weight.detach() * model.target_embedding.scale
     assert float(scaled.std()) == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_learned_positions_and_segments_begin_as_large_as_the_tokens_that_they_are_added_to(scaled):
+    torch.manual_seed(0)
+    changes = {"family": "encoder-only", "decoder_layers": 0, "segments": 2, "max_positions": 200, "d_model": 64}
+    made = build(
+        tiny.config(positions="learned", source_vocab=2000, target_vocab=2000, embedding_scale=scaled, **changes)
+    ).source_embedding
+    tokens = float(made.table.weight.detach().std()) * made.scale
+    assert tokens == pytest.approx(1.0 if scaled else 64**-0.5, rel=0.05)
+    for beside in (made.positional.table, made.segments):
+        assert float(beside.weight.detach().std()) == pytest.approx(tokens, rel=0.15)
 
 
 def test_learned_positions_are_refused_beyond_their_table():
