@@ -14,7 +14,7 @@ from model.config import FAMILIES, SCHEMES
 from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
-from viz import cache, state, theme, uploads
+from viz import cache, experiments, readings, state, theme, uploads
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts, wanted
@@ -212,7 +212,7 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
         st.space("stretch")
         _side_pick("sentence side", view)
     request = unedited(page_data.request)
-    found = cache.sentence_positions(request, view.device, side)
+    found = readings.sentence_positions(request, view.device, side)
     for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
         texts.note(sentence)
     if not found.repeated:
@@ -259,10 +259,10 @@ def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | Va
     from model.readings.sentence_positions import sides_of, variants
 
     asked = plain, view.device, view.pe_shift
-    found = cache.position_variants.known(*asked)
+    found = experiments.position_variants.known(*asked)
     if found is None and wanted.is_wanted("variants", *asked):
         with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
-            found = cache.position_variants(*asked)
+            found = experiments.position_variants(*asked)
     return found or ((edit, None) for edit in variants(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.config import SCHEMES
-from viz import cache, state
+from viz import readings, state
 from viz.positions import controls, drawn
 from viz.positions import texts as position_texts
 from viz.shared import texts
@@ -138,7 +138,7 @@ def _sentence(shown: Shown) -> None:
     """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
     view, side = shown.view, controls.side_of(shown.view)
     request = unedited(shown.page_data.request)
-    found = cache.sentence_positions(request, view.device, side)
+    found = readings.sentence_positions(request, view.device, side)
     told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
     texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
     maps = drawn.token_maps(found)

@@ -11,7 +11,7 @@ import streamlit as st
 from model.experiments.ready import EXPERIMENTS, Answer, Experiment
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, state, theme
+from viz import experiments, state, theme
 from viz.shared import controls, file_change, file_maps, sides, texts
 from viz.shared.lecture import lecture, letters, pictures
 from viz.shared.shown import Shown
@@ -48,7 +48,7 @@ def _answer(view: View) -> Answer | None:
     if view.experiment is None:
         return None
     try:
-        return cache.experiment(view.experiment, questions.asked(view), view.device)
+        return experiments.answer(view.experiment, questions.asked(view), view.device)
     except ValueError as fault:
         texts.fault(str(fault))
         return None
