@@ -36,7 +36,7 @@ ROWS = (
     ("viz.shared",),
     ("viz.rooms",),
     ("viz.offline",),
-    ("viz.readings", "viz.experiments"),
+    ("viz.readings", "viz.experiments", "viz.visit", "viz.editing"),
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.uploads",),
     ("viz.talks",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
-from viz import state, uploads
+from viz import state, uploads, visit
 from viz.compare import pair
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
@@ -166,7 +166,7 @@ CHOICES: dict[str, Callable[[Shown], None]] = {
 def way_out(shown: Shown) -> None:
     """What leads to a second side, where there is none."""
     if shown.view.differs == "edits":
-        st.button("Make an edit", key="to what if", on_click=state.go_to, args=("what-if",))
+        st.button("Make an edit", key="to what if", on_click=visit.go_to, args=("what-if",))
     elif shown.view.differs == "sentence":
         source = shown.page_data.request.source
         number, word = pair.swapped(dataclasses.replace(shown.view, swap=0, swap_to=""), source)

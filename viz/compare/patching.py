@@ -14,7 +14,7 @@ import streamlit as st
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Labels, parse
 from model.inference.request import Request
-from viz import cache, experiments, state
+from viz import cache, experiments, state, visit
 from viz.compare import patch_grids, patch_texts
 from viz.compare.pair import Pair
 from viz.shared import texts
@@ -160,4 +160,4 @@ def choose(code: str) -> None:
 
 def _open(intervention: Intervention, step: int) -> None:
     state.change(**with_intervention(intervention), mode="again", step=step)
-    state.go_to("what-if")
+    visit.go_to("what-if")

@@ -6,7 +6,7 @@ from typing import Any
 
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
-from viz import cache, state, theme
+from viz import cache, state, theme, visit
 from viz.inside import sizes_panel
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
@@ -47,4 +47,4 @@ def _open(place: str, kind: str | None, layer: int | None) -> None:
         state.change(part=place, **site)
     else:
         state.change(**site)
-        state.go_to(place)
+        visit.go_to(place)

@@ -13,7 +13,7 @@ from model import format
 from model.config import ModelConfig
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, readings, state, theme
+from viz import cache, editing, readings, state, theme
 from viz.inside.scaling_figure import HEIGHT, scaling_chart
 from viz.keep import cached_figure
 from viz.shared import controls, texts
@@ -247,7 +247,7 @@ def _whole_model(page_data: cache.PageData, view: View) -> None:
 
 def _leave_out() -> None:
     state.change(mode="again")
-    state.toggle_edit(CODE)
+    editing.toggle_edit(CODE)
 
 
 def _who(head: int | None) -> str:

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
 from model.inference.request import MAX_SENTENCES
-from viz import cache, state, theme, uploads
+from viz import cache, state, theme, uploads, visit
 from viz.shared import bring, terms, texts
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, judged_examples, lesson, prompts
@@ -72,7 +72,7 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
             _examples(ready, told=task.judges or goes_on or languages[1] in (None, EXAMPLES_IN[1]))
         else:
             texts.label(f"Ready examples are {EXAMPLES_IN[0]} only.")
-        st.button("Lessons", key="to the lessons", type="tertiary", on_click=state.go_to, args=("lessons",))
+        st.button("Lessons", key="to the lessons", type="tertiary", on_click=visit.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
 

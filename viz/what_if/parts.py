@@ -9,7 +9,7 @@ import streamlit as st
 from model.edits.kinds import Place
 from model.inference.request import Request
 from model.task import Task
-from viz import cache, experiments, state, theme
+from viz import cache, editing, experiments, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts, wanted
 from viz.shared.change_figure import change_chart
@@ -86,7 +86,7 @@ def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
     view, analysis = shown.view, shown.analysis
     if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps say what is not there
         data = board(analysis.request, view.device, view.place, shown.mode, costs)
-        switchboard.switchboard(data, on_toggle=state.toggle_edit)
+        switchboard.switchboard(data, on_toggle=editing.toggle_edit)
 
 
 @cached_figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.request import Request
-from viz import cache, experiments, state, uploads
+from viz import cache, editing, experiments, state, uploads
 from viz.shared import controls, texts
 from viz.view import View, unedited
 from viz.what_if import texts as what_if_texts
@@ -109,7 +109,7 @@ def show(request: Request, name: str, whose: View | None = None) -> None:
         state.keep(OWN, (now, request.source))
     elif kept := state.kept(OWN):
         state.keep(OWN, (kept[0], request.source))
-    state.show_request(request, name, whose)
+    editing.show_request(request, name, whose)
 
 
 def _own(view: View) -> View | None:
