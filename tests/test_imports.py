@@ -43,6 +43,7 @@ ROWS = (
     ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.turns",),
     ("viz.view",),
+    ("viz.page_fields",),
     ("viz.fields",),
     ("viz.values",),
     ("model.__main__",),

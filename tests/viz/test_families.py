@@ -20,9 +20,9 @@ from model.convert.registry import convert
 from model.task import TASKS, task_of
 from viz import pages
 from viz.offline import take
+from viz.page_fields import DIFFERS, PARTS
 from viz.shared.save import save
 from viz.variants.found import found
-from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
 JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}

@@ -9,9 +9,9 @@ import streamlit as st
 from viz import state
 from viz.compare import choices, maps_part, patching
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, pair
+from viz.page_fields import COMPARED
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
-from viz.view import COMPARED
 
 # A part of the page: how it is called, and what draws it.
 PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {

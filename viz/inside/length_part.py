@@ -18,12 +18,13 @@ from viz.inside import length_texts, one_head
 from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes_texts import weighed
 from viz.keep import cached_figure
+from viz.page_fields import MAX_NEAR
 from viz.shared import controls, sides, texts
 from viz.shared.heatmap_figures import attention_map
 from viz.shared.lecture import chart, lecture
 from viz.shared.shown import Shown
 from viz.turns import MEASURING
-from viz.view import MAX_NEAR, View
+from viz.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -10,9 +10,10 @@ from viz import cache, state, theme, visit
 from viz.inside import sizes_panel
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
+from viz.page_fields import PARTS
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.view import PARTS, View
+from viz.view import View
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:

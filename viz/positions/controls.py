@@ -15,10 +15,11 @@ from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.trace import SITE_KINDS, site_kind
 from viz import cache, experiments, readings, state, theme, uploads
+from viz.page_fields import MAX_PE_SHIFT, MAX_PE_WIDTH
 from viz.positions import texts as position_texts
 from viz.positions.drawn import Scheme, scheme_figure, token_figure, token_maps
 from viz.shared import controls, texts, wanted
-from viz.view import MAX_PE_SHIFT, MAX_PE_WIDTH, View, unedited, with_intervention
+from viz.view import View, unedited, with_intervention
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

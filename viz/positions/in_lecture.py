@@ -10,13 +10,14 @@ import streamlit as st
 
 from model.config import SCHEMES
 from viz import readings, state
+from viz.page_fields import MAX_PE_SHIFT
 from viz.positions import controls, drawn
 from viz.positions import texts as position_texts
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Places, Shown
 from viz.theme import Mode
-from viz.view import MAX_PE_SHIFT, View, unedited
+from viz.view import View, unedited
 
 SIX = {
     "table": "Table",

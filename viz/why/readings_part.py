@@ -11,10 +11,10 @@ from model.inference.request import Request
 from model.readings.word_readings import READINGS
 from viz import experiments, state, theme
 from viz.keep import cached_figure
+from viz.page_fields import TESTED
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
-from viz.view import TESTED
 from viz.why import pieces, ranking, trust_texts
 from viz.why.curves_figure import curves_chart
 

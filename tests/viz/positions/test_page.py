@@ -18,9 +18,9 @@ from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
 from viz import cache, keep, readings
+from viz.page_fields import MAX_PE_WIDTH
 from viz.positions import controls as position_controls
 from viz.positions.drawn import strips
-from viz.view import MAX_PE_WIDTH
 
 SENTENCE = "The dog sees the dog."
 SIX = 6  # figures of a scheme
