@@ -92,6 +92,7 @@ WITHOUT_TORCH = (
     "model.readings.head_roles",
     "model.readings.head_maps",
     "model.readings.merges",
+    "model.readings.patterns",
     "model.readings.source_lines",
     "model.readings.sizes",
     "model.training.history",

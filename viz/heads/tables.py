@@ -97,7 +97,7 @@ def python(shown: Shown) -> str:
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
     if view.merge:
         code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
-        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__head_metrics=("merged",))
+        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__patterns=("merged",))
     code.add("# of every head of a layer, by the name of the metric: [H]")
     code.uses(model__readings__head_metrics=("head_metrics",))
     code.add("numbers = {")
