@@ -17,7 +17,7 @@ from model.inference.request import RequestError
 from viz.fields import fields
 from viz.links import link, parse
 from viz.page_fields import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS
-from viz.positions import controls as positions
+from viz.positions import scheme_part as positions
 from viz.translate import texts as translate_texts
 from viz.translate import timeline
 from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR

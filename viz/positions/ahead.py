@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz import cache, readings, theme
-from viz.positions.controls import side_of
+from viz.positions.schemes import side_of
 from viz.view import unedited
 
 

@@ -9,8 +9,8 @@ from model.config import SCHEMES
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, numbered
 from viz import readings
-from viz.positions.controls import own_scheme, own_width, side_of
 from viz.positions.drawn import Scheme, token_maps
+from viz.positions.schemes import own_scheme, own_width, side_of
 from viz.view import unedited
 
 if TYPE_CHECKING:

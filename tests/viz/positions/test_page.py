@@ -19,7 +19,7 @@ from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
 from viz import cache, keep, readings
 from viz.page_fields import MAX_PE_WIDTH
-from viz.positions import controls as position_controls
+from viz.positions import scheme_part, sentence_part
 from viz.positions.drawn import strips
 
 SENTENCE = "The dog sees the dog."
@@ -307,16 +307,16 @@ def test_a_table_without_a_trained_row_is_no_fault(only):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_options_are_in_order_and_hold_the_default(name):
-    options = getattr(position_controls, name)
+    options = getattr(scheme_part, name)
     assert list(options) == sorted(options)
 
 
 def test_what_is_translated_under_each_edit_is_bounded_and_told():
     wide, branch = Decoding("beam", width=8), (tuple(range(5, 90)),)
     request = Request(SENTENCE, decoding=wide, branches=branch, path=(5, 6), other_sentences=("He.",))
-    assert position_controls.tried(Request(SENTENCE, decoding=wide), 9) == (Request(SENTENCE, decoding=wide), [])
-    assert position_controls.tried(Request(SENTENCE), 128) == (Request(SENTENCE), [])
-    plain, told = position_controls.tried(request, 128)
+    assert sentence_part.tried(Request(SENTENCE, decoding=wide), 9) == (Request(SENTENCE, decoding=wide), [])
+    assert sentence_part.tried(Request(SENTENCE), 128) == (Request(SENTENCE), [])
+    plain, told = sentence_part.tried(request, 128)
     assert (plain, len(told)) == (Request(SENTENCE), 2)
     assert "A beam of 8 over 128 source tokens would take long here" in told[1]
     lab = page(text="The dog sees the cat and " * 8 + "sleeps.", decode="beam", width="8", branch="5-6-7")
