@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 import tiny
 import torch
 from torch.nn import functional as F
-from training_helpers import BRIEF, SMALL, entries, make
+from training_helpers import BRIEF, SMALL, assert_equal, entries, make, state, weights
 
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
@@ -71,19 +70,6 @@ def test_steps_are_counted_once_a_run_and_what_is_watched_stays(pair_files, tmp_
     monkeypatch.setattr(snapshots, "digest", lambda sentences: "of others")
     with pytest.raises(TrainingError, match="the sentences that are watched are not those that the run in"):
         make(tmp_path, pair_files)
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "checkpoint" / "model.safetensors").read_bytes()
-
-
-def state(run: Run) -> dict[str, torch.Tensor]:
-    return run.model.state_dict()
-
-
-def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == two.keys()
-    assert all(value.equal(two[key]) for key, value in one.items())
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
