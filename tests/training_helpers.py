@@ -9,6 +9,8 @@ import tiny
 import torch
 
 from model.config import TrainConfig
+from model.network.transformer import EncoderDecoder
+from model.training import loss
 from model.training.run import Run
 from model.training.run_folder import Files
 
@@ -48,3 +50,13 @@ def state(run: Run) -> dict[str, torch.Tensor]:
 def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
     assert one.keys() == two.keys()
     assert all(value.equal(two[key]) for key, value in one.items())
+
+
+def dev_loss(run: Run, model: EncoderDecoder) -> float:
+    """Nats a token of the dev pairs, one by one."""
+    total = count = 0.0
+    with torch.inference_mode():
+        for number in range(len(run.dev.corpus)):
+            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
+            total, count = total + float(summed), count + tokens
+    return total / count

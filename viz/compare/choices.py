@@ -181,6 +181,18 @@ def way_out(shown: Shown) -> None:
 OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one
 
 
+def differs_pick(shown: Shown) -> None:
+    """In what the two sides differ."""
+    st.segmented_control(
+        "What differs",
+        offered(shown.view, shown.analysis),
+        required=True,
+        format_func=lambda name: pair.DIFFERENCES[name].title,
+        label_visibility="collapsed",
+        **state.bind("differs", "differs", shown.view.differs),
+    )
+
+
 def offered(view: View, analysis: Analysis) -> list[str]:
     """What may differ: of a text that is judged no step and no hypothesis, unless a link has asked for it."""
     lacks = OF_STEPS if analysis.task.judges else ()

@@ -6,14 +6,14 @@ import pytest
 import tiny
 import torch
 from torch.nn import functional as F
-from training_helpers import BRIEF, SMALL, assert_equal, entries, make, state, weights
+from training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
 
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.training import loss, snapshots
+from model.training import snapshots
 from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
@@ -183,16 +183,6 @@ def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
     for key, value in kept.items():
         mean = sum(s[key] for s in seen[max(0, best - 2) : best + 1]) / min(3, best + 1)
         torch.testing.assert_close(value, mean.half().float(), rtol=1e-3, atol=1e-6)
-
-
-def dev_loss(run: Run, model: EncoderDecoder) -> float:
-    """Nats a token of the dev pairs, one by one."""
-    total = count = 0.0
-    with torch.inference_mode():
-        for number in range(len(run.dev.corpus)):
-            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
-            total, count = total + float(summed), count + tokens
-    return total / count
 
 
 def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch):
