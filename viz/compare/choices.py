@@ -178,9 +178,6 @@ def way_out(shown: Shown) -> None:
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
 
 
-OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one
-
-
 def differs_pick(shown: Shown) -> None:
     """In what the two sides differ."""
     st.segmented_control(
@@ -191,6 +188,9 @@ def differs_pick(shown: Shown) -> None:
         label_visibility="collapsed",
         **state.bind("differs", "differs", shown.view.differs),
     )
+
+
+OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one
 
 
 def offered(view: View, analysis: Analysis) -> list[str]:
