@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz import state, theme
 from viz.lessons.lesson_strip import begin_first, lesson_strip
-from viz.shared import controls, frame
+from viz.shared import frame, sidebar
 from viz.shared.follow import back
 from viz.shared.lecture import lecture, present
 from viz.shared.reconnect import reconnect
@@ -31,9 +31,9 @@ with st.sidebar:
     below = st.container()
 
 
-def sidebar() -> None:
+def beside() -> None:
     with below:
-        controls.sidebar()
+        sidebar.chosen()
         if not state.current().lecture:
             present.panel(state.current())
         tour(on_lesson=begin_first)
@@ -50,5 +50,5 @@ def foot() -> None:
     talk_strip()
 
 
-frame.run(page, foot, sidebar)
+frame.run(page, foot, beside)
 ahead.next_stop(state.current())

@@ -30,7 +30,7 @@ from model.config import END
 from model.decoding.recorder import Recorder
 from model.decoding.search import greedy
 from model.edits.intervention import BASELINE
-from model.inference.analyse import recorded, teacher_force
+from model.inference.passes import recorded, teacher_force
 
 SIZES = ((10, 12), (40, 48))
 

@@ -22,7 +22,7 @@ from model.checkpoint import Checkpoint
 from model.decoding.recorder import Recorder
 from model.decoding.search import greedy
 from model.experiments.length_runs import fitted
-from model.inference.analyse import recorded
+from model.inference.passes import recorded
 from model.network.transformer import build
 from model.readings.contributions import value_norms
 from viz.heads.all_heads import payload, thumbnails

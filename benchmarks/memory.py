@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from viz import cache
+from viz import cache, experiments
 from viz.heads import picture
 from viz.keep import KEEP_MB
 from viz.links import parse
@@ -60,7 +60,7 @@ def visit(text: str, draw: random.Random) -> None:
         steps.candidate_rows(data.request, view.device, None, drawn["trace"])
         picture.thumbnails(data.request, view.device, "light")
         picture.payload(data.request, view.device, data.view, "light")
-    cache.mask_effects(unedited(data.request), view.device)
+    experiments.mask_effects(unedited(data.request), view.device)
     edited, _ = parse({"text": text, "edits": f"off_cross.{draw.randint(1, 4)}", "mode": "again"})
     cache.page_data(edited)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -70,6 +71,11 @@ def _check_type(field: dataclasses.Field, value: Any, choices: Mapping[str, Coll
 def is_whole(value: Any) -> bool:
     """True for a whole number: not for true and false, which Python counts among them."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_number(value: Any, least: float, most: float) -> bool:
+    """True for a number from `least` to `most`, whole or not; neither for true and false nor for what is not finite."""
+    return (is_whole(value) or (isinstance(value, float) and math.isfinite(value))) and least <= value <= most
 
 
 def is_count(value: Any) -> bool:

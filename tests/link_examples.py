@@ -15,8 +15,7 @@ from model.readings.head_metrics import orders
 from model.trace import KINDS
 from model.variants.declared import VARIANTS
 from model.variants.record import SCORES
-from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD, SEPARATOR
-from viz.view import (
+from viz.page_fields import (
     COMPARED,
     CUTS,
     DIFFERS,
@@ -26,23 +25,18 @@ from viz.view import (
     MAX_PE_COUNT,
     MAX_PE_SHIFT,
     MAX_PE_WIDTH,
-    MAX_TEMPERATURE,
-    MAX_TOP_K,
-    MAX_WIDTH,
     OF_VARIANTS,
     PARTS,
     PIECES,
-    ROWS,
-    SCOPES,
-    SHOWN,
     SIZES,
     TESTED,
     VARIANTS_BY,
     WHY,
     metrics,
     readings,
-    strategies,
 )
+from viz.values import MAX_BRANCHES, MAX_TRIED, MAX_WORD, SEPARATOR
+from viz.view import MAX_TEMPERATURE, MAX_TOP_K, MAX_WIDTH, ROWS, SCOPES, SHOWN, strategies
 
 TEXTS = (
     "مرحبا بالعالم 你好 😀\u200d\u202e",

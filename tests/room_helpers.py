@@ -7,6 +7,8 @@ import inspect
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+ASKED = {"kind": "next", "text": "What comes next?", "options": ["il", "elle"], "model": [0.45, 0.44]}
+
 
 def run(made):
     """What a coroutine gives, in a thread of its own: a browser's event loop may be about in this one."""
@@ -50,6 +52,28 @@ async def opened(app, address="/heads?layer=3"):
     status, made = await ask(app, "/rooms", {"address": address})
     assert status == 201
     return f"/rooms/{made['code']}", made["secret"]
+
+
+def events_of(path, secret=None):
+    """The scope in which a browser asks for what a room's followers are sent."""
+    headers = [(b"authorization", f"Bearer {secret}".encode())] if secret else []
+    asked = {"type": "http", "method": "GET", "path": f"{path}/events", "headers": headers, "client": ("10.0.0.2", 1)}
+    return asked | {"query_string": b"", "root_path": ""}
+
+
+async def following(rooms, path, events, secret=None):
+    """Follows as a browser does: appends each event's data, until it is cancelled or the room ends."""
+    gone = asyncio.Event()
+
+    async def receive():
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        text = message.get("body", b"").decode()
+        events.extend(json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: "))
+
+    await rooms.router(events_of(path, secret), receive, send)
 
 
 async def until(holds):

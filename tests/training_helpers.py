@@ -9,11 +9,24 @@ import tiny
 import torch
 
 from model.config import TrainConfig
+from model.network.transformer import EncoderDecoder
+from model.training import loss
 from model.training.run import Run
 from model.training.run_folder import Files
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
 BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
+BRIEF_VARIANT = {  # of a plan of variants, whose runs are over as soon
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "d_ff": 16,
+    "vocab_size": 300,
+    "epochs": 1,
+    "first_target_epochs": 0,
+    "batch_tokens": 400,
+    "warmup": 2,
+}
 
 
 def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init: str | None = None, **changes) -> Run:
@@ -24,3 +37,26 @@ def make(folder: Path, files: tuple[Path, Path], model: dict | None = None, init
 
 def entries(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "checkpoint" / "model.safetensors").read_bytes()
+
+
+def state(run: Run) -> dict[str, torch.Tensor]:
+    return run.model.state_dict()
+
+
+def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == two.keys()
+    assert all(value.equal(two[key]) for key, value in one.items())
+
+
+def dev_loss(run: Run, model: EncoderDecoder) -> float:
+    """Nats a token of the dev pairs, one by one."""
+    total = count = 0.0
+    with torch.inference_mode():
+        for number in range(len(run.dev.corpus)):
+            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
+            total, count = total + float(summed), count + tokens
+    return total / count

@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 import tiny
 import torch
+from recorded import VARIANTS
 
 from model.checkpoint import Checkpoint
 from model.config import START
@@ -27,18 +28,7 @@ from viz.inside.stages import payload
 
 TEXT, TARGET = "The fox sees a lamp.", "Lo varun mira."  # seven and five tokens, and `</s>`
 MODELS = {
-    "pre-norm": {},
-    "post-norm": {"norm_first": False},
-    "rmsnorm": {"norm": "rmsnorm"},
-    "gelu": {"activation": "gelu"},
-    "swiglu": {"activation": "swiglu"},
-    "learned": {"positions": "learned"},
-    "rotary": {"positions": "rotary"},
-    "no final norm": {"final_norm": False},
-    "window": {"window": 3},
-    "without a causal mask": {"causal": False},
-    "as in 2017": {"norm_first": False, "final_norm": False, "heads": 4},
-    "modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "heads": 1, "decoder_layers": 1},
+    **{name: sizes for name, sizes in VARIANTS.items() if name != "two tables"},
     "marian": tiny.MARIAN,
     "unscaled": tiny.UNSCALED,
     "post-norm, modern": {"norm": "rmsnorm", "activation": "swiglu", "positions": "rotary", "norm_first": False},

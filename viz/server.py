@@ -62,13 +62,13 @@ def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
         time.sleep(0.02)
     if has_screen():
         webbrowser.open(site(server.config.host, server.config.port))
-    from viz import cache
+    from viz import cache, experiments
     from viz.view import View, unedited
 
     view = View()
     try:
         cache.analyse(view.request(), view.device)
-        cache.mask_effects(unedited(view.request()), view.device)
+        experiments.mask_effects(unedited(view.request()), view.device)
         import plotly.graph_objects  # noqa: F401
 
         readiness.fault = ""

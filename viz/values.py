@@ -166,6 +166,15 @@ def text(longest: int, expected: str, free: bool = False) -> Value:
     return Value(read, free=free)
 
 
+def long_text() -> Value:
+    """A text that is read or translated, or the other one of two."""
+    return text(MAX_LINK_TEXT, f"at most {MAX_LINK_TEXT} characters", free=True)
+
+
+def word() -> Value:
+    return text(MAX_WORD, f"a word of at most {MAX_WORD} characters")
+
+
 def folder() -> Value:
     """The name of a checkpoint's folder, which leads nowhere else."""
 

@@ -1,4 +1,4 @@
-"""What is looked at, as one frozen value."""
+"""What is looked at, as one frozen value; what one page alone shows of it is declared in `viz.page_fields`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from model.arguments import device_name
-from model.config import MAX_TOKENS, SCHEMES
+from model.config import MAX_TOKENS
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEGIES, Decoding, RequestError, strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
-from model.readings.head_maps import MEASURES
-from model.readings.head_metrics import METRICS, orders
-from model.readings.sizes import LARGEST, PRESETS
-from model.readings.word_readings import READINGS
 from model.text.sentences import split
 from model.trace import KINDS, site_kind
-from model.variants.declared import BASE, VARIANTS
-from model.variants.record import SCORES
 from viz import values
 from viz.fields import declared, fields
+from viz.page_fields import (
+    SIZED,
+    CompareFields,
+    HeadsFields,
+    InsideFields,
+    PositionsFields,
+    TrainingFields,
+    VariantsFields,
+    WhyFields,
+)
 
 FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
 FIRST_PROMPT = "Once upon a time there was a"  # for a model that goes on with a text
@@ -35,52 +39,14 @@ YOURS = "yours"  # a translation that the visitor gives
 SHOWN = ("attention", "mask", "decoding", "cache")
 SCOPES = ("all", "layer", "head")
 ROWS = ("steps", "shifted", "training")  # one target row; inputs above outputs; the same as in training
-PARTS = ("stages", "writers", "map", "scale", "length", "lens", "tokens", "embeddings")  # of the page Inside
-WHY = ("sum", "readings")  # of the page Why
-PIECES = (
-    "head",
-    "ff",
-    "token",
-    "position",
-    "source",
-    "target",
-)  # what of the sum is chosen: one of a layer's heads, its feed-forward network..., what came by way of a token (`key`)
-TESTED = ("step", "whole")  # what readings are tested on: the token of a step, or the whole target
-CUTS = ("source", "target", "typed")  # whose words are cut into tokens
-DIFFERS = ("word", "sentence", "checkpoint", "edits", "head", "hypothesis", "step")  # what Compare may set side by side
-COMPARED = ("maps", "patching")  # parts of the page Compare
-OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variants
-VARIANTS_BY = ("design", "speed", "parameters")  # what their scores are drawn over
-MAX_BESIDE = 4  # variants whose maps stand beside one another
-MAX_NEAR = 32  # width of the window that the part Length tries
-MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 999_999  # of the schedule of 2017
-MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
-
-SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
 
 _TEMPERATURE = values.zero_or_decimal(MIN_TEMPERATURE, MAX_TEMPERATURE)
-_LONG_TEXT = values.text(values.MAX_LINK_TEXT, f"at most {values.MAX_LINK_TEXT} characters", free=True)
-_WORD = values.text(values.MAX_WORD, f"a word of at most {values.MAX_WORD} characters")
 _ROOM = values.text(12, "the code of a room")
 _TALK = values.text(values.MAX_LINK_TEXT, f"a playlist of at most {values.MAX_LINK_TEXT} characters")
-_TRIED = values.text(values.MAX_TRIED, f"at most {values.MAX_TRIED} characters")
 _OTHER = ("swap", "other_path", "other_step", "patched", "patched_step")  # of the other side of a comparison
-_PATCHED = ("patched", "patched_step")  # between two sentences
 _MEASURED = ("experiment",)  # its answer was measured on another view
-_SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")
-_PAIR = values.together("a kind of attention and two tokens", values.choice(*KINDS), *[values.number(1, 999)] * 2)
 _OF_A_SENTENCE = ("step", "target", "branches", "path", "find", "asked", "cut", "cut_word", "cut_merges", "rival", "key")
 _OF_A_SENTENCE += _OTHER
-
-
-def readings() -> tuple[str, ...]:
-    """The names of the readings that are tested."""
-    return tuple(READINGS)
-
-
-def metrics() -> tuple[str, ...]:
-    """The names of the numbers of a head."""
-    return tuple(METRICS)
 
 
 def strategies() -> tuple[str, ...]:
@@ -95,7 +61,7 @@ class _Sentence:
     source: str = declared(
         FIRST_SENTENCE,
         "text",
-        _LONG_TEXT,
+        values.long_text(),
         stated_with="more",  # a model that goes on opens with another text
         undo="step",
         renews=("sentence", *_OF_A_SENTENCE),
@@ -103,9 +69,9 @@ class _Sentence:
         settles=("word",),
     )
     second: str = declared(  # of two sentences, for a model that reads two
-        "", "second", _LONG_TEXT, undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
+        "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )
-    target: str | None = declared(None, "target", _LONG_TEXT, undo="step")
+    target: str | None = declared(None, "target", values.long_text(), undo="step")
     step: int = declared(1, "step", values.number(1, 999), undo="along", renews=("rival",), settles=("word",))
     layer: int = declared(3, "layer", values.number(1, 999), undo="with the checkpoint", stated_with="find")
     head: int | None = declared(  # None: the mean
@@ -129,7 +95,7 @@ class _Sentence:
         "checkpoint",
         values.folder(),
         undo="step",
-        renews=("branches", "path", "find", "asked", "rival", "other_path", "run", "trained", "probe", *_SIZED),
+        renews=("branches", "path", "find", "asked", "rival", "other_path", "run", "trained", "probe", *SIZED),
         # renews: another checkpoint's tokens have other numbers, and it has another training and size
         drops=_MEASURED,
     )
@@ -153,120 +119,7 @@ class _Decoding:
     rows: str = declared("steps", "rows", values.choice(*ROWS))  # of the timeline
     more: int = declared(0, "more", values.number(0, MAX_TOKENS), drops=("path",))  # tokens added to a text; 0: as usual
     guess: bool = declared(False, "guess", values.switch("first"))  # predict first
-    asked: str = declared("", "asked", _WORD)  # a word whose probability in a blank is told
-
-
-@dataclass(frozen=True)
-class _Heads:
-    """What the page Heads shows."""
-
-    order: str = declared("position", "order", values.one_of(orders))  # of the heads: by a number, or by similarity
-    measure: str = declared("weights", "measure", values.choice(*MEASURES))  # of one head's map
-    merge: bool = declared(False, "words", values.switch("merged", "pieces"))  # pieces into words
-    hide: bool = declared(False, "lines", values.switch("content", "all"))  # lines to control tokens and punctuation
-    mass: int = declared(75, "mass", values.number(1, 100))  # per cent of each row's weight whose lines are drawn
-    together: bool = declared(False, "sites", values.switch("all", "one"))  # all sites in one picture
-    average: bool = declared(False, "average", values.switch("layers", "none"))  # over all layers and heads of a site
-    find: tuple[str, int, int] | None = declared(None, "find", _PAIR)  # heads that link two tokens: site, query, key
-    by_row: bool = declared(False, "colour", values.switch("row", "one"))  # up to each row's maximum, else from 0 to 1
-
-
-@dataclass(frozen=True)
-class _Inside:
-    """What the page Inside shows."""
-
-    part: str = declared("stages", "part", values.choice(*PARTS))
-    stage: int = declared(1, "stage", values.number(1, 99))  # of one head unfolded
-    token: int = declared(1, "token", values.number(1, 999))  # which source token asks, in the encoder
-    key: int = declared(0, "key", values.number(0, 999))  # whose score is taken apart; 0: that of the largest weight
-    near: str = declared("", "near", _WORD)  # whose neighbours are looked up; empty: of the token predicted at the step
-    cut: str = declared("source", "cut", values.choice(*CUTS))
-    cut_word: int = declared(0, "cut_word", values.number(0, 999))  # of those words; 0: the one of the most tokens
-    cut_merges: int = declared(0, "cut_merges", values.number(0, 9999))  # how many of its merges are made
-    cut_text: str = declared("", "cut_text", _TRIED)  # what is typed to be cut
-    near_width: int = declared(4, "near_w", values.number(1, MAX_NEAR))  # of the window that is tried
-    size: str = declared("own", "size", values.choice(*SIZES), drops=_SIZED)
-    size_layers: int = declared(0, "size_n", values.number(0, LARGEST["layers"]))  # of each stack; 0, as below: as it has
-    size_width: int = declared(0, "size_d", values.number(0, LARGEST["d_model"]))
-    size_heads: int = declared(0, "size_h", values.number(0, LARGEST["heads"]))
-    size_ff: int = declared(0, "size_ff", values.number(0, LARGEST["d_ff"]))
-    size_vocab: int = declared(0, "size_v", values.number(0, LARGEST["vocabulary"]))
-    size_length: int = declared(512, "size_l", values.number(1, LARGEST["length"]))  # of a text, in tokens
-
-
-@dataclass(frozen=True)
-class _Positions:
-    """What the page Positions draws."""
-
-    scheme: str = declared("", "scheme", values.one_of(lambda: tuple(SCHEMES)))  # empty: the checkpoint's own
-    pe_width: int = declared(0, "pe_d", values.even(2, MAX_PE_WIDTH))  # of the positions; 0: as the checkpoint has it
-    pe_base: float = declared(10000.0, "pe_base", values.decimal(2, MAX_PE_BASE))
-    pe_count: int = declared(64, "pe_n", values.number(2, MAX_PE_COUNT))  # how many positions
-    pe_shift: int = declared(1, "pe_k", values.number(0, MAX_PE_SHIFT))  # the k of PE(p + k)
-    pe_pair: int = declared(0, "pe_i", values.number(0, MAX_PE_WIDTH // 2 - 1))  # the pair of dimensions that is followed
-
-
-@dataclass(frozen=True)
-class _Why:
-    """What the page Why compares."""
-
-    rival: int | None = declared(None, "rival", values.number_or("next", 0, 999_999))  # a token; None: the likeliest other
-    why: str = declared("sum", "why", values.choice(*WHY))
-    piece: str = declared("head", "piece", values.choice(*PIECES))
-    tested: str = declared("step", "test", values.choice(*TESTED))
-    reading: str = declared("", "reading", values.one_of(readings))  # whose curves are drawn; empty: the best one's
-
-
-@dataclass(frozen=True)
-class _Compare:
-    """What the page Compare sets beside the view: one thing is another one, all else is the view's."""
-
-    differs: str = declared("word", "differs", values.choice(*DIFFERS), drops=_PATCHED)
-    compared: str = declared("maps", "compare", values.choice(*COMPARED))
-    swap: int = declared(
-        0, "swap", values.number(0, 999), drops=_PATCHED
-    )  # which word gives way; 0: that of an example, if it is there
-    swap_to: str = declared("", "swap_to", _WORD, drops=_PATCHED)  # what stands in its place; empty: the example's
-    other_text: str = declared("", "other_text", _LONG_TEXT, drops=_PATCHED)
-    other_checkpoint: str = declared("", "other_checkpoint", values.folder())  # empty: the first other one
-    other_layer: int = declared(0, "other_layer", values.number(0, 999))  # 0: the view's
-    other_head: int | None = declared(0, "other_head", values.number_or("mean", 0, 999))  # 0: chosen by what differs
-    other_path: tuple[int, ...] = declared((), "other_path", values.path())  # empty: the best other one
-    other_step: int = declared(0, "other_step", values.number(0, 999))  # 0: the next one
-    patched: Intervention = declared(BASELINE, "patched", values.patches())  # noqa: RUF009
-    # patched: what is put in of the other sentence; nothing: the piece that brings the most
-    patched_step: int = declared(0, "patched_step", values.number(0, 999), drops=("patched",))  # 0: where the two part
-
-
-@dataclass(frozen=True)
-class _Training:
-    """What the page Training shows."""
-
-    run: str = declared("", "run", values.folder(), drops=("trained", "probe"))  # empty: the checkpoint's own history
-    probe: int = declared(1, "probe", values.number(1, 99))  # which of the sentences that were watched
-    trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
-    grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
-    reach: float = declared(0.5, "reach", values.decimal(0, 1))  # where that number counts as there
-    noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
-    noam_warmup: int = declared(0, "noam_w", values.number(0, MAX_NOAM_WARMUP))
-    noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100, above=True))
-    smoothing: float = declared(0.1, "eps", values.decimal(0, 1))
-
-
-@dataclass(frozen=True)
-class _Variants:
-    """What the page Variants shows. Its kind of attention, layer and head are those of the variants, whatever checkpoint the
-    other pages look at."""
-
-    of_variants: str = declared("scores", "about", values.choice(*OF_VARIANTS))
-    variants_score: str = declared("bleu", "score", values.choice(*SCORES))
-    variants_by: str = declared("design", "by", values.choice(*VARIANTS_BY))
-    beside: tuple[str, ...] = declared((), "beside", values.several(lambda: tuple(VARIANTS), MAX_BESIDE))
-    # beside: whose maps; none: those of the first that are there
-    beside_kind: str = declared("cross", "beside_kind", values.choice(*KINDS))
-    beside_layer: int = declared(2, "beside_layer", values.number(1, 99))
-    beside_head: int | None = declared(1, "beside_head", values.number_or("mean", 1, 99))
-    returning: str = declared(BASE, "returning", values.one_of(lambda: tuple(VARIANTS)))  # whose heads over its seeds
+    asked: str = declared("", "asked", values.word())  # a word whose probability in a blank is told
 
 
 @dataclass(frozen=True)
@@ -284,7 +137,18 @@ OF_A_LECTURE = tuple(field.name for field in dataclasses.fields(_Lecture))
 
 
 @dataclass(frozen=True)
-class View(_Lecture, _Training, _Variants, _Compare, _Why, _Positions, _Inside, _Heads, _Decoding, _Sentence):
+class View(
+    _Lecture,
+    TrainingFields,
+    VariantsFields,
+    CompareFields,
+    WhyFields,
+    PositionsFields,
+    InsideFields,
+    HeadsFields,
+    _Decoding,
+    _Sentence,
+):
     """Everything that changes the picture: what all pages share, and a record for each page that has fields of its own.
 
     A new field is declared in one of these records; link, history and what a change of it brings about follow from that.

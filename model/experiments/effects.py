@@ -12,7 +12,7 @@ from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments.each_head_off import each_head_off
-from model.inference.analyse import log_probs, target_log_probs
+from model.inference.passes import log_probs, target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
 from model.network.layers import DecoderLayer, EncoderLayer

@@ -18,7 +18,7 @@ from model.edits.intervention import BASELINE
 from model.experiments.effects import tokens_of
 from model.experiments.sweep import every_head, heads_of, intervals, read, strongest
 from model.files import shown
-from model.inference.analyse import teacher_force
+from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.readings.head_metrics import METRICS as ALL
 from model.readings.head_metrics import Rows

@@ -21,9 +21,9 @@ from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
 from model.readings.contributions import value_norms
 from model.readings.gradients import label_gradient
-from model.readings.head_metrics import rank_correlation
 from model.readings.label_logits import label_logits
 from model.readings.label_readings import FEWEST, LABEL_READINGS
+from model.readings.patterns import rank_correlation
 from model.readings.pooled_rows import pooling_weights
 from model.readings.word_readings import Words
 

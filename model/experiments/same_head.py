@@ -17,7 +17,7 @@ from model.config import END, MAX_TOKENS
 from model.edits.intervention import BASELINE
 from model.experiments.assignment import assignment
 from model.experiments.heads_report import Line
-from model.inference.analyse import teacher_force
+from model.inference.passes import teacher_force
 from model.inference.reading import source_ids
 from model.readings.head_metrics import Rows
 from model.readings.head_roles import ROLES, ROWS, Role, on, peaks

@@ -21,7 +21,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
 from model.experiments.each_head_off import likeliest_too
 from model.experiments.effects import ROWS, sites, tokens_of
-from model.inference.analyse import log_probs
+from model.inference.passes import log_probs
 from model.inference.request import Request
 from model.inference.targets import decode, decode_each
 from model.trace import Site
@@ -56,10 +56,6 @@ class Sweep:
     def mean_change(self) -> np.ndarray:
         """Nats a sentence, with the 95% interval over the sentences: [3,E]."""
         return intervals(self.change)
-
-    def share_changed(self) -> np.ndarray:
-        """The share of sentences whose translation changes, with its interval: [3,E]."""
-        return intervals(self.changed)
 
     def strongest(self, most: int = 5) -> list[list[int]]:
         """The numbers of the sentences whose probability each edit lowers most, the largest fall first."""

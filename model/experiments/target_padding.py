@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from model.checkpoint import Checkpoint
 from model.config import PAD
 from model.edits.intervention import BASELINE
-from model.inference.analyse import teacher_force
 from model.inference.analysis import Analysis
+from model.inference.passes import teacher_force
 from model.trace import Trace
 
 

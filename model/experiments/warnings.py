@@ -17,7 +17,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
 from model.evaluation.scoring import GREEDY, translate
 from model.inference import cautions
-from model.inference.analyse import teacher_force
+from model.inference.passes import teacher_force
 from model.text.corpus import by_source
 
 BAD = 50.0  # chrF, 0 to 100

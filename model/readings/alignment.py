@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.config import CONTROL_TOKENS
-from model.readings.head_metrics import merged
+from model.readings.patterns import merged
 from model.text.aligned import ROWS
 from model.trace import Axis, Site, Trace
 

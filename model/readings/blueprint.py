@@ -15,7 +15,7 @@ from torch import nn
 
 from model.activations import ACTIVATIONS
 from model.checkpoint import Checkpoint
-from model.inference.analyse import teacher_force
+from model.inference.passes import teacher_force
 from model.network.attention import MultiHeadAttention
 from model.network.context import shifted
 from model.network.layers import FeedForward, Residual

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.head_metrics import heaviest, is_punctuation, is_special, merged, rank_correlation, rollout
+from model.readings.patterns import heaviest, is_punctuation, is_special, merged, rank_correlation, rollout
 from model.trace import Site, Trace, site_kind
 
 MEASURES = ("weights", "contribution", "rollout")

@@ -1,4 +1,4 @@
-"""What a head does on one sentence, in numbers: entropy, distances, shares; orders, merged words, rollout, ranks.
+"""What a head does on one sentence, in numbers: entropy, distances, shares; and the orders of heads.
 
 With numpy alone. Queries are rows; a row that may attend to nothing is left out of every mean. A metric is one entry at the
 end of this file: the page, the orders and the link read it from there.
@@ -6,14 +6,14 @@ end of this file: the page, the orders and the link read it from there.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from model.readings.induction import came_after
+from model.readings.patterns import is_punctuation
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Rows:
     @cached_property
     def _second(self) -> np.ndarray | None:
         """Which keys belong to the second of two sentences: bool [S], padding left out; None where there is one."""
-        ends = [n for n, key in enumerate(self.keys) if key in ("</s>", "[SEP]")]
+        ends = [n for n, key in enumerate(self.keys) if key == "</s>"]
         return None if len(ends) != 2 else (np.arange(len(self.keys)) > ends[0]) & (np.arange(len(self.keys)) <= ends[1])
 
     def across(self, from_second: bool) -> np.ndarray:
@@ -156,17 +156,6 @@ def telling(allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Seque
     return tuple(name for name, (value,) in metrics_of(Rows.of(even[None], keys, rows), names).items() if value > 0)
 
 
-@lru_cache(1 << 16)
-def is_punctuation(label: str) -> bool:
-    """True for a token of punctuation alone; `</s>` and its like are none."""
-    return bool(label) and all(unicodedata.category(char)[0] == "P" for char in label)
-
-
-def is_special(label: str) -> bool:
-    """True for the control tokens."""
-    return label in ("<s>", "</s>", "<pad>")
-
-
 def orders(two: bool = True) -> tuple[str, ...]:
     """The orders in which the heads of a site can stand; without `two`, over one sentence."""
     found = (metric.name for metric in METRICS.values() if metric.order and (two or not metric.of_two))
@@ -210,60 +199,6 @@ def _chain(rows: np.ndarray) -> list[int]:
         alike[:, found[-1]] = -np.inf  # each stands once
         found.append(int(alike[found[-1]].argmax()))
     return found
-
-
-def merged(pattern: np.ndarray, query_words: Sequence[int], key_words: Sequence[int]) -> np.ndarray:
-    """Pieces joined into words: the weight *to* a word is the sum over its pieces, *from* a word the mean over its rows
-    (Clark et al. 2019, section 3): [...,T,S] to [...,words of T,words of S]. Rows still sum to one."""
-    summed = np.stack([pattern[..., np.asarray(key_words) == word].sum(-1) for word in dict.fromkeys(key_words)], axis=-1)
-    rows = [summed[..., np.asarray(query_words) == word, :].mean(-2) for word in dict.fromkeys(query_words)]
-    return np.stack(rows, axis=-2)
-
-
-def rollout(patterns: np.ndarray) -> np.ndarray:
-    """Attention rollout (Abnar and Zuidema 2020): A = (mean over heads + I) / 2, multiplied from the first layer on.
-
-    patterns [L,H,T,T] to [L,T,T]: how much of each input position is in each position after each layer. Rows sum to one.
-    """
-    mean = patterns.astype(np.float64).mean(1)  # [L,T,T]
-    identity = np.eye(mean.shape[-1])
-    found = [identity]
-    for layer in mean:
-        mixed = layer + identity
-        found.append(mixed / mixed.sum(-1, keepdims=True) @ found[-1])
-    return np.stack(found[1:])
-
-
-def rank_correlation(one: np.ndarray, two: np.ndarray, allowed: np.ndarray) -> float:
-    """Spearman's rank correlation of two maps over the allowed cells, equal values sharing their mean rank; nan where one
-    of them does not vary."""
-    a, b = (_ranks(values[allowed]) for values in (one, two))
-    if len(a) < 2 or not (spread := np.sqrt((a @ a) * (b @ b))):
-        return float("nan")
-    return float(a @ b / spread)
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """The rank of each value less the mean of all ranks; equal ones share the mean of theirs."""
-    places = np.argsort(values)
-    risen = np.append(True, np.diff(values[places]) > 0)[: len(values)]
-    starts = np.append(np.flatnonzero(risen), len(values))
-    ranks = np.empty(len(values))
-    ranks[places] = ((starts[:-1] + starts[1:] - len(values)) / 2)[np.cumsum(risen) - 1]
-    return ranks
-
-
-def heaviest(rows: np.ndarray, mass: float) -> np.ndarray:
-    """The fewest cells of each row whose weights reach a share of its sum: bool [...,S]. All of them for a share of 1."""
-    if mass >= 1:
-        return rows > 0
-    places = np.argsort(-rows, axis=-1, kind="stable")
-    sorted_ = np.take_along_axis(rows, places, axis=-1)
-    before = np.cumsum(sorted_, axis=-1) - sorted_
-    wanted = (before < mass * rows.sum(-1, keepdims=True)) & (sorted_ > 0)
-    kept = np.zeros(rows.shape, dtype=bool)
-    np.put_along_axis(kept, places, wanted, axis=-1)
-    return kept
 
 
 for _metric in (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.head_metrics import merged
+from model.readings.patterns import merged
 from model.trace import Trace, site_kind
 
 

@@ -14,9 +14,9 @@ from model.checkpoint import Checkpoint, find, names
 from model.config import PAD, SCHEMES
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
-from model.inference.analyse import log_probs, teacher_force
 from model.inference.analysis import Analysis
 from model.inference.decisions import turn
+from model.inference.passes import log_probs, teacher_force
 from model.inference.predictions import changed_words, first_difference
 from model.inference.request import Request
 from model.inference.targets import decode_each, shown

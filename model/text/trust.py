@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from model.files import shown
-from model.limits import is_count, is_whole
+from model.limits import is_count, is_number, is_whole
 
 SCHEMA = 1
 SCOPES = ("step", "whole")  # each token by itself, and the whole target
@@ -68,7 +68,7 @@ class Trust:
         if not isinstance(values.get("data"), str):
             raise ValueError(f"'data' is {shown(values.get('data'))}; expected the SHA-256 of the sentences' file")
         worth, shares = (values.get(name) for name in ("worth", "shares"))
-        if not _has(worth, SCOPES) or not all(map(_is_number, worth.values())):
+        if not _has(worth, SCOPES) or not _are_numbers(worth.values()):
             raise ValueError(f"'worth' is {shown(worth)}; expected a number for each of {', '.join(SCOPES)}")
         if not _has(shares, SCOPES):
             raise ValueError(f"'shares' is {shown(shares)}; expected an object for each of {', '.join(SCOPES)}")
@@ -88,7 +88,7 @@ def _shares(scope: str, values: Any) -> dict[str, Share]:
         raise ValueError(f"'shares': {scope!r} is {shown(values)}; expected readings, and {RANDOM!r} among them")
     names = tuple(Share.__dataclass_fields__)
     for reading, share in values.items():
-        if not _has(share, names) or not all(map(_is_number, share.values())) or not share["low"] <= share["high"]:
+        if not _has(share, names) or not _are_numbers(share.values()) or not share["low"] <= share["high"]:
             raise ValueError(f"'shares': {scope!r}: {shown(reading)} is {shown(share)}; expected numbers {', '.join(names)}")
     return {str(reading): Share(**{name: float(share[name]) for name in names}) for reading, share in values.items()}
 
@@ -97,5 +97,5 @@ def _has(value: Any, names: tuple[str, ...]) -> bool:
     return isinstance(value, Mapping) and set(value) == set(names)
 
 
-def _is_number(value: Any) -> bool:
-    return (is_whole(value) or isinstance(value, float)) and abs(value) < 1e9
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(is_number(value, -1e9, 1e9) for value in values)

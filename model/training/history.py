@@ -19,7 +19,7 @@ from typing import Any
 
 from model.config import ModelConfig, TrainConfig
 from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json
-from model.limits import is_count
+from model.limits import is_count, is_number
 from model.training.recording import Recording
 from model.training.tasks import TRAINING_TASKS
 
@@ -229,13 +229,9 @@ def _entries(values: Any) -> tuple[Entry, ...]:
     found: dict[tuple[int, bool], Entry] = {}
     for value in values if isinstance(values, list) else ():
         if isinstance(value, dict) and is_count(value.get("step")):
-            entry = {key: number for key, number in value.items() if _is_number(number)}
+            entry = {key: number for key, number in value.items() if is_number(number, -1e30, 1e30)}
             found[value["step"], "dev_loss" in entry] = entry
     return tuple(found[key] for key in sorted(found))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and abs(value) < 1e30
 
 
 def _recording(places: Sequence[Path], lacks: list[str], name: str, load: Load) -> Recording | None:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.config import ModelConfig
 from model.files import opened, shown
-from model.limits import MAX_COUNT, is_count, is_whole
+from model.limits import MAX_COUNT, is_count, is_number, is_whole
 from model.network.transformer import Transformer
 from model.training.recording import LOG_PROBS, Sentence, shapes
 from model.training.snapshots import SnapshotRecorder
@@ -85,17 +85,13 @@ def _check_progress(found: Any) -> None:
     for name in counts:
         if not is_count(found[name]):
             raise ValueError(f"'progress': {name!r} is {shown(found[name])}")
-    if not _is_number(found["seconds"]) or not isinstance(found["ended"], bool):
+    if not is_number(found["seconds"], 0, MAX_COUNT) or not isinstance(found["ended"], bool):
         raise ValueError(f"'progress': 'seconds' and 'ended' are {shown((found['seconds'], found['ended']))}")
     entries = found["validations"]
     if not isinstance(entries, list) or not all(map(_is_validation, entries)):
         raise ValueError("'progress': 'validations' is no list of measurements")
     if found["best"] not in (entries or [{}]):
         raise ValueError("'progress': 'best' is none of the validations")
-
-
-def _is_number(value: Any) -> bool:
-    return is_count(value) or (isinstance(value, float) and 0 <= value <= MAX_COUNT)
 
 
 def _is_sum(value: Any) -> bool:
@@ -105,7 +101,7 @@ def _is_sum(value: Any) -> bool:
 
 def _is_validation(entry: Any) -> bool:
     needed = {"step", "dev_loss"}
-    return isinstance(entry, dict) and needed <= set(entry) and all(map(_is_number, entry.values()))
+    return isinstance(entry, dict) and needed <= set(entry) and all(is_number(each, 0, MAX_COUNT) for each in entry.values())
 
 
 def _check_random(found: Any, processes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 from model.files import MEGABYTE, read_json, shown
 from model.folders import homes, is_name
-from model.limits import is_count, is_whole
+from model.limits import is_count, is_number, is_whole
 from model.variants.interval import LEVEL, mean_interval
 from model.variants.same_heads import SameHeads
 
@@ -236,7 +237,7 @@ def _measured(values: Any) -> Measured:
     speed, runs = values.get("tokens_per_second"), values.get("runs")
     if not (texts and isinstance(values.get("model"), dict) and is_count(values.get("parameters"))):
         raise ValueError(f"the variant {shown(name)} lacks its title, says, model or parameters")
-    if not (speed is None or _is_number(speed)):
+    if not (speed is None or _is_size(speed)):
         raise ValueError(f"the variant {shown(name)} has tokens_per_second {shown(speed)}; expected a number, or nothing")
     if not isinstance(runs, list) or not runs:
         raise ValueError(f"the variant {shown(name)} has runs {shown(runs)}; expected a list with at least one")
@@ -255,7 +256,7 @@ def _seeded(name: str, values: Any) -> Seeded:
     known = [each.name for each in fields(Seeded)]
     if not isinstance(values, dict) or sorted(values) != sorted(known):
         raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected {', '.join(known)}")
-    if not all(_is_number(values[each]) for each in known if each != "losses"):
+    if not all(_is_size(values[each]) for each in known if each != "losses"):
         raise ValueError(f"a run of {shown(name)} is {shown(values)}; expected numbers of at least 0")
     if not is_count(values["seed"]):
         raise ValueError(f"a run of {shown(name)} has the seed {shown(values['seed'])}; expected a whole number")
@@ -293,8 +294,9 @@ def _same_heads(values: dict[str, Any]) -> dict[str, SameHeads]:
 
 
 def _is_point(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_number(value[1])
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_size(value[1])
 
 
-def _is_number(value: Any) -> bool:
-    return is_count(value) or (isinstance(value, float) and 0 <= value < math.inf)
+def _is_size(value: Any) -> bool:
+    """True for a number of at least 0."""
+    return is_number(value, 0, sys.float_info.max)

@@ -3,13 +3,12 @@ made of. No torch here. Heads and layers are counted from 0."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 from model.files import shown
-from model.limits import is_count
+from model.limits import is_count, is_number
 from model.trace import SITE_KINDS
 
 SCHEMA = 1
@@ -205,7 +204,7 @@ def _field(name: str, key: str, kind: str, value: Any, checkpoints: int) -> Any:
 
 
 def _is_share(value: Any) -> bool:
-    return type(value) in (int, float) and -1e-6 <= value <= 1 + 1e-6 and math.isfinite(value)
+    return is_number(value, -1e-6, 1 + 1e-6)
 
 
 def _is_best(value: Any) -> bool:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache
+from viz import readings
 from viz.view import FIRST_SENTENCE
 
 READY = ".stages .stage h2"
@@ -34,4 +34,4 @@ def value(text: str) -> float:
 
 
 def unfolded(kind: str, layer: int, head: int, query: int):
-    return cache.unfold(Request(FIRST_SENTENCE), "auto", Site(kind, layer - 1), head - 1, query - 1)
+    return readings.unfold(Request(FIRST_SENTENCE), "auto", Site(kind, layer - 1), head - 1, query - 1)

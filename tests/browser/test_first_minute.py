@@ -8,7 +8,6 @@ from tests.browser.conftest import idle, query, resize, sideways
 from viz.lessons.lessons import LESSONS, find
 from viz.links import link
 
-CARD = ".lab-tour"
 PLACES = """() => [".lab-tour", ".lab-tour-ring"].map((name) => {
   const { left, top, right, bottom } = document.querySelector(name).getBoundingClientRect();
   return [left, top, right, bottom];

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import idle, query, resize
 from tests.browser.measured_type import SCRIPT, SLACK, measured, smaller
-from viz.view import PARTS
+from viz.page_fields import PARTS
 
 # page: its link, the field that `v` turns, its values, and for each of them what must be larger than all must be
 PAGES = {

@@ -19,7 +19,7 @@ from model.experiments import effects
 from model.inference import analyse as inference
 from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
-from viz import cache, keep, turns
+from viz import cache, experiments, keep, turns
 from viz.server import LEAST_KEPT
 
 MANY = 8
@@ -28,10 +28,10 @@ MANY = 8
 @pytest.fixture(autouse=True)
 def empty():
     """No answer from another test, none left for the next."""
-    for kept in (cache.analyse, cache.mask_effects):
+    for kept in (cache.analyse, experiments.mask_effects):
         kept.cache_clear()
     yield
-    for kept in (cache.analyse, cache.mask_effects):
+    for kept in (cache.analyse, experiments.mask_effects):
         kept.cache_clear()
 
 
@@ -68,7 +68,7 @@ def network(monkeypatch):
         for name in ("mask_effects", "head_effects"):
             monkeypatch.setattr(effects, name, stub)
         monkeypatch.setattr(cache, "checkpoint", lambda name, device: f"{name} on {device}")
-        monkeypatch.setattr(cache, "_target", lambda request, device: None)
+        monkeypatch.setattr(experiments, "_target", lambda request, device: None)
         return stub
 
     return made
@@ -89,13 +89,13 @@ def together(ask, count: int = MANY) -> list:
         return list(pool.map(visitor, range(count), timeout=120))
 
 
-@pytest.mark.parametrize("name", ["analyse", "mask_effects"])
-def test_who_asks_the_same_at_once_shares_one_computation(network, name):
+@pytest.mark.parametrize("ask", [cache.analyse, experiments.mask_effects])
+def test_who_asks_the_same_at_once_shares_one_computation(network, ask):
     stub = network()
-    answers = together(lambda number: getattr(cache, name)(Request("Nine owls."), "cpu"))
+    answers = together(lambda number: ask(Request("Nine owls."), "cpu"))
     assert len(stub.asked) == 1
     assert all(answer is answers[0] for answer in answers)
-    assert getattr(cache, name)(Request("Nine owls."), "cpu") is answers[0]
+    assert ask(Request("Nine owls."), "cpu") is answers[0]
     assert len(stub.asked) == 1
 
 
@@ -178,8 +178,8 @@ def test_what_is_edited_and_what_it_is_compared_with_are_decoded_once(monkeypatc
     given, again = (dataclasses.replace(plain, mode=m, intervention=tiny.edited("off_dec.1")) for m in ("given", "again"))
     edited = cache.analyse(given, "cpu")
     for name in ("causal_mask", "padding_mask"):
-        assert cache.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
-    cache.head_effects(plain, "cpu", lambda share: None)
+        assert experiments.mask_effects(plain, "cpu")[name].labels == edited.trace.outputs.labels
+    experiments.head_effects(plain, "cpu", lambda share: None)
     assert (len(decoded), edited.baseline.trace.outputs) == (1, cache.analyse(plain, "cpu").trace.outputs)
     found = cache.analyse(again, "cpu")
     assert (len(decoded), found.baseline.translation) == (2, cache.analyse(plain, "cpu").translation)
@@ -194,15 +194,15 @@ def test_the_longest_text_can_be_kept_of_every_checkpoint_that_is_shipped():
         assert largest < min(cache.MAX_BYTES // 4, LEAST_KEPT * 1024 * 1024 // 2)
 
 
-@pytest.mark.parametrize("name", ["analyse", "mask_effects"])
-def test_an_error_is_raised_again_and_not_kept(network, name):
+@pytest.mark.parametrize("ask", [cache.analyse, experiments.mask_effects])
+def test_an_error_is_raised_again_and_not_kept(network, ask):
     stub = network(fault=RequestError("The sentence has 130 tokens."), seconds=0)
     for _ in range(2):
         with pytest.raises(RequestError, match=r"^The sentence has 130 tokens\.$"):
-            getattr(cache, name)(PLAIN, "cpu")
+            ask(PLAIN, "cpu")
     assert len(stub.asked) == 2
     stub.fault = None
-    assert getattr(cache, name)(PLAIN, "cpu").request is PLAIN
+    assert ask(PLAIN, "cpu").request is PLAIN
 
 
 def test_an_error_reaches_all_who_wait_and_holds_nobody_up(network):
@@ -247,7 +247,7 @@ def test_nobody_can_write_to_what_all_share(monkeypatch, tiny_checkpoint):
     monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
     request = Request("The red fox.", pad=2, intervention=Intervention(causal_mask=False), decoding=Decoding(limit=4))
     analysis = cache.analyse(request, "cpu")
-    effects = cache.mask_effects(request, "cpu").values()
+    effects = experiments.mask_effects(request, "cpu").values()
     arrays = [array for effect in effects for array in (effect.before, effect.after)]
     for trace in (analysis.trace, analysis.baseline.trace):
         arrays += [trace.log_probs, trace.token_log_probs]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import re
-from base64 import b64decode
 from pathlib import Path
 
 import hugging_face
 import pytest
 import tiny
 import torch
+from save_helpers import make_offers
 from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
@@ -20,9 +19,8 @@ from model.convert.registry import convert
 from model.task import TASKS, task_of
 from viz import pages
 from viz.offline import take
-from viz.shared.save import save
+from viz.page_fields import DIFFERS, PARTS
 from viz.variants.found import found
-from viz.view import DIFFERS, PARTS
 
 TEXT = "The red fox sees a lamp."
 JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}
@@ -195,16 +193,7 @@ def test_every_page_is_saved_as_what_it_is(family):
         assert ("One HTML file, works offline" in labels) is (name in take.names() and not lacks)
         numbers = name != "lessons" and not lacks and (name != "variants" or found().record is not None)
         assert ("What is shown, as CSV" in labels) is numbers
-        for number, label in enumerate(labels):
-            if label in ("What is shown, as CSV", "One HTML file, works offline"):
-                lab.at.session_state[save.ASKED] = (number, "7")
-                made = lab.run()._mounted(".save")["made"]
-                assert "fault" not in made, (name, label, made)
-                if label.startswith("One"):
-                    page = next(page for page in pages.of(task) if page.name == name)
-                    file = b64decode(made["bytes"]).decode()
-                    assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
-                    assert name != "translate" or ('class="part-timeline"' in file and 'class="part-candidates"' in file)
+        make_offers(lab, name, task, ("What is shown, as CSV", "One HTML file, works offline"), ("timeline", "candidates"))
 
 
 @EACH

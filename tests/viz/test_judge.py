@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
-from base64 import b64decode
 
 import numpy as np
 import pytest
 import tiny
+from save_helpers import make_offers
 from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
@@ -17,7 +16,6 @@ from model.readings.word_readings import Words
 from model.task import JUDGES
 from viz import pages, state
 from viz.shared.examples import judged_examples
-from viz.shared.save import save
 from viz.translate import word_table
 from viz.view import FIRST_SENTENCE
 
@@ -225,18 +223,7 @@ def test_why_splits_the_difference_of_two_labels():
 def test_every_page_is_saved_as_what_it_is():
     for name in (page.name for page in pages.PAGES):
         lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)
-        given = lab._mounted(".save")
-        labels = [offer["label"] for offer in given["offers"]]
-        for number, label in enumerate(labels):
-            if label in (SAVED if name in WHOLE else SAVED[:1]):
-                lab.at.session_state[save.ASKED] = (number, "7")
-                made = lab.run()._mounted(".save")["made"]
-                assert "fault" not in made, (name, label, made)
-                if label.startswith("One"):
-                    page = next(page for page in pages.of(JUDGES) if page.name == name)
-                    file = b64decode(made["bytes"]).decode()
-                    assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
-                    assert name != "translate" or ('class="part-judged"' in file and 'class="part-word_table"' in file)
+        make_offers(lab, name, JUDGES, SAVED if name in WHOLE else SAVED[:1], ("judged", "word_table"))
 
 
 def test_a_class_is_asked_for_the_label():

@@ -16,11 +16,12 @@ from model.edits.kinds import Place
 from model.inference.request import RequestError
 from viz.fields import fields
 from viz.links import link, parse
-from viz.positions import controls as positions
+from viz.page_fields import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS
+from viz.positions import scheme_part as positions
 from viz.translate import texts as translate_texts
 from viz.translate import timeline
 from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
-from viz.view import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS, ROWS, View, can_hold, with_intervention
+from viz.view import ROWS, View, can_hold, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),

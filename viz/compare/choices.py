@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
-from viz import state, uploads
+from viz import state, uploads, visit
 from viz.compare import pair
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
@@ -166,7 +166,7 @@ CHOICES: dict[str, Callable[[Shown], None]] = {
 def way_out(shown: Shown) -> None:
     """What leads to a second side, where there is none."""
     if shown.view.differs == "edits":
-        st.button("Make an edit", key="to what if", on_click=state.go_to, args=("what-if",))
+        st.button("Make an edit", key="to what if", on_click=visit.go_to, args=("what-if",))
     elif shown.view.differs == "sentence":
         source = shown.page_data.request.source
         number, word = pair.swapped(dataclasses.replace(shown.view, swap=0, swap_to=""), source)
@@ -176,6 +176,18 @@ def way_out(shown: Shown) -> None:
     elif shown.view.differs == "hypothesis" and shown.view.target is None:
         search = {"strategy": "beam", "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
+
+
+def differs_pick(shown: Shown) -> None:
+    """In what the two sides differ."""
+    st.segmented_control(
+        "What differs",
+        offered(shown.view, shown.analysis),
+        required=True,
+        format_func=lambda name: pair.DIFFERENCES[name].title,
+        label_visibility="collapsed",
+        **state.bind("differs", "differs", shown.view.differs),
+    )
 
 
 OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one

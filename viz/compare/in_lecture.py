@@ -59,14 +59,7 @@ def _controls(shown: Shown, found: Pair | None) -> None:
     differs = st.popover(controls.plain_label(name), key="compare differs", on_change="rerun")
     if differs.open:
         with differs, st.container(key="compare_choices"):
-            st.segmented_control(
-                "What differs",
-                choices.offered(view, shown.analysis),
-                required=True,
-                format_func=lambda name: DIFFERENCES[name].title,
-                label_visibility="collapsed",
-                **state.bind("differs", "differs", view.differs),
-            )
+            choices.differs_pick(shown)
             choices.CHOICES[view.differs](shown)
     names = (*PICTURES, PATCHING)
     st.segmented_control(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.edits.kinds import PatchZ
 from model.inference.predictions import changed_words
-from viz import cache, state
+from viz import cache, experiments, state
 from viz.compare import patch_grids, patch_texts, patching
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
@@ -33,7 +33,7 @@ def draw(shown: Shown, pair: Pair) -> None:
         return
     requests = unedited(pair.first.request), unedited(pair.second.request)
     try:
-        question = cache.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
+        question = experiments.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
     except ValueError as fault:
         texts.fault(str(fault))
         return

@@ -8,10 +8,10 @@ import streamlit as st
 
 from viz import state
 from viz.compare import choices, maps_part, patching
-from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, pair
+from viz.compare.pair import NotChosenError, Pair, pair
+from viz.page_fields import COMPARED
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
-from viz.view import COMPARED
 
 # A part of the page: how it is called, and what draws it.
 PARTS: dict[str, tuple[str, Callable[[Shown, Pair], None]]] = {
@@ -26,14 +26,7 @@ def draw(shown: Shown) -> None:
     with shown.places.body:
         with st.container(key="compare_row", horizontal=True, vertical_alignment="center", gap="small"):
             texts.label("What differs")
-            st.segmented_control(
-                "What differs",
-                choices.offered(view, shown.analysis),
-                required=True,
-                format_func=lambda name: DIFFERENCES[name].title,
-                label_visibility="collapsed",
-                **state.bind("differs", "differs", view.differs),
-            )
+            choices.differs_pick(shown)
             st.space("stretch")
             st.segmented_control(
                 "Part",

@@ -14,7 +14,7 @@ import streamlit as st
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Labels, parse
 from model.inference.request import Request
-from viz import cache, state
+from viz import cache, experiments, state, visit
 from viz.compare import patch_grids, patch_texts
 from viz.compare.pair import Pair
 from viz.shared import texts
@@ -38,7 +38,7 @@ def draw(shown: Shown, pair: Pair) -> None:
     view, loaded = shown.view, pair.first.loaded
     requests = unedited(pair.first.request), unedited(pair.second.request)
     try:
-        question = cache.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
+        question = experiments.patch_question(*requests, view.device, view.patched_step - 1 if view.patched_step else None)
     except ValueError as fault:
         texts.fault(str(fault))
         if view.patched_step:
@@ -142,7 +142,7 @@ def measured(requests: tuple[Request, Request], device: str, step: int) -> Patch
             place.progress(share, "Every piece of the other sentence is put in, one after the other")
 
     try:
-        found = cache.patching(*requests, device, step - 1 if step else None, show)
+        found = experiments.patching(*requests, device, step - 1 if step else None, show)
     except ValueError as fault:
         with place:
             texts.fault(str(fault))
@@ -160,4 +160,4 @@ def choose(code: str) -> None:
 
 def _open(intervention: Intervention, step: int) -> None:
     state.change(**with_intervention(intervention), mode="again", step=step)
-    state.go_to("what-if")
+    visit.go_to("what-if")

@@ -12,7 +12,7 @@ from model.edits.intervention import BASELINE
 from model.export.code import Code
 from model.export.tables import Cell, Table, map_table, site_code
 from model.readings.comparison import common_difference
-from viz import cache
+from viz import experiments
 from viz.compare import distance
 from viz.compare.pair import Pair, pair
 from viz.compare.patching import SENTENCES
@@ -53,7 +53,7 @@ def _step(shown: Shown) -> int | None:
 
 
 def _patched(shown: Shown, sides: Pair) -> Patching:
-    return cache.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
+    return experiments.patching(*_requests(sides), shown.view.device, _step(shown), lambda share: None)
 
 
 def _patches(found: Patching) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from viz import cache
+from viz import readings
 from viz.heads import in_lecture, picture, tables
 from viz.shared import frame
 
@@ -13,7 +13,7 @@ frame.show(
     picture.draw,
     head=partial(frame.title_row, widths=(480, 440, 96)),
     look=picture.at_the_best,
-    compute=lambda page_data: cache.value_norms(page_data.request, page_data.view.device),
+    compute=lambda page_data: readings.value_norms(page_data.request, page_data.view.device),
     tables=tables.tables,
     python=tables.python,
     in_lecture=in_lecture.draw,

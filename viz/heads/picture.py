@@ -11,7 +11,7 @@ from model.inference.request import Request
 from model.readings.head_maps import MEASURES
 from model.readings.head_metrics import order_label, orders
 from model.text.aligned import read as read_aligned
-from viz import cache, state, theme
+from viz import cache, readings, state, theme, visit
 from viz.heads import all_heads
 from viz.keep import cached_figure
 from viz.shared import texts
@@ -58,13 +58,13 @@ def thumbnails(request: Request, device: str, mode: theme.Mode) -> dict[str, Any
 
 @cached_figure
 def payload(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
-    return all_heads.payload(cache.analyse(request, device).whole, cache.value_norms(request, device), view, mode)
+    return all_heads.payload(cache.analyse(request, device).whole, readings.value_norms(request, device), view, mode)
 
 
 def _unfold() -> None:
     """To the stages of the head that is chosen."""
     state.change(part="stages", stage=1)
-    state.go_to("inside")
+    visit.go_to("inside")
 
 
 def at_the_best(view: View, page_data: cache.PageData) -> View:

@@ -12,7 +12,7 @@ from model.readings.head_metrics import METRICS, head_metrics, telling
 from model.readings.head_pairs import Pair, linking
 from model.trace import Site, Trace
 from model.trace import View as Map
-from viz import cache
+from viz import readings
 from viz.heads.all_heads import drawn_map
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
     view, trace = shown.view, shown.analysis.whole
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
-    norms = cache.value_norms(shown.analysis.request, view.device)
+    norms = readings.value_norms(shown.analysis.request, view.device)
     drawn = drawn_map(trace, norms, view, kind)[0]
     own = map_table(
         f"{view.measure}-{_name(trace, view, kind)}", Map(drawn.values, drawn.allowed, drawn.queries, drawn.keys)
@@ -97,7 +97,7 @@ def python(shown: Shown) -> str:
         code.add(f"allowed = trace.mask({code.site(site)}, {_head(view)})")
     if view.merge:
         code.add(f"queries, keys = trace.axis({site.of.queries!r}).words, trace.axis({site.of.keys!r}).words")
-        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__head_metrics=("merged",))
+        code.add("values = merged(values, queries, keys)", "pieces into words", model__readings__patterns=("merged",))
     code.add("# of every head of a layer, by the name of the metric: [H]")
     code.uses(model__readings__head_metrics=("head_metrics",))
     code.add("numbers = {")

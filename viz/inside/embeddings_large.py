@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.config import CONTROL_TOKENS
 from model.readings.neighbours import RARE
-from viz import cache, state
+from viz import readings, state
 from viz.inside import embeddings_part
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters
@@ -39,7 +39,7 @@ def draw(shown: Shown) -> None:
         f'<h2 class="lab-large-title"><span class="lab-mono lab-chosen">{html.escape(name)}</span>'
         f"<small>{html.escape(seen)}</small></h2>"
     )
-    near = cache.neighbours(view.checkpoint, view.device, token, side)
+    near = readings.neighbours(view.checkpoint, view.device, token, side)
     listed = [each for one in near.values() for each in one]
     counts = embeddings_part.total_counts(loaded, side)
     rare = bool(counts) and token >= len(CONTROL_TOKENS) and counts[token] < RARE  # type: ignore[index]
@@ -55,7 +55,7 @@ def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -
     view, loaded = shown.view, shown.page_data.loaded
     name = embeddings_part.language_name(loaded, language)
     texts.site_title(embeddings_part.HUES[language], html.escape(name))
-    near = cache.neighbours(view.checkpoint, view.device, token, side)[language]
+    near = readings.neighbours(view.checkpoint, view.device, token, side)[language]
     if not near:
         texts.note(f"No other token was seen {RARE} times here.")
         return

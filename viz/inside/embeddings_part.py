@@ -12,7 +12,7 @@ import streamlit as st
 from model import format
 from model.config import CONTROL_TOKENS
 from model.readings.neighbours import RARE
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.inside import analogy_texts
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.keep import cached_figure
@@ -56,7 +56,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             return
         _lists(view, loaded, token, side, sentence[side], mode)
     if loaded.languages[0] == "English":
-        texts.note(analogy_texts.told(cache.analogy(view.checkpoint, view.device)))
+        texts.note(analogy_texts.told(readings.analogy(view.checkpoint, view.device)))
     if not joint:
         texts.note(
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "
@@ -158,7 +158,7 @@ def _chosen(view: View, loaded: Checkpoint, side: Side, sentence: Sequence[int],
 def _lists(view: View, loaded: Checkpoint, token: int, side: Side, sentence: Sequence[int], mode: theme.Mode) -> None:
     """The nearest tokens of each language, as bars."""
     tokenizer = tokenizer_of(loaded, side)
-    found = cache.neighbours(view.checkpoint, view.device, token, side)
+    found = readings.neighbours(view.checkpoint, view.device, token, side)
     texts.write(
         terms.first_space(
             f'<h2 class="lab-label lab-rule"><span class="lab-mono lab-chosen">{html.escape(tokenizer.piece(token))}</span>'
@@ -221,7 +221,7 @@ def _list(
 @cached_figure
 def drawn(checkpoint: str, device: str, token: int, side: Side, language: str, mode: theme.Mode) -> go.Figure:
     """The neighbours in one language, with room for the labels of all: charts beside one another have one scale."""
-    loaded, found = cache.checkpoint(checkpoint, device), cache.neighbours(checkpoint, device, token, side)
+    loaded, found = cache.checkpoint(checkpoint, device), readings.neighbours(checkpoint, device, token, side)
     tokenizer, near, name = tokenizer_of(loaded, side), found[language], language_name(loaded, language)
     letters = max((len(tokenizer.piece(n.id)) for each in found.values() for n in each), default=1)
     labels, cosines = [tokenizer.piece(n.id) for n in near], np.array([n.cosine for n in near])
@@ -275,7 +275,7 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
         return ["Nothing is known of how often the training saw a token, so none is left out, nor its language told."]
     if not loaded.config.two_in_one:
         return [f"Tokens that were seen fewer than {RARE} times are left out."]
-    surveys = [cache.survey(view.checkpoint, view.device, each) for each in SIDES]
+    surveys = [readings.survey(view.checkpoint, view.device, each) for each in SIDES]
     parts = [
         f"of the {found.tokens:,} most frequent tokens of {name} alone, {found.same:,} have their nearest in {name}"
         for found, name in zip(surveys, loaded.languages, strict=True)

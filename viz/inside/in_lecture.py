@@ -18,10 +18,11 @@ from viz.inside import (
     tokens_part,
     writers_part,
 )
+from viz.page_fields import PARTS
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import Shown
-from viz.view import PARTS, View
+from viz.view import View
 
 _LARGE: dict[str, Callable[[Shown], None]] = {
     "stages": stages_part.large,

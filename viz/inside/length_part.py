@@ -13,17 +13,18 @@ from model.experiments.length_runs import LENGTHS, Limits, Run
 from model.inference.request import Request
 from model.network.lengths import WAYS
 from model.trace import Site
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.inside import length_texts, one_head
 from viz.inside.length_figure import Line, length_chart
 from viz.inside.sizes_texts import weighed
 from viz.keep import cached_figure
+from viz.page_fields import MAX_NEAR
 from viz.shared import controls, sides, texts
 from viz.shared.heatmap_figures import attention_map
 from viz.shared.lecture import chart, lecture
 from viz.shared.shown import Shown
 from viz.turns import MEASURING
-from viz.view import MAX_NEAR, View
+from viz.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -169,7 +170,7 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     if site.of.is_self:
         with st.container(key="length_window"):
             st.slider("Width of the window", 1, MAX_NEAR, **state.bind("window width", "near_width", view.near_width))
-    found = cache.other_patterns(page_data.request, view.device, site, view.near_width)
+    found = readings.other_patterns(page_data.request, view.device, site, view.near_width)
     name = f"{theme.SITE_NAMES[site.kind]} L{site.layer + 1}, head {head + 1}"
     texts.write(f'<div class="lab-answer">{length_texts.patterns(found, head, name, view.near_width)}</div>')
     shown = [how for how in MAPS if getattr(found, how) is not None]
@@ -187,7 +188,7 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
 @cached_figure
 def pattern_map(request: Request, device: str, site: Site, head: int, width: int, how: str, mode: theme.Mode) -> go.Figure:
     """One of the patterns of a head, from 0, as a map."""
-    found, trace = cache.other_patterns(request, device, site, width), cache.analyse(request, device).whole
+    found, trace = readings.other_patterns(request, device, site, width), cache.analyse(request, device).whole
     values: np.ndarray = found.softmax if how == "softmax" else getattr(found, how).values
     queries, keys = sides.queries(trace, site), sides.keys(trace, site)
     return attention_map(values[head], found.allowed[head], queries, keys, site.kind, mode, MAP_SIZE, MAP_SIZE)

@@ -10,7 +10,7 @@ import streamlit as st
 from model import format
 from model.config import MAX_TOKENS
 from model.inference.request import Request
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.inside.lens_figure import LABELS, lens_map
 from viz.keep import cached_figure
 from viz.shared import controls, mount, terms, texts
@@ -62,7 +62,7 @@ def _step(view: View, trace: Trace) -> int:
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """All layers at all steps, and the layers of the chosen step in full."""
     try:
-        lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = readings.lens(page_data.request, view.device), page_data.analysis.trace
     except ValueError as fault:
         texts.fault(str(fault))
         return
@@ -99,7 +99,7 @@ def large(shown: Shown) -> None:
     """As many steps around the chosen one as are read from afar, and what became of its token; steps are turned by key."""
     view, page_data, mode = shown.view, shown.page_data, shown.mode
     try:
-        lens, trace = cache.lens(page_data.request, view.device), page_data.analysis.trace
+        lens, trace = readings.lens(page_data.request, view.device), page_data.analysis.trace
     except ValueError as fault:
         texts.fault(str(fault))
         return
@@ -124,7 +124,7 @@ def window(steps: int, step: int) -> tuple[int, int]:
 @cached_figure
 def drawn(request: Request, device: str, step: int, mode: theme.Mode, in_sight: tuple[int, int] | None = None) -> go.Figure:
     """All layers at all steps, one of which is chosen; steps count from 0. `in_sight`: in a lecture, which of them."""
-    lens, steps = cache.lens(request, device), cache.analyse(request, device).trace.predicted.labels
+    lens, steps = readings.lens(request, device), cache.analyse(request, device).trace.predicted.labels
     says = _says(lens, cache.checkpoint(request.checkpoint, device).answers)
     names = layer_names(len(says))
     if in_sight is None:

@@ -6,13 +6,14 @@ from typing import Any
 
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
-from viz import cache, state, theme
+from viz import cache, state, theme, visit
 from viz.inside import sizes_panel
 from viz.inside.blueprint import blueprint, payload
 from viz.keep import cached_figure
+from viz.page_fields import PARTS
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.view import PARTS, View
+from viz.view import View
 
 
 def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
@@ -47,4 +48,4 @@ def _open(place: str, kind: str | None, layer: int | None) -> None:
         state.change(part=place, **site)
     else:
         state.change(**site)
-        state.go_to(place)
+        visit.go_to(place)

@@ -13,7 +13,7 @@ from model import format
 from model.config import ModelConfig
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, state, theme
+from viz import cache, editing, readings, state, theme
 from viz.inside.scaling_figure import HEIGHT, scaling_chart
 from viz.keep import cached_figure
 from viz.shared import controls, texts
@@ -52,7 +52,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     if view.layer > layers:
         texts.note(f"There is no layer {view.layer} here: layer {layers} is shown.", warn=True)
     site = Site(view.kind, shown.layer - 1)  # type: ignore[arg-type]
-    own = cache.scaling(page_data.request, view.device, site)
+    own = readings.scaling(page_data.request, view.device, site)
     random = _random(own, config.head_dim)
     chosen = None if view.head is None else view.head - 1
     _legend(shown, own, mode)
@@ -80,7 +80,7 @@ def large(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     layers = page_data.loaded.config.layers[view.kind]
     site = Site(view.kind, min(view.layer, layers) - 1)  # type: ignore[arg-type]
-    own, chosen = cache.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
+    own, chosen = readings.scaling(page_data.request, view.device, site), None if view.head is None else view.head - 1
     random = _random(own, page_data.loaded.config.head_dim)
     lecture.walk("the next chart, then the numbers", "the one before", _walk)
     number = lecture.picture(view, len(VIEWS))
@@ -110,14 +110,14 @@ def drawn(
     request: Request, device: str, site: Site, chosen: int | None, name: str, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
     """One chart, by its name, with a head framed; it counts from 0."""
-    own = cache.scaling(request, device, site)
+    own = readings.scaling(request, device, site)
     random = _random(own, cache.checkpoint(request.checkpoint, device).config.head_dim)
     return _chart(random, own, name, chosen, site.kind, mode, height)
 
 
 def _random(own: Scaling, width: int) -> Scaling:
     """Random vectors over as many keys as the heads have."""
-    return cache.random_scaling(max(2, own.keys), width)
+    return readings.random_scaling(max(2, own.keys), width)
 
 
 def _picks(view: View, layers: int, config: ModelConfig) -> None:
@@ -247,7 +247,7 @@ def _whole_model(page_data: cache.PageData, view: View) -> None:
 
 def _leave_out() -> None:
     state.change(mode="again")
-    state.toggle_edit(CODE)
+    editing.toggle_edit(CODE)
 
 
 def _who(head: int | None) -> str:

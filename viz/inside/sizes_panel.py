@@ -11,8 +11,9 @@ import streamlit as st
 from model.readings.sizes import LARGEST, PRESETS, Architecture, of_config
 from viz import state
 from viz.inside import sizes_texts
+from viz.page_fields import SIZES
 from viz.shared import texts
-from viz.view import SIZES, View
+from viz.view import View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint

@@ -6,7 +6,7 @@ from typing import Any
 
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.inside import one_head
 from viz.inside.stages import payload, stages
 from viz.keep import cached_figure
@@ -52,5 +52,5 @@ def _unfolded(
 @cached_figure
 def unfolded(request: Request, device: str, site: Site, head: int, query: int, mode: theme.Mode) -> dict[str, Any]:
     """What the stages need; head and query count from 0."""
-    found = cache.unfold(request, device, site, head, query)
+    found = readings.unfold(request, device, site, head, query)
     return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).whole, mode)

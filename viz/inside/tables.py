@@ -11,7 +11,7 @@ from model.export.tables import Cell, Table, grid_table, site_code
 from model.readings.blueprint import blueprint
 from model.readings.sizes import PRESETS, parameters
 from model.trace import Site
-from viz import cache
+from viz import readings
 from viz.inside import length_part
 from viz.inside.embeddings_part import looked_up, tokenizer_of
 from viz.inside.lens_part import layer_names
@@ -43,7 +43,7 @@ def _ask(shown: Shown) -> Code:
 def _stages(shown: Shown) -> tuple[Table, ...]:
     """All stages; the first columns name the stage and its row, for each of them has numbers of its own width."""
     site, head, query = _place(shown)
-    found = cache.unfold(shown.analysis.request, shown.view.device, site, head, query)
+    found = readings.unfold(shown.analysis.request, shown.view.device, site, head, query)
     made = []
     for number, stage in enumerate(found.stages, 1):
         for each in stage.tables:
@@ -81,7 +81,7 @@ def _asked(shown: Shown) -> tuple[Site, int, int, int]:
 
 
 def _writers(shown: Shown) -> tuple[Table, ...]:
-    found = cache.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
+    found = readings.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
     asks, answers = labels(found, shown.analysis.whole)
     rows, columns = ([name(w, label) for w in each] for each, label in ((found.asks, asks), (found.answers, answers)))
     return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
@@ -139,7 +139,7 @@ def _map_code(shown: Shown) -> Code:
 
 def _scale(shown: Shown) -> tuple[Table, ...]:
     site, _, _ = _place(shown)
-    found = cache.scaling(shown.analysis.request, shown.view.device, site)
+    found = readings.scaling(shown.analysis.request, shown.view.device, site)
     rows: list[tuple[Cell, ...]] = [
         (head + 1, how, *(float(getattr(numbers, field)[head]) for field in NUMBERS))
         for head in range(len(found.widths))
@@ -167,7 +167,7 @@ def _length(shown: Shown) -> tuple[Table, ...]:
         for way, curve in run.curves.items() if run else ():
             rows += [(source, way, p.length, p.seconds, p.bytes, p.off) for p in curve.points]
     measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
-    found = cache.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
+    found = readings.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
     of = site_code(site, head)
     asks, keys = (getattr(shown.analysis.whole, side)(site) for side in ("queries", "keys"))
     maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
@@ -195,7 +195,7 @@ def _length_code(shown: Shown) -> Code:
 
 
 def _lens(shown: Shown) -> tuple[Table, ...]:
-    found = cache.lens(shown.analysis.request, shown.view.device)
+    found = readings.lens(shown.analysis.request, shown.view.device)
     tokenizer, outputs = shown.page_data.loaded.answers, shown.analysis.trace.predicted.labels
     rows: list[tuple[Cell, ...]] = []
     for layer, after in enumerate(layer_names(len(found.log_probs))):
@@ -239,7 +239,7 @@ def _embeddings(shown: Shown) -> tuple[Table, ...]:
     loaded, device, rows = shown.page_data.loaded, shown.view.device, []
     for side, token in looked_up(shown.view, loaded, shown.analysis.trace).items():
         tokenizer = tokenizer_of(loaded, side)
-        for language, near in cache.neighbours(shown.view.checkpoint, device, token, side).items():
+        for language, near in readings.neighbours(shown.view.checkpoint, device, token, side).items():
             rows += [
                 (tokenizer.piece(token), language, place, tokenizer.piece(each.id), each.id, each.cosine, each.count)
                 for place, each in enumerate(near, 1)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from model.config import CONTROL_TOKENS
 from model.readings.merges import Word, learned
 from viz import theme
+from viz.page_fields import CUTS
 from viz.shared import mount, packed
-from viz.view import CUTS
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint

@@ -8,7 +8,7 @@ import numpy as np
 
 from model.inference.request import Request
 from model.trace import Site, Trace
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.inside import one_head
 from viz.inside.writers import payload, writers
 from viz.inside.writers_texts import answer, beside, missed
@@ -57,7 +57,7 @@ def _found(page_data: cache.PageData, view: View, place: tuple[Site, int, int]) 
             f"There is no token {view.key} to look at: there are {len(keys)}; the one looked at most is shown.", warn=True
         )
     key = view.key - 1 if 0 < view.key <= len(keys) else looked_at(trace, site, head, query)
-    return cache.score_writers(page_data.request, view.device, site, head, query, key)
+    return readings.score_writers(page_data.request, view.device, site, head, query, key)
 
 
 def _mounted(
@@ -88,5 +88,5 @@ def looked_at(trace: Trace, site: Site, head: int, query: int) -> int:
 @cached_figure
 def drawn(request: Request, device: str, site: Site, head: int, query: int, key: int, mode: theme.Mode) -> dict[str, Any]:
     """What the matrix needs; all numbers count from 0."""
-    found = cache.score_writers(request, device, site, head, query, key)
+    found = readings.score_writers(request, device, site, head, query, key)
     return payload(found, cache.analyse(request, device).whole, mode)

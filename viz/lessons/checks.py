@@ -19,7 +19,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block, Edit
 from model.trace import Site, site_kind
-from viz import cache
+from viz import cache, readings
 from viz.view import unedited
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def at_softmax(seen: Seen) -> Verdict:
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
     asked = view.token if site_kind(view.kind).queries == "source" else view.step
     query = min(asked, len(trace.queries(site))) - 1
-    stages = cache.unfold(seen.data.request, view.device, site, (view.head or 1) - 1, query).stages
+    stages = readings.unfold(seen.data.request, view.device, site, (view.head or 1) - 1, query).stages
     number = min(view.stage, len(stages))
     if (name := stages[number - 1].name) != "softmax":
         first = [stage.name for stage in stages].index("softmax") + 1
@@ -129,7 +129,7 @@ def speaks_most(target: str, against: str) -> Check:
         other = seen.data.loaded.target_tokenizer.piece(rival).removeprefix("·")
         if other != against:
             return Verdict(False, f"Here “{target}” stands against “{other}”: choose “{against}” after “and not”.")
-        parts = cache.direct_logits(seen.data.request, view.device, step, token, rival)
+        parts = readings.direct_logits(seen.data.request, view.device, step, token, rival)
         site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
         value, most = parts.head(site, view.head - 1), max(parts.heads(kind).max() for kind in parts.by_kind)
         said = (
@@ -212,7 +212,7 @@ def sharper(seen: Seen) -> Verdict:
     """The division by sqrt(d_k) is left out in the whole model, alone."""
     view = seen.data.view
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
-    found = cache.scaling(unedited(seen.data.request), view.device, site)
+    found = readings.scaling(unedited(seen.data.request), view.device, site)
     before, after = (float(each.largest.mean()) for each in (found.divided, found.undivided))
     which = f"The heads’ mean largest weight ({site.of.name}, layer {site.layer + 1})"
     if seen.edits != Intervention(scaling=False):

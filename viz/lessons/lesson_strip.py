@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from viz import cache, state
+from viz import cache, state, visit
 from viz.fields import fields
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
 from viz.shared import mount
@@ -22,8 +22,8 @@ def begin(name: str) -> None:
         raise ValueError(f"There is no lesson {name!r}; expected one of {', '.join(each.name for each in LESSONS)}.")
     start = lesson.view
     state.change(**{field: getattr(start, field) for field in fields(View) if field not in KEEPS})
-    if state.page() != lesson.page:
-        state.go_to(lesson.page)
+    if visit.page() != lesson.page:
+        visit.go_to(lesson.page)
 
 
 def begin_first() -> None:
@@ -50,7 +50,7 @@ def found(lesson: Lesson, view: View) -> Verdict:
         data = cache.page_data(view)
     except ValueError:
         return Verdict(False, "There is nothing to look at yet.")
-    return lesson.verdict(Seen(state.page(), data))
+    return lesson.verdict(Seen(visit.page(), data))
 
 
 def told(lesson: Lesson, verdict: Verdict) -> dict[str, object]:

@@ -163,19 +163,24 @@ def held(data: Mapping[str, bytes]) -> str:
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
 
+def head_of(title: str, script: str, style: str, viewport: str) -> str:
+    """The head of a file: what it may run and load, its title and its style."""
+    return f"""<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
+<meta name="viewport" content="{viewport}">
+<meta name="generator" content="Attention Lab">
+<title>{html.escape(title)}</title>
+<style>{style}</style>
+</head>"""
+
+
 def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
     script = script_of(tuple(parts))
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Attention Lab">
-<title>{html.escape(title)}</title>
-<style>{style}</style>
-</head>
+{head_of(title, script, style, "width=device-width, initial-scale=1")}
 <body class="page-{name}">
 {head}
 <main>

@@ -13,7 +13,7 @@ from typing import Any
 
 from viz import theme
 from viz.offline import fonts
-from viz.offline.document import HERE, held, markup, policy, script_of
+from viz.offline.document import HERE, head_of, held, markup, script_of
 from viz.offline.packing import Packing, written
 from viz.offline.parts import Drawn, Part
 
@@ -96,14 +96,7 @@ def _html(title: str, pages: str, parts: tuple[Drawn, ...], data: str, letters: 
     style = f":root{{{variables}}}{fonts.rules(pages + letters)}{(HERE / 'handout.css').read_text(encoding='utf-8')}"
     return f"""<!DOCTYPE html>
 <html lang="en" data-theme="light">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
-<meta name="viewport" content="width=1068">
-<meta name="generator" content="Attention Lab">
-<title>{html.escape(title)}</title>
-<style>{style}</style>
-</head>
+{head_of(title, script, style, "width=1068")}
 <body>
 <header><h1>{html.escape(title)}</h1><button type="button" id="print" hidden>Print</button>
 <p id="said" role="status"></p></header>

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from viz import cache, theme
-from viz.positions.controls import side_of
+from viz import cache, readings, theme
+from viz.positions.schemes import side_of
 from viz.view import unedited
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    cache.sentence_positions(unedited(page_data.request), page_data.view.device, side_of(page_data.view))
+    readings.sentence_positions(unedited(page_data.request), page_data.view.device, side_of(page_data.view))

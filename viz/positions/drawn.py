@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from model.config import MAX_TOKENS, SCHEMES
 from model.inference.request import Request
-from viz import cache, theme
+from viz import cache, readings, theme
 from viz.keep import cached_figure
 from viz.positions import figures
 from viz.positions import texts as position_texts
@@ -38,8 +38,8 @@ class Scheme:
 
     def numbers(self) -> PositionNumbers:
         if SCHEMES[self.name].trained:
-            return cache.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
-        return cache.position_numbers(self.name, self.count, self.width, self.base, self.shift)
+            return readings.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
+        return readings.position_numbers(self.name, self.count, self.width, self.base, self.shift)
 
 
 def strips(pair: int, width: int) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def token_figure(
     request: Request, device: str, side: str, name: str, mode: theme.Mode, height: int = figures.TOKENS
 ) -> go.Figure:
     """One of the three maps of a sentence, by its name."""
-    found = cache.sentence_positions(request, device, side)
+    found = readings.sentence_positions(request, device, side)
     values, limit = next((values, limit) for key, _, values, limit in token_maps(found) if key == name)
     axis = cache.analyse(request, device).trace.source if side == "source" else None
     return figures.token_map(values, sides.marked(found.labels, axis), found.repeated, mode, limit, height=height)

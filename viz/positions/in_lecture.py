@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from model.config import SCHEMES
-from viz import cache, state
-from viz.positions import controls, drawn
+from viz import readings, state
+from viz.page_fields import MAX_PE_SHIFT
+from viz.positions import drawn, schemes, sentence_part
 from viz.positions import texts as position_texts
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Places, Shown
 from viz.theme import Mode
-from viz.view import MAX_PE_SHIFT, View, unedited
+from viz.view import View, unedited
 
 SIX = {
     "table": "Table",
@@ -59,8 +60,8 @@ def without_sentence(view: View, places: Places, mode: Mode) -> None:
 def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
     """The picture and the scheme, each a button to the next one, and the keys of both."""
     count = len(views)
-    schemes, now = _schemes(view), view.scheme or controls.own_scheme(view)
-    following = schemes[(schemes.index(now) + 1) % len(schemes)]
+    offered, now = _schemes(view), view.scheme or schemes.own_scheme(view)
+    following = offered[(offered.index(now) + 1) % len(offered)]
     lecture.key(letters.PICTURE, "the next picture", lambda: _turn(count, 1), quiet=True)
     lecture.key(letters.RIGHT, "the next picture", lambda: _turn(count, 1), quiet=True)
     lecture.key(letters.LEFT, "the picture before", lambda: _turn(count, -1), quiet=True)
@@ -85,7 +86,7 @@ def _bar(places: Places, view: View, number: int, views: Sequence[str]) -> None:
 
 def _schemes(view: View) -> list[str]:
     """As the page offers them."""
-    own = controls.own_scheme(view)
+    own = schemes.own_scheme(view)
     return [name for name, made in SCHEMES.items() if not made.halves or name in (own, view.scheme)]
 
 
@@ -104,18 +105,18 @@ def _follow(pairs: int) -> None:
 
 def _scheme(view: View) -> drawn.Scheme | None:
     """What is measured; None, and a sentence, where there is no learned table."""
-    view = dataclasses.replace(view, scheme=view.scheme or controls.own_scheme(view))
-    return controls.learned(view) if SCHEMES[view.scheme].trained else controls.of_formula(view)
+    view = dataclasses.replace(view, scheme=view.scheme or schemes.own_scheme(view))
+    return schemes.learned(view) if SCHEMES[view.scheme].trained else schemes.of_formula(view)
 
 
 def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
-    view = dataclasses.replace(view, scheme=view.scheme or controls.own_scheme(view))
+    view = dataclasses.replace(view, scheme=view.scheme or schemes.own_scheme(view))
     scheme = _scheme(view)
     if scheme is None:
         return
     found = scheme.numbers()
     width = found.values.shape[1]
-    pair = controls.followed(view, width)
+    pair = schemes.followed(view, width)
     lecture.key(letters.PAIR, "the next pair of dimensions", lambda: _follow(width // 2), quiet=True)
     with places.notes:
         for sentence, warn in position_texts.limits(view, found, scheme.checkpoint or view.scheme, None):
@@ -136,9 +137,9 @@ def _titled(title: str, reading: str) -> None:
 
 def _sentence(shown: Shown) -> None:
     """How alike the tokens are, without positions and with them: the first of the maps beside the last."""
-    view, side = shown.view, controls.side_of(shown.view)
+    view, side = shown.view, schemes.side_of(shown.view)
     request = unedited(shown.page_data.request)
-    found = cache.sentence_positions(request, view.device, side)
+    found = readings.sentence_positions(request, view.device, side)
     told = position_texts.likeness(found, shown.page_data.loaded.config.positions)
     texts.write(f'<p class="lab-large">{html.escape(told[-1])}</p>')
     maps = drawn.token_maps(found)
@@ -161,8 +162,8 @@ def _experiments(shown: Shown, side: str) -> None:
     lecture.key(
         letters.EXPERIMENT,
         "the next of these edits, on every page",
-        lambda: controls.apply(edits[following].code),
+        lambda: sentence_part.apply(edits[following].code),
         quiet=True,
     )
     with st.container(key="hall_variants"):
-        controls.variants_part(shown.page_data, shown.view, side)
+        sentence_part.variants_part(shown.page_data, shown.view, side)

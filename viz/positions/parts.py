@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from viz import state
-from viz.positions import controls, in_lecture
+from viz.positions import in_lecture, scheme_part, sentence_part
 from viz.shared.shown import Places, Shown
 from viz.view import View
 
@@ -12,9 +12,9 @@ def draw(shown: Shown) -> None:
     """A scheme by itself; what it does to this sentence; what would come of another."""
     with shown.places.body:
         shown.notes()
-        controls.scheme_part(shown.view, shown.mode)
-        controls.sentence_part(shown.page_data, shown.view, shown.mode)
-        controls.variants_part(shown.page_data, shown.view)
+        scheme_part.scheme_part(shown.view, shown.mode)
+        sentence_part.sentence_part(shown.page_data, shown.view, shown.mode)
+        sentence_part.variants_part(shown.page_data, shown.view)
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -23,4 +23,4 @@ def without_sentence(view: View, places: Places) -> None:
         in_lecture.without_sentence(view, places, state.theme_mode())
         return
     with places.body:
-        controls.scheme_part(view, state.theme_mode())
+        scheme_part.scheme_part(view, state.theme_mode())

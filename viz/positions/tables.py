@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from model.config import SCHEMES
 from model.export.code import Code
 from model.export.tables import Cell, Table, grid_table, numbered
-from viz import cache
-from viz.positions.controls import own_scheme, own_width, side_of
+from viz import readings
 from viz.positions.drawn import Scheme, token_maps
+from viz.positions.schemes import own_scheme, own_width, side_of
 from viz.view import unedited
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
     trace = shown.analysis.trace
     if (trace.source if side == "source" else trace.inputs) is None:
         return tuple(found)
-    tokens = cache.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
+    tokens = readings.sentence_positions(unedited(shown.page_data.request), shown.view.device, side)
     labels = numbered(tokens.labels)
     return (
         *found,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz import state
+from viz import editing
 from viz.shared import controls, texts
 from viz.view import View
 
@@ -19,7 +19,7 @@ def chips(parts: Sequence[tuple[str, str]], aside: Sequence[str] = ()) -> None:
     """A button for each edit that takes it back; `aside` holds the codes of those that cannot be made here."""
     for code, text in parts:
         label = _plain(text + " (set aside)" if code in aside else text)
-        st.button(f"{label} ×", key=f"edit {code}", help="Take this edit back", on_click=state.toggle_edit, args=(code,))
+        st.button(f"{label} ×", key=f"edit {code}", help="Take this edit back", on_click=editing.toggle_edit, args=(code,))
 
 
 def _plain(text: str) -> str:
@@ -43,4 +43,4 @@ def _listed(parts: Sequence[tuple[str, str]]) -> None:
     with st.container(key="edit_bar", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write('<h2 class="lab-label">Edits</h2>', inline=True)
         chips(parts)
-        st.button("Clear", key="clear", on_click=state.clear_edits)
+        st.button("Clear", key="clear", on_click=editing.clear_edits)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from viz import cache, pages, state
+from viz import cache, pages, state, visit
 from viz.shared import controls, edit_list, texts, waiting
 from viz.shared.lecture import bar, lecture
 from viz.shared.room import room
@@ -62,7 +62,7 @@ def show(
     page; in lecture mode `in_lecture`, which has a place for controls and one large thing. `tables` and `python` give the
     numbers of what is shown, and the lines that compute them, once they are asked for.
     """
-    state.leave()
+    visit.leave()
     view, faults = state.open_view(name)
     lecture.begin()
     task = cache.task(view.checkpoint, view.device)
@@ -140,7 +140,7 @@ def navigation(home: Path) -> StreamlitPage:
     out of sight, which leads to the first."""
     task = cache.task(state.arriving(), state.current().device)
     found = [copy(page) for page in _pages(home, pages.of(task))]  # a run marks the page that it may call
-    if (name := state.lost()) and "/" not in name:
-        back = partial(state.lead_back, name)
+    if (name := visit.lost()) and "/" not in name:
+        back = partial(visit.lead_back, name)
         found.append(st.Page(back, title=name, url_path=name, visibility="hidden"))
     return st.navigation(found)

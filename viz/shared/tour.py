@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from viz import cache, pages, state
+from viz import cache, pages, state, visit
 from viz.shared import mount
 
 
@@ -65,11 +65,11 @@ _INVITATION = mount.Component(__file__, '<div class="tour-invitation"></div>', n
 def tour(on_lesson: Callable[[], None], key: str = "tour") -> None:
     """Mounts the button that begins the tour, on whatever page; it leads to the first one. `on_lesson` is called, before the
     next run, where the first lesson is chosen at its end."""
-    first, here = pages.PAGES[0].name, state.page()
+    first, here = pages.PAGES[0].name, visit.page()
     view = state.current()
     own = JUDGED if cache.task(view.checkpoint, view.device).judges else {}
     data = {"stops": [asdict(own.get(n, stop)) for n, stop in enumerate(STOPS)], "here": here == first}
-    go = (mount.pressed, lambda: None if here == first else state.go_to(first))
+    go = (mount.pressed, lambda: None if here == first else visit.go_to(first))
     _TOUR.mount(key, data, {"go": go, "lesson": (mount.pressed, on_lesson)})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz import cache, theme
+from viz import cache, experiments, theme
 from viz.translate import judge, steps
 from viz.view import unedited
 
@@ -15,5 +15,5 @@ def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
         steps.candidate_rows(request, view.device, view.controls, data["trace"])
     elif page_data.analysis.task.judges:
         judge.ahead(page_data, mode)
-    cache.target_padding(request, view.device)
-    cache.mask_effects(unedited(request), view.device)
+    experiments.target_padding(request, view.device)
+    experiments.mask_effects(unedited(request), view.device)

@@ -9,7 +9,7 @@ from weakref import ref
 
 import streamlit as st
 
-from viz import cache, state, theme
+from viz import cache, readings, state, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts
 from viz.translate import cache_texts, key_values
@@ -33,7 +33,7 @@ def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) 
     if not keeps(page_data.loaded, page_data.analysis):
         texts.note(cache_texts.NOTHING_KEPT)
         return
-    found = cache.key_values(page_data.request, view.device)
+    found = readings.key_values(page_data.request, view.device)
     data = key_values.payload(found, page_data.analysis, trace, page_data.loaded.config.window)
     hues = {"style": {"--hue": theme.HUES["decoder"], "--tint": theme.scale("decoder", mode, 101)[30]}}
     key_values.key_values(data | hues, view.step)

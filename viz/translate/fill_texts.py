@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from model.format import probability
 from model.inference.decisions import is_near
 from model.inference.reading import blank_places, source_ids
-from model.readings.head_metrics import is_punctuation
+from model.readings.patterns import is_punctuation
 from model.text import blanks
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from model.inference.request import Request
 from model.readings.pooled_rows import pooled_row, pooling_weights
 from model.trace import Site
-from viz import cache, state, theme
+from viz import cache, experiments, state, theme
 from viz.keep import cached_figure
 from viz.shared import texts
 from viz.translate import judged, word_table
@@ -71,7 +71,7 @@ def text_data(request: Request, device: str, layer: int, head: int | None, mode:
 def word_data(request: Request, device: str, layer: int, head: int | None, mode: theme.Mode, rival: int) -> dict[str, Any]:
     """What the words need. Raises ValueError as `label_test`."""
     analysis, loaded = cache.analyse(request, device), cache.checkpoint(request.checkpoint, device)
-    found = cache.label_test(request, device, int(analysis.trace.log_probs[0].argmax()), rival)
+    found = experiments.label_test(request, device, int(analysis.trace.log_probs[0].argmax()), rival)
     return words_payload(analysis, loaded, found, layer, head, mode)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.export.tables import Cell, Table
-from viz import cache
+from viz import experiments
 from viz.shared.numbers import change_table
 from viz.translate import judge, judged
 
@@ -33,7 +33,7 @@ def _words(shown: Shown) -> tuple[Table, ...]:
     """Nothing where no word can be hidden."""
     label, rival = _pair(shown)
     try:
-        found = cache.label_test(shown.page_data.request, shown.view.device, label, rival)
+        found = experiments.label_test(shown.page_data.request, shown.view.device, label, rival)
     except ValueError:
         return ()
     names = tuple(found.importance)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, theme
+from viz import cache, experiments, theme
 from viz.keep import cached_figure
 from viz.shared import controls, sides, texts
 from viz.shared.change_figure import change_chart
@@ -46,7 +46,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
             config = controls.picture(f"{site.of.name} {'mask' if view.show == 'mask' else 'map'}".capitalize())
             st.plotly_chart(figure, theme=None, height="stretch", key=f"map-{kind}", config=config, alt=alt)
     step_rows(view.step, follow=True)
-    padded = cache.target_padding(analysis.request, view.device)
+    padded = experiments.target_padding(analysis.request, view.device)
     translate_texts.map_caption(analysis, view.show, blank, padded.pads if padded else 0)
 
 
@@ -68,7 +68,7 @@ def one_map(
 
 def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> tuple[Map, np.ndarray | None]:
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
-    padded = cache.target_padding(analysis.request, device) if site.of.queries == "target" else None
+    padded = experiments.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:
         return sides.seen(analysis.whole.view(site, head), analysis.whole, site), analysis.former_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)

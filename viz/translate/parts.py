@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.reading import blank_places
-from viz import cache, pages, state, theme
+from viz import cache, experiments, pages, state, theme, visit
 from viz.shared import controls, edit_list, texts
 from viz.shared.shown import Places, Shown
 from viz.translate import cache_part, fill_in, intro, judge, maps, masks, steps
@@ -104,7 +104,7 @@ def draw(shown: Shown) -> None:
 def _to_tokens() -> None:
     """To the words of the sentence and their merges."""
     state.change(part="tokens")
-    state.go_to("inside")
+    visit.go_to("inside")
 
 
 def trace_of(view: View, page_data: cache.PageData, mode: theme.Mode) -> str:
@@ -133,9 +133,10 @@ def _lower(shown: Shown) -> None:
         elif view.show == "cache":
             cache_part.saving(view, page_data)
         else:
-            target = cache.target_padding(page_data.request, view.device)
+            target = experiments.target_padding(page_data.request, view.device)
             try:
-                effects = cache.mask_effects(unedited(page_data.request), view.device)  # once the maps are on their way
+                # once the maps are on their way
+                effects = experiments.mask_effects(unedited(page_data.request), view.device)
             except ValueError as fault:  # padding that is added to be seen may go beyond a learned table
                 texts.fault(str(fault))
                 return

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
-from viz import cache, state, theme
+from viz import cache, state, theme, visit
 from viz.keep import cached_figure
 from viz.shared.found_head import found_head
 from viz.translate import candidates, controls, timeline
@@ -62,13 +62,13 @@ def to_heads(request: Request, kind: str, query: int, key: int) -> None:
     """To the heads, ranked by how much they link two tokens; the best of them is shown large."""
     find, step = (kind, query, key), {"step": query} if kind != "encoder" else {}
     state.change(find=find, **({"kind": kind} | step | found_head(request, state.current(), find)))
-    state.go_to("heads")
+    visit.go_to("heads")
 
 
 def _to_the_reason(step: int, rival: int) -> None:
     """To what speaks for the token of a step, and what for its rival."""
     state.change(step=step, rival=rival)
-    state.go_to("why")
+    visit.go_to("why")
 
 
 @cached_figure

@@ -10,7 +10,7 @@ from model.export.code import Code
 from model.export.tables import Cell, Table, map_table, site_code
 from model.inference.reading import blank_places
 from model.trace import Site
-from viz import cache
+from viz import experiments, readings
 from viz.shared import sides
 from viz.shared.numbers import change_table
 from viz.translate import judge_tables
@@ -85,7 +85,7 @@ def shows_cache(shown: Shown) -> bool:
 
 def _kept(shown: Shown) -> Table:
     """What the key-value cache holds after every step, and the multiplications of the step with it and without."""
-    found = cache.key_values(shown.page_data.request, shown.view.device)
+    found = readings.key_values(shown.page_data.request, shown.view.device)
     rows = zip(shown.analysis.trace.inputs.labels, found.cached, found.whole, strict=True)
     columns = ("step", "reads", "bytes_kept", "multiplications_with", "multiplications_without")
     made = ((t, reads, found.nbytes(t), with_, without) for t, (reads, with_, without) in enumerate(rows, 1))
@@ -112,7 +112,7 @@ def python(shown: Shown) -> str:
     analysis, view = shown.analysis, shown.view
     code = Code.of(analysis.request, view.device)
     code.add("trace = analysis.whole")
-    padded = cache.target_padding(analysis.request, view.device)
+    padded = experiments.target_padding(analysis.request, view.device)
     if padded is not None:  # the decoder's maps are shown with the padding of the batch
         code.add(
             "padded = target_padding(checkpoint, analysis).trace", model__experiments__target_padding=("target_padding",)

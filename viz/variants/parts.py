@@ -13,12 +13,13 @@ from model.trace import SITE_KINDS
 from model.variants.declared import VARIANTS
 from model.variants.record import SCORES, Variants
 from viz import cache, state, theme
+from viz.page_fields import MAX_BESIDE, VARIANTS_BY
 from viz.shared import controls, texts
 from viz.shared.shown import Places, Shown
 from viz.variants import beside, drawn, head_texts
 from viz.variants import texts as variant_texts
 from viz.variants.found import MAKE, NONE, SHIP, Found, found
-from viz.view import MAX_BESIDE, VARIANTS_BY, View
+from viz.view import View
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -10,7 +10,6 @@ from model.variants.record import SCORES, STATES, Against, Measured, Missing, Va
 from viz.variants.found import MAKE
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "dev_loss": "Dev loss"}
-UNITS = {"bleu": "BLEU", "chrf": "chrF", "dev_loss": "nats a token"}
 BETTER = {"bleu": 1, "chrf": 1, "dev_loss": -1}
 MINUS = "−"
 WITHIN, UNSURE, FEW = "within the spread", "apart, not sure", "with too few seeds"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz import cache, theme
+from viz import cache, experiments, theme
 from viz.view import unedited
 from viz.what_if import parts
 
@@ -10,5 +10,5 @@ from viz.what_if import parts
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
     view, whole = page_data.view, page_data.analysis.whole
     if any(view.place.covers(*site) for site in whole.patterns):
-        costs = cache.head_effects.known(unedited(page_data.request), view.device, None)
+        costs = experiments.head_effects.known(unedited(page_data.request), view.device, None)
         parts.board(page_data.request, view.device, view.place, mode, costs)

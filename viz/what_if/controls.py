@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.predictions import kl_divergence
-from viz import state
+from viz import editing, state
 from viz.shared import controls, texts
 from viz.view import View
 from viz.what_if import texts as what_if_texts
@@ -86,7 +86,7 @@ def largest_changes(effects: Sequence[HeadEffect]) -> None:
                     head_name(effect),
                     key=f"rank {effect.edit.code}",
                     type="tertiary",
-                    on_click=state.toggle_edit,
+                    on_click=editing.toggle_edit,
                     args=(effect.edit.code,),
                 )
                 texts.signed(effect.change)

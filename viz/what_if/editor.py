@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.edits import forms, switches
 from model.edits.kinds import KINDS, EditError, Place
-from viz import state
+from viz import editing, state
 from viz.shared import controls, edit_list, texts
 from viz.view import View
 from viz.what_if import texts as what_if_texts
@@ -50,7 +50,7 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             what, told = what_if_texts.stepped(view, then) if then else ("", None)
             label = f"{name.capitalize()}: {what}" if what else name.capitalize()
             st.button(label, key=name, help=told, disabled=then is None, on_click=state.step_back, args=(name,))
-        st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=state.clear_edits)
+        st.button("Clear", key="clear", disabled=not (parts or view.pad), on_click=editing.clear_edits)
 
 
 # -- the editor in words ----------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def _answered(form: forms.Form, analysis: Analysis, loaded: Checkpoint) -> str:
 
 def _add(code: str) -> None:
     if all(code != each for each, _ in state.current().intervention.parts()):
-        state.toggle_edit(code)
+        editing.toggle_edit(code)
 
 
 def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkpoint) -> object:

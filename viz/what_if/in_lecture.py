@@ -11,7 +11,7 @@ import streamlit as st
 from model.experiments.ready import EXPERIMENTS, Answer, Experiment
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache, state, theme
+from viz import editing, experiments, state, theme
 from viz.shared import controls, file_change, file_maps, sides, texts
 from viz.shared.lecture import lecture, letters, pictures
 from viz.shared.shown import Shown
@@ -48,7 +48,7 @@ def _answer(view: View) -> Answer | None:
     if view.experiment is None:
         return None
     try:
-        return cache.experiment(view.experiment, questions.asked(view), view.device)
+        return experiments.answer(view.experiment, questions.asked(view), view.device)
     except ValueError as fault:
         texts.fault(str(fault))
         return None
@@ -152,7 +152,7 @@ def _switches(shown: Shown, answer: Answer | None) -> None:
             name = switchboard.NAMES[view.kind]
             title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"
             own = [grid for grid in data["grids"] if grid["name"] == name]
-            switchboard.switchboard(data, state.toggle_edit, "hall board", {"grids": own, "large": True, "title": title})
+            switchboard.switchboard(data, editing.toggle_edit, "hall board", {"grids": own, "large": True, "title": title})
         else:
             texts.note(f"This checkpoint has no layer {view.layer} here.")
 

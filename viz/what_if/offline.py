@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from model.experiments.effects import head_effects
 from model.trace import Site
-from viz import cache, theme
+from viz import cache, experiments, theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
 from viz.shared import file_change, file_maps, sides
@@ -24,7 +24,7 @@ def _costs(page_data: PageData) -> Sequence[HeadEffect]:
     """What every head costs, as on the page: without the edits. Where the page knows it, nothing is measured again."""
     loaded, asked, device = page_data.loaded, unedited(page_data.request), page_data.view.device
     if cache.holds(loaded, device):
-        return cache.head_effects(asked, device, lambda share: None)
+        return experiments.head_effects(asked, device, lambda share: None)
     base = page_data.analysis.baseline or page_data.analysis
     ids = None if base.trace.outputs is None else base.trace.outputs.ids
     return head_effects(loaded, asked, lambda share: None, ids)

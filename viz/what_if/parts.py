@@ -9,7 +9,7 @@ import streamlit as st
 from model.edits.kinds import Place
 from model.inference.request import Request
 from model.task import Task
-from viz import cache, state, theme
+from viz import cache, editing, experiments, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts, wanted
 from viz.shared.change_figure import change_chart
@@ -30,9 +30,9 @@ CHART_HEIGHT = 220
 def costs(page_data: cache.PageData, place: DeltaGenerator) -> tuple[HeadEffect, ...] | None:
     """What each head costs when it is off; None until somebody looks. Its progress is shown in a place."""
     asked, device = unedited(page_data.request), page_data.view.device
-    found = cache.head_effects.known(asked, device, None)
+    found = experiments.head_effects.known(asked, device, None)
     if found is None and wanted.is_wanted("costs", asked, device):
-        found = cache.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
+        found = experiments.head_effects(asked, device, lambda share: place.progress(share, what_if_texts.IN_TURN))
         place.empty()
     elif found is None:
         with place:
@@ -86,7 +86,7 @@ def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
     view, analysis = shown.view, shown.analysis
     if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps say what is not there
         data = board(analysis.request, view.device, view.place, shown.mode, costs)
-        switchboard.switchboard(data, on_toggle=state.toggle_edit)
+        switchboard.switchboard(data, on_toggle=editing.toggle_edit)
 
 
 @cached_figure
@@ -145,6 +145,6 @@ def _leaks(view: View, request: Request, task: Task) -> None:
         if not st.toggle("Test it, under the edits above", key="leak test"):
             return
         try:
-            what_if_texts.leak_report(cache.leak_test(request, view.device))
+            what_if_texts.leak_report(experiments.leak_test(request, view.device))
         except ValueError as fault:
             texts.fault(str(fault))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model.inference.request import Request
-from viz import cache, state, uploads
+from viz import cache, editing, experiments, state, uploads
 from viz.shared import controls, texts
 from viz.view import View, unedited
 from viz.what_if import texts as what_if_texts
@@ -47,7 +47,7 @@ def answer(view: View) -> None:
 
     known, own = next((known for known in EXPERIMENTS if known.name == view.experiment), None), _own(view)
     if view.experiment is not None:
-        found = cache.experiment(view.experiment, asked(view), view.device)
+        found = experiments.answer(view.experiment, asked(view), view.device)
         what_if_texts.measured(known.question, found.text, swapped(view, own))
     with st.container(key="asked", horizontal=True, vertical_alignment="center", gap="small"):
         if known is not None and found.also is not None:
@@ -95,7 +95,7 @@ def run(known: Experiment, view: View, sentence: str | None) -> None:
     """Asks an experiment's question of a sentence, or of the view's own, and shows its request; what cannot be asked is
     told."""
     try:
-        found = cache.experiment(known.name, asked(view, sentence), view.device)
+        found = experiments.answer(known.name, asked(view, sentence), view.device)
     except ValueError as fault:
         state.tell(str(fault))
         return
@@ -109,7 +109,7 @@ def show(request: Request, name: str, whose: View | None = None) -> None:
         state.keep(OWN, (now, request.source))
     elif kept := state.kept(OWN):
         state.keep(OWN, (kept[0], request.source))
-    state.show_request(request, name, whose)
+    editing.show_request(request, name, whose)
 
 
 def _own(view: View) -> View | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from model.export.code import Code
 from model.export.tables import Table, map_table, site_code
 from model.trace import Site
-from viz import cache
+from viz import experiments
 from viz.shared.numbers import change_table
 from viz.view import unedited
 
@@ -23,7 +23,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 def _costs(shown: Shown) -> Table:
     """Without the edits: every head switched off alone."""
-    effects = cache.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
+    effects = experiments.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
     rows = tuple((each.site.kind, each.site.layer + 1, each.head + 1, each.change) for each in effects)
     return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability"), rows)
 

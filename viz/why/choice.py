@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viz import cache
+from viz import readings
 from viz.shared import texts as shared_texts
 from viz.why import likely
 
@@ -42,6 +42,6 @@ def choice(shown: Shown) -> Choice | None:
         is_own = view.rival == token
         what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
         shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
-    found = cache.direct_logits(shown.page_data.request, view.device, step, token, rival)
+    found = readings.direct_logits(shown.page_data.request, view.device, step, token, rival)
     both = float(row[token]), float(row[rival])
     return Choice(rival, likely.offered(view, trace), found, (piece(token), piece(rival)), both)

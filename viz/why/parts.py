@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from viz import state
+from viz.page_fields import WHY
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
-from viz.view import WHY
 from viz.why import choice, pieces, readings_part, rivals, texts, ways
 from viz.why import sum as sums
 

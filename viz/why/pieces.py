@@ -11,7 +11,7 @@ import streamlit as st
 from model.edits.kinds import EditError
 from model.readings.direct_logits import Writer
 from model.trace import Site
-from viz import cache, pages, state
+from viz import cache, editing, pages, state, visit
 from viz.shared import texts as shared_texts
 from viz.values import MAX_WORD
 from viz.view import View
@@ -89,15 +89,15 @@ def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str])
 def _to_words(judges: bool) -> None:
     """To the readings of all words, which a classifier has on its first page."""
     if judges:
-        state.go_to(pages.PAGES[0].name)
+        visit.go_to(pages.PAGES[0].name)
     else:
         state.change(why="readings")
 
 
 def _hide(codes: tuple[str, ...]) -> None:
     for code in codes:
-        state.toggle_edit(code)
-    state.go_to("what-if")
+        editing.toggle_edit(code)
+    visit.go_to("what-if")
 
 
 def code_of(writer: Writer, trace: Trace) -> str:
@@ -120,13 +120,13 @@ def _ways(
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
-            ("See its map", "why heads", state.go_to, ("heads",)),
+            ("See its map", "why heads", visit.go_to, ("heads",)),
             ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0},)),
             ("Unfold it", "why inside", _to_inside, ({"part": "stages"},)),
         ],
         "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],
         "token": [("Its neighbours", "why inside", _to_inside, ({"part": "embeddings", "near": word},))],
-        "position": [("How positions are made", "why positions", state.go_to, ("positions",))],
+        "position": [("How positions are made", "why positions", visit.go_to, ("positions",))],
     }
     if not read:
         ways["token"] = []
@@ -155,9 +155,9 @@ def without(shown: Shown, codes: tuple[str, ...], found: DirectLogits) -> float 
 
 def _to_inside(wanted: dict[str, Any]) -> None:
     state.change(**wanted)
-    state.go_to("inside")
+    visit.go_to("inside")
 
 
 def _switch(code: str) -> None:
-    state.toggle_edit(code)
-    state.go_to("what-if")
+    editing.toggle_edit(code)
+    visit.go_to("what-if")

@@ -9,12 +9,12 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.word_readings import READINGS
-from viz import cache, state, theme
+from viz import experiments, state, theme
 from viz.keep import cached_figure
+from viz.page_fields import TESTED
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
-from viz.view import TESTED
 from viz.why import pieces, ranking, trust_texts
 from viz.why.curves_figure import curves_chart
 
@@ -49,7 +49,7 @@ def tested(shown: Shown, rival: int) -> Test | None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = cache.faithfulness(shown.page_data.request, view.device, *at, view.tested, show)
+        found = experiments.faithfulness(shown.page_data.request, view.device, *at, view.tested, show)
     except ValueError as fault:
         place.empty()
         shared_texts.fault(str(fault))
@@ -111,7 +111,7 @@ def _curves(shown: Shown, test: Test) -> None:
 @cached_figure
 def drawn(request: Request, device: str, step: int, rival: int, scope: str, name: str, mode: theme.Mode) -> go.Figure:
     """The curves of one reading, with the random orders behind them."""
-    found = cache.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
+    found = experiments.faithfulness(request, device, step, rival, scope, lambda share: None)  # type: ignore[arg-type]
     orders = {end: trust_texts.taken(found, name, end) for end in ("first", "last")}
     curves = found.curves[name]
     chance = [each for one in found.random for each in (one.first, one.last)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from model.export.code import Code
 from model.export.tables import Cell, Table
 from model.readings.word_readings import READINGS
-from viz import cache
+from viz import experiments, readings
 from viz.why import likely
 from viz.why import sum as sums
 
@@ -34,7 +34,7 @@ def _asked(shown: Shown) -> tuple[int, int, int]:
 
 
 def _sum(shown: Shown) -> DirectLogits:
-    return cache.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
+    return readings.direct_logits(shown.page_data.request, shown.view.device, *_asked(shown))
 
 
 def _parts(shown: Shown, found: DirectLogits) -> Table:
@@ -64,7 +64,7 @@ def _tested(shown: Shown) -> tuple[int, int, str]:
 
 
 def _readings(shown: Shown) -> Table:
-    found = cache.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
+    found = experiments.faithfulness(shown.page_data.request, shown.view.device, *_tested(shown), lambda share: None)
     shares = found.shares if found.is_told else dict.fromkeys(READINGS)
     rows = [
         (READINGS[name].label, shares[name], place, word, float(value))

@@ -17,7 +17,8 @@ from model.convert.parts import ConvertError
 from model.convert.registry import convert, read
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.network.context import forced
 from model.readings.blueprint import blueprint

@@ -13,7 +13,8 @@ from model.checkpoint import CheckpointError, load, save_means
 from model.decoding.strategy import Decoding
 from model.edits.kinds import EditError
 from model.evaluation.head_means import head_means
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.text.corpus import Corpus
 from model.trace import Probe, Site

@@ -13,7 +13,8 @@ from model.edits.kinds import Ablate, Place, Skip
 from model.experiments import each_head_off
 from model.experiments import effects as module
 from model.experiments.effects import ROWS, effects, head_effects, layer_skips, sites
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import Request, RequestError
 from model.trace import Site
 
@@ -197,7 +198,7 @@ def test_a_model_without_its_layers_predicts_from_the_last_token_alone(exact_che
 def test_with_a_large_vocabulary_fewer_rows_are_projected_at_once_and_nothing_else_changes(exact_checkpoint, monkeypatch):
     request, projected = Request(TEXT, target=TARGET), []
     whole = effects(exact_checkpoint, request, EDITS[:4]), head_effects(exact_checkpoint, request)
-    monkeypatch.setattr("model.inference.analyse.LOGITS", 1)
+    monkeypatch.setattr("model.inference.passes.LOGITS", 1)
     monkeypatch.setattr("model.experiments.each_head_off.LOGITS", 1)
     real = exact_checkpoint.model.project
     monkeypatch.setattr(type(exact_checkpoint.model), "project", lambda self, x: projected.append(len(x)) or real(x))

@@ -8,7 +8,8 @@ from model.config import END, PAD, START
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.experiments.effects import mask_effects
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.trace import Site
 

@@ -13,7 +13,8 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Block, Place
 from model.experiments.effects import mask_effects
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Site
 

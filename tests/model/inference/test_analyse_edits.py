@@ -12,7 +12,8 @@ from edit_helpers import EXAMPLES, NAMED, ONE_EACH
 from model.config import PAD, START
 from model.decoding.strategy import Decoding
 from model.edits.kinds import EditError
-from model.inference.analyse import analyse, teacher_force
+from model.inference.analyse import analyse
+from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.trace import Site
 

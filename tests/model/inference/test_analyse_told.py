@@ -13,10 +13,10 @@ from analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, ass
 from model.config import END, PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
-from model.inference import analyse as inference
-from model.inference import size
-from model.inference.analyse import analyse, load, teacher_force
+from model.inference import passes, size
+from model.inference.analyse import analyse, load
 from model.inference.cautions import unsure_sentence
+from model.inference.passes import teacher_force
 from model.inference.request import Request, RequestError
 from model.trace import Site
 
@@ -111,7 +111,7 @@ def test_what_would_be_too_large_is_refused_before_it_is_made(tiny_checkpoint, m
     need = traces * size.trace_bytes(tiny_checkpoint.config, source, target)
     assert 0.8 * need < found.nbytes < 1.2 * need
     assert analyse(tiny_checkpoint, request, most=need).translation == found.translation
-    monkeypatch.setattr(inference, "_trace", lambda *_: pytest.fail("a trace was made"))
+    monkeypatch.setattr(passes, "_trace", lambda *_: pytest.fail("a trace was made"))
     with pytest.raises(RequestError, match=rf"{source} source and {target} target tokens would take .*; expected at most"):
         analyse(tiny_checkpoint, request, most=need // traces - 1)
 

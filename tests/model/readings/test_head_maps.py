@@ -7,7 +7,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.contributions import value_norms
 from model.readings.head_maps import MEASURES, agreement, detail, measured
-from model.readings.head_metrics import rollout
+from model.readings.patterns import rollout
 from model.trace import KINDS, Site
 
 TEXT = "The red fox takes a lamp."

@@ -3,20 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.head_metrics import (
-    METRICS,
-    Metric,
-    head_metrics,
-    heaviest,
-    is_punctuation,
-    merged,
-    order,
-    orders,
-    rank_correlation,
-    register,
-    rollout,
-    telling,
-)
+from model.readings.head_metrics import METRICS, Metric, head_metrics, order, orders, register, telling
+from model.readings.patterns import heaviest, is_punctuation, merged, rank_correlation, rollout
 
 RANDOM = np.random.default_rng(0)
 

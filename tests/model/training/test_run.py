@@ -1,20 +1,19 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 import tiny
 import torch
 from torch.nn import functional as F
-from training_helpers import BRIEF, SMALL, entries, make
+from training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
 
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
 from model.network import masks
 from model.network.context import shifted
 from model.network.transformer import EncoderDecoder
-from model.training import loss, snapshots
+from model.training import snapshots
 from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
@@ -71,19 +70,6 @@ def test_steps_are_counted_once_a_run_and_what_is_watched_stays(pair_files, tmp_
     monkeypatch.setattr(snapshots, "digest", lambda sentences: "of others")
     with pytest.raises(TrainingError, match="the sentences that are watched are not those that the run in"):
         make(tmp_path, pair_files)
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "checkpoint" / "model.safetensors").read_bytes()
-
-
-def state(run: Run) -> dict[str, torch.Tensor]:
-    return run.model.state_dict()
-
-
-def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == two.keys()
-    assert all(value.equal(two[key]) for key, value in one.items())
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path, pair_files):
@@ -197,16 +183,6 @@ def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
     for key, value in kept.items():
         mean = sum(s[key] for s in seen[max(0, best - 2) : best + 1]) / min(3, best + 1)
         torch.testing.assert_close(value, mean.half().float(), rtol=1e-3, atol=1e-6)
-
-
-def dev_loss(run: Run, model: EncoderDecoder) -> float:
-    """Nats a token of the dev pairs, one by one."""
-    total = count = 0.0
-    with torch.inference_mode():
-        for number in range(len(run.dev.corpus)):
-            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
-            total, count = total + float(summed), count + tokens
-    return total / count
 
 
 def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch):

@@ -3,41 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-import torch
-from training_helpers import SMALL, entries, make
+from training_helpers import SMALL, assert_equal, entries, make, state
 
 from model import checkpoint as checkpoints
-from model.network.transformer import EncoderDecoder
 from model.text.corpus import DataError
 from model.training import loss
-from model.training.run import Run
 from model.training.run_folder import TrainingError
-
-
-def weights(folder: Path) -> bytes:
-    return (folder / "checkpoint" / "model.safetensors").read_bytes()
-
-
-def state(run: Run) -> dict[str, torch.Tensor]:
-    return run.model.state_dict()
-
-
-def assert_equal(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
-    assert one.keys() == two.keys()
-    assert all(value.equal(two[key]) for key, value in one.items())
-
-
-def dev_loss(run: Run, model: EncoderDecoder) -> float:
-    """Nats a token of the dev pairs, one by one."""
-    total = count = 0.0
-    with torch.inference_mode():
-        for number in range(len(run.dev.corpus)):
-            summed, tokens = loss.batch_loss(model, run.dev.corpus.batch([number]), 0.0)
-            total, count = total + float(summed), count + tokens
-    return total / count
 
 
 def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_files):

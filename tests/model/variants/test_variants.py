@@ -10,6 +10,7 @@ import pytest
 import tiny
 from command_line_helpers import fails
 from filelock import FileLock
+from training_helpers import BRIEF_VARIANT
 
 from model.__main__ import build_parser, main
 from model.checkpoint import load
@@ -22,18 +23,6 @@ from model.training.run import Run
 from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
 from model.variants.interval import quantile, within
 from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, chance_apart, read
-
-BRIEF = {
-    "d_model": 16,
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "d_ff": 16,
-    "vocab_size": 300,
-    "epochs": 1,
-    "first_target_epochs": 0,
-    "batch_tokens": 400,
-    "warmup": 2,
-}
 
 
 def parameters(name: str) -> int:
@@ -178,7 +167,7 @@ def asked(pair_files, tmp_path) -> list[str]:
         dev,
         "--out",
         str(tmp_path / "runs"),
-        *tiny.options(**BRIEF),
+        *tiny.options(**BRIEF_VARIANT),
     ]
 
 

@@ -13,7 +13,8 @@ from viz.compare import distance
 from viz.compare.choices import CHOICES
 from viz.compare.pair import DIFFERENCES, pair, with_word, words
 from viz.compare.parts import PARTS
-from viz.view import COMPARED, DIFFERS, View
+from viz.page_fields import COMPARED, DIFFERS
+from viz.view import View
 
 TIRED = "The dog is tired."
 OTHER = "The dog sleeps on the old chair."

@@ -10,7 +10,7 @@ from viz_helpers import COMPARE, Lab
 from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
-from viz import cache
+from viz import cache, experiments
 from viz.compare import patch_grids, patching
 from viz.view import View
 
@@ -33,7 +33,7 @@ def three(lab: Lab) -> str:
 
 def test_shares_sentences_and_translations_are_those_that_were_measured():
     lab = compare()
-    found = cache.patching(*REQUESTS, "auto", None, lambda share: None)
+    found = experiments.patching(*REQUESTS, "auto", None, lambda share: None)
     shown = grids(lab)
     for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
         np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
@@ -79,7 +79,7 @@ def test_what_cannot_be_patched_is_told_in_a_sentence(link, told):
 
 
 def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
-    found, chosen = cache.patching(*REQUESTS, "auto", None, lambda share: None), []
+    found, chosen = experiments.patching(*REQUESTS, "auto", None, lambda share: None), []
     labels = cache.analyse(REQUESTS[0], "auto").labels
     mounted = Mounted(monkeypatch)
     patch_grids.grids(patch_grids.payload(found, labels, (), "light"), chosen.append)

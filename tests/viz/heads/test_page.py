@@ -14,7 +14,7 @@ from model.inference.request import Request
 from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import orders
 from model.trace import KINDS, Site
-from viz import cache
+from viz import cache, readings
 from viz.view import View
 
 SENTENCE = "The dog sleeps under the table."
@@ -26,7 +26,7 @@ def heads(**link: str) -> Lab:
 
 def analysed(**more):
     request = Request(SENTENCE, **more)
-    return cache.analyse(request, "auto"), cache.value_norms(request, "auto")
+    return cache.analyse(request, "auto"), readings.value_norms(request, "auto")
 
 
 def test_all_heads_of_all_sites_are_there():

@@ -15,7 +15,8 @@ from model.readings.blueprint import blueprint as plan
 from viz import cache, pages, theme
 from viz.inside import map_part
 from viz.inside.blueprint import blueprint, links, payload, shares
-from viz.view import PARTS, View
+from viz.page_fields import PARTS
+from viz.view import View
 
 TEXT = "The red fox takes a lamp."
 
@@ -184,7 +185,7 @@ def test_short_long_and_odd_sentences(text):
 def test_a_way_to_another_page_takes_the_view_along(monkeypatch):
     page = Lab(INSIDE, part="map", text="The dog sleeps.")
     asked = []
-    monkeypatch.setattr(map_part.state, "leave", lambda: asked.append(True))
+    monkeypatch.setattr(map_part.visit, "leave", lambda: asked.append(True))
     page.run()
     assert asked  # the page looks whether it shall be left
     monkeypatch.undo()

@@ -11,7 +11,7 @@ from viz_helpers import INSIDE, POSITIONS, Lab
 
 from model import checkpoint as checkpoints
 from viz.inside import lens_part
-from viz.view import PARTS
+from viz.page_fields import PARTS
 
 SENTENCE = "The dog sleeps under the table."
 COMPONENTS = ("stages", "writers", "tokens")

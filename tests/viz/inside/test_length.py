@@ -14,7 +14,7 @@ from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
 from model.inference.request import Request
 from model.network.lengths import WAYS
 from model.trace import Site
-from viz import cache
+from viz import readings
 from viz.inside import length_part, length_texts
 from viz.inside.length_figure import Line, length_chart
 
@@ -48,7 +48,7 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     growth, said = page.sentences("lab-answer")
     for way in ALL:
         assert f"T{fit(stored().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
-    found = cache.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
+    found = readings.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
     shown = [found.softmax, found.linear.values, found.window.values]
     for chart, values in zip(maps, shown, strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)

@@ -9,7 +9,7 @@ from viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
 
 from model.inference.request import Request
 from model.trace import KINDS, Site
-from viz import cache
+from viz import cache, readings
 from viz.inside.stages import payload
 
 SENTENCE = "The dog sleeps under the table."
@@ -22,7 +22,7 @@ def inside(**link: str) -> Lab:
 def made(site: Site, head: int, query: int, **request):
     """The payload of a head, all from 0."""
     asked = Request(SENTENCE, **request)
-    unfolded = cache.unfold(asked, "auto", site, head, query)
+    unfolded = readings.unfold(asked, "auto", site, head, query)
     return payload(unfolded, cache.checkpoint("en-fr", "auto"), cache.analyse(asked, "auto").whole, "light")
 
 

@@ -14,7 +14,7 @@ from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
 from model.inference.request import Request
 from model.trace import KINDS, Site
-from viz import cache
+from viz import cache, readings
 
 SENTENCE = "The dog sleeps under the table."
 TERM = re.compile(r"<dfn [^>]*>([^<]*)</dfn>")
@@ -40,8 +40,8 @@ def series(chart, name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
     page = inside("scale", kind=kind, layer="2", head="8")
-    own = cache.scaling(Request(SENTENCE), "auto", Site(kind, 1))
-    random = cache.random_scaling(own.keys, 32)
+    own = readings.scaling(Request(SENTENCE), "auto", Site(kind, 1))
+    random = readings.random_scaling(own.keys, 32)
     assert len(page.charts) == 3
     for chart, name in zip(page.charts, ("variance", "largest", "gradient"), strict=True):
         np.testing.assert_allclose(series(chart, "heads, divided"), getattr(own.divided, name))  # head 8 is the last anyway
@@ -58,7 +58,7 @@ def test_kind_layer_and_head_can_be_picked_and_stand_in_the_link():
     assert page.pick("kind", "cross").link["kind"] == "cross"
     assert page.pick("layer", 1).link["layer"] == "1"
     assert page.pick("head", "mean").link["head"] == "mean"
-    own = cache.scaling(Request(SENTENCE), "auto", Site("cross", 0))
+    own = readings.scaling(Request(SENTENCE), "auto", Site("cross", 0))
     assert f"the heads’ mean largest weight goes from {own.divided.largest.mean():.2f}" in page.sentences("lab-answer")[0]
 
 
@@ -163,7 +163,7 @@ def test_a_word_its_neighbours_and_the_link():
     page.at.text_input(key="near word").set_value(" eat ")
     assert page.run().link["near"] == "eat" and chosen(page) == "·eat"
     token = cache.checkpoint("en-fr", "auto").source_tokenizer.encode(" eat")[0]
-    found = cache.neighbours("en-fr", "auto", token, "source")
+    found = readings.neighbours("en-fr", "auto", token, "source")
     for chart, side in zip(page.charts, ("source", "target"), strict=True):
         np.testing.assert_allclose(numbers(chart["data"][0]["x"]), [n.cosine for n in found[side]])
         tokenizer = cache.checkpoint("en-fr", "auto").source_tokenizer

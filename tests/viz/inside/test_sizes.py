@@ -11,7 +11,7 @@ from viz_helpers import INSIDE, Lab
 
 from model.readings.sizes import PRESETS, cache_bytes, operations, parameters, pattern_bytes
 from viz.inside import sizes_texts
-from viz.view import SIZES
+from viz.page_fields import SIZES
 
 
 def on_the_map(**link: str) -> Lab:

@@ -17,7 +17,7 @@ from command_line_helpers import fails
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
 from model.trace import KINDS
-from viz import cache, theme
+from viz import cache, experiments, theme
 from viz.links import link, parse
 from viz.offline import packing, take
 from viz.view import View
@@ -203,7 +203,7 @@ def test_what_every_head_costs_is_not_measured_again_for_a_file(monkeypatch):
     page_data = cache.page_data(View(source="I am tired."))
     monkeypatch.setattr(what_if, "head_effects", None)
     costs = what_if.TAKEN.compute(page_data)
-    assert costs is cache.head_effects.known(page_data.request, page_data.view.device, None)
+    assert costs is experiments.head_effects.known(page_data.request, page_data.view.device, None)
 
 
 def test_a_file_is_in_no_lecture(taken):

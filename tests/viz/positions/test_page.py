@@ -17,10 +17,10 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
-from viz import cache, keep
-from viz.positions import controls as position_controls
+from viz import cache, keep, readings
+from viz.page_fields import MAX_PE_WIDTH
+from viz.positions import scheme_part, sentence_part
 from viz.positions.drawn import strips
-from viz.view import MAX_PE_WIDTH
 
 SENTENCE = "The dog sees the dog."
 SIX = 6  # figures of a scheme
@@ -61,7 +61,7 @@ def only(monkeypatch, tokenizer, tmp_path):
 @pytest.mark.parametrize("scheme", ["sinusoidal", "rotary"])
 def test_the_figures_show_what_was_measured(scheme):
     lab = page(scheme=scheme, pe_d="64", pe_base="100", pe_n="32", pe_k="3", pe_i="5")
-    found = cache.position_numbers(scheme, 32, 64, 100.0, 3)
+    found = readings.position_numbers(scheme, 32, 64, 100.0, 3)
     table, curves, distance, similarity, shift, residual = lab.charts[:SIX]
     np.testing.assert_array_equal(numbers(table["data"][0]["z"]), found.values)
     np.testing.assert_array_equal(numbers(similarity["data"][0]["z"]), found.similarity)
@@ -79,7 +79,7 @@ def test_the_figures_show_what_was_measured(scheme):
 def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     kind = {"source": "encoder", "target": "decoder"}[side]
     lab = page(scheme="learned", pe_n="32", kind=kind)
-    found = cache.learned_numbers("en-fr-learned", "auto", side, 32, 1)
+    found = readings.learned_numbers("en-fr-learned", "auto", side, 32, 1)
     np.testing.assert_array_equal(numbers(lab.charts[0]["data"][0]["z"]), found.values)
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     longest = checkpoints.load("en-fr-learned").seen.lengths[side].longest
@@ -183,7 +183,7 @@ def test_a_slider_changes_the_picture_and_the_link():
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_the_sentence_alone_by_position_and_both(side):
     lab = page().pick("sentence side", side)
-    found = cache.sentence_positions(Request(SENTENCE), "auto", side)
+    found = readings.sentence_positions(Request(SENTENCE), "auto", side)
     for chart, values in zip(lab.charts[SIX:], (found.alone, found.positions, found.both), strict=True):
         np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
         assert [read(text) for text in chart["layout"]["xaxis"]["ticktext"]] == list(found.labels)
@@ -286,7 +286,7 @@ def test_a_rotary_checkpoint_shows_what_positions_change(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
     assert "Rotary positions add nothing to the embeddings" in notes(lab)
-    found = cache.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
+    found = readings.sentence_positions(Request("The fox sees the fox.", checkpoint="rotary"), "auto", "source")
     for chart, values in zip(lab.charts[SIX:], (found.alone, found.scores_without, found.scores_with), strict=True):
         np.testing.assert_array_equal(numbers(chart["data"][0]["z"]), values)
     assert "differ by" in notes(lab)
@@ -307,16 +307,16 @@ def test_a_table_without_a_trained_row_is_no_fault(only):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_options_are_in_order_and_hold_the_default(name):
-    options = getattr(position_controls, name)
+    options = getattr(scheme_part, name)
     assert list(options) == sorted(options)
 
 
 def test_what_is_translated_under_each_edit_is_bounded_and_told():
     wide, branch = Decoding("beam", width=8), (tuple(range(5, 90)),)
     request = Request(SENTENCE, decoding=wide, branches=branch, path=(5, 6), other_sentences=("He.",))
-    assert position_controls.tried(Request(SENTENCE, decoding=wide), 9) == (Request(SENTENCE, decoding=wide), [])
-    assert position_controls.tried(Request(SENTENCE), 128) == (Request(SENTENCE), [])
-    plain, told = position_controls.tried(request, 128)
+    assert sentence_part.tried(Request(SENTENCE, decoding=wide), 9) == (Request(SENTENCE, decoding=wide), [])
+    assert sentence_part.tried(Request(SENTENCE), 128) == (Request(SENTENCE), [])
+    plain, told = sentence_part.tried(request, 128)
     assert (plain, len(told)) == (Request(SENTENCE), 2)
     assert "A beam of 8 over 128 source tokens would take long here" in told[1]
     lab = page(text="The dog sees the cat and " * 8 + "sleeps.", decode="beam", width="8", branch="5-6-7")

@@ -10,20 +10,20 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 from viz_helpers import HEADS, TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
-from viz import cache, pages, state
+from viz import cache, pages, visit
 from viz.pages import Page
 from viz.shared import frame
 
 MADE_UP = """
 import streamlit as st
-from viz import state
+from viz import visit
 from viz.shared import frame, texts
 
 def draw(shown):
     with shown.places.body:
         shown.notes()
         texts.note(f"{shown.found} at step {shown.view.step}")
-        st.button("Away", key="away", on_click=state.go_to, args=("heads",))
+        st.button("Away", key="away", on_click=visit.go_to, args=("heads",))
 
 def without(view, places):
     with places.body:
@@ -104,13 +104,13 @@ def test_a_page_that_is_not_there_is_told_with_those_that_are():
 def test_the_address_that_a_visitor_came_to_may_be_none_of_the_pages(monkeypatch, url, name):
     monkeypatch.setattr(st, "context", SimpleNamespace(url=url))
     monkeypatch.setattr(st, "session_state", {})
-    assert state.lost() == name
+    assert visit.lost() == name
     monkeypatch.setattr(st, "session_state", {"view": None})
-    assert state.lost() == ""  # from the second run on Streamlit knows the page
+    assert visit.lost() == ""  # from the second run on Streamlit knows the page
 
 
 def test_who_comes_to_an_address_without_a_page_is_told_on_the_first_page_until_something_is_done(monkeypatch):
-    monkeypatch.setattr(state, "lost", lambda: "" if "view" in st.session_state else "nonsense")
+    monkeypatch.setattr(visit, "lost", lambda: "" if "view" in st.session_state else "nonsense")
     lab = Lab.__new__(Lab)
     lab.at = AppTest.from_file(str(pages.ROOT / "app.py"), default_timeout=TIMEOUT)
     lab.at._page_hash = calc_hash("nonsense")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 
-from viz import pages, state
+from viz import pages, state, visit
 from viz.shared.lecture import lecture, letters
 from viz.view import View
 
@@ -84,7 +84,7 @@ def test_every_page_numbers_its_large_pictures_anew():
         patch.setattr(state.st, "session_state", session := {"view": View(large=3), "link": {}, "page": "heads"})
         lecture._turn(1)
         assert session["view"].large == 1 and session["next page"] == INSIDE
-        state.go_to("heads", 2)  # a stop of a playlist
+        visit.go_to("heads", 2)  # a stop of a playlist
         assert session["view"].large == 2
 
 
@@ -111,8 +111,8 @@ def test_taking_back_restores_what_was_there_or_takes_all_edits_away(monkeypatch
 def test_the_page_keys_go_round():
     names, gone = [page.name for page in pages.PAGES], []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "go_to", gone.append)
-        patch.setattr(state, "page", lambda: names[-1])
+        patch.setattr(visit, "go_to", gone.append)
+        patch.setattr(visit, "page", lambda: names[-1])
         lecture._turn(1)
         lecture._turn(-1)
     assert gone == [names[0], names[-2]]

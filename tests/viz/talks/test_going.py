@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from viz_helpers import Lab
 
-from viz import cache, pages, state
+from viz import cache, pages, readings, state
 from viz.shared.talks import ahead, going, playlist
 from viz.talks import known
 from viz.talks.talk import Stop, Talk, keep
@@ -177,7 +177,7 @@ def test_the_next_stop_is_computed_ahead(session):
     ahead.next_stop(session["view"])
     ahead.next_stop(session["view"])
     assert ahead.rest(60)
-    assert cache.analyse.known(request, "auto") and cache.value_norms.known(request, "auto")
+    assert cache.analyse.known(request, "auto") and readings.value_norms.known(request, "auto")
     for stop in (2, 3):  # one that cannot be computed; none
         ahead.next_stop(dataclasses.replace(session["view"], stop=stop))
     assert ahead.rest(60)

@@ -7,7 +7,7 @@ import pytest
 
 from model.edits.intervention import BASELINE
 from model.trace import Site
-from viz import cache, pages
+from viz import cache, pages, readings
 from viz.compare.pair import pair
 from viz.inside.parts import PARTS
 from viz.talks import known
@@ -63,7 +63,7 @@ def stage(name):
         view = seen.view
         at = view.token if view.kind == "encoder" else view.step
         place = Site(view.kind, view.layer - 1), view.head - 1, at - 1
-        found = cache.unfold(seen.data.request, view.device, *place)
+        found = readings.unfold(seen.data.request, view.device, *place)
         assert found.stages[view.stage - 1].name == name
         if name == "products":
             assert found.stages[view.stage - 1].tables[0].totals.argmax() == seen.source("dog")

@@ -14,6 +14,7 @@ from base64 import b64decode
 import numpy as np
 import pytest
 import tiny
+from training_helpers import BRIEF_VARIANT
 from viz_helpers import VARIANTS as PAGE
 from viz_helpers import Lab, numbers
 
@@ -27,18 +28,7 @@ from viz.variants import drawn, figures, head_texts, parts, texts
 from viz.variants.beside import request_of
 from viz.variants.found import MAKE
 
-BRIEF = {
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 1,
-    "d_ff": 16,
-    "vocab_size": 300,
-    "epochs": 1,
-    "first_target_epochs": 0,
-    "batch_tokens": 400,
-    "warmup": 2,
-    "validate_every": 1,
-}
+BRIEF = BRIEF_VARIANT | {"encoder_layers": 2, "validate_every": 1}
 TEXT = "The red fox sees a lamp."
 
 

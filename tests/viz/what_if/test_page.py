@@ -12,7 +12,7 @@ from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
-from viz import cache
+from viz import cache, experiments
 from viz.what_if.controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES
 
@@ -31,7 +31,7 @@ def analysed(*codes: str, **more):
 
 def effects():
     """Every head, the one that matters most first."""
-    return sorted(cache.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
+    return sorted(experiments.head_effects(Request(SENTENCE), "auto", lambda share: None), key=lambda e: -abs(e.change))
 
 
 def signed(value: float) -> str:
@@ -193,14 +193,14 @@ def test_a_step_tells_what_gains_and_what_loses():
 def test_no_head_is_switched_off_before_somebody_looks():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
-    assert cache.head_effects.known(plain, "auto", None) is None
+    assert experiments.head_effects.known(plain, "auto", None) is None
     assert lab.awaited == ["costs"] and not [key for key in lab.buttons if (key or "").startswith("rank ")]
     blank = lab.switchboard["grids"]
     assert {change for grid in blank for row in grid["changes"] for change in row} == {None}
     lab.click("undo" if not lab.at.button(key="undo").disabled else "translate")  # another run is no look
-    assert cache.head_effects.known(plain, "auto", None) is None
+    assert experiments.head_effects.known(plain, "auto", None) is None
     known = lab.look().switchboard["grids"]
-    found = {e.edit.code: e.change for e in cache.head_effects.known(plain, "auto", None)}
+    found = {e.edit.code: e.change for e in experiments.head_effects.known(plain, "auto", None)}
     assert lab.awaited == [] and len([key for key in lab.buttons if (key or "").startswith("rank ")]) == SHOWN
     for before, after in zip(blank, known, strict=True):
         assert before | {"changes": after["changes"]} == after  # nothing else is drawn anew

@@ -8,7 +8,7 @@ from viz_helpers import WHAT_IF, Lab, unescaped
 
 from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.request import Request
-from viz import cache
+from viz import cache, experiments
 from viz.view import View
 from viz.what_if.questions import swapped
 
@@ -27,7 +27,7 @@ def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_
     lab = what_if(edits="causal-off")
     assert leaks(lab) == []
     lab.switch("leak test", True)
-    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
+    report = experiments.leak_test(Request(SENTENCE, intervention=tiny.edited("causal-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     assert len(leaks(lab)) == 2
     layer, j, i = min(report.leaks)
@@ -44,7 +44,7 @@ def test_the_leak_test_finds_no_leak_in_what_is_shipped_and_one_where_a_mask_is_
 
 def test_the_leak_test_tells_what_padding_moves():
     lab = what_if(edits="padding-off").switch("leak test", True)
-    report = cache.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
+    report = experiments.leak_test(Request(SENTENCE, intervention=tiny.edited("padding-off")), "auto")
     (warned,) = [text for text in lab.warnings if text.startswith("Leak:")]
     stack, layer, _ = report.padding_leaks[0]
     places = len({(name, i) for name, _, i in report.padding_leaks})
@@ -54,7 +54,7 @@ def test_the_leak_test_tells_what_padding_moves():
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     lab = what_if().click("try padding")
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
-    expected = cache.experiment("padding", Request(known.sentence), "auto").text
+    expected = experiments.answer("padding", Request(known.sentence), "auto").text
     said = f"This question uses the sentence “{known.sentence}”; yours comes back afterwards."
     assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
@@ -75,7 +75,7 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
         (known,) = [e for e in EXPERIMENTS if e.name == name]
         lab.click(f"try {name}")
         assert lab.box == known.sentence
-        assert cache.experiment(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
+        assert experiments.answer(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
@@ -84,7 +84,7 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     assert lab.click("undo").link == asked
     lab.click("ask own")
     (said,) = lab.sentences("lab-answer")
-    assert cache.experiment("scaling", Request(SENTENCE, pad=2), "auto").text in said
+    assert experiments.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
     assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
     assert lab.click("try align").click("back to own").link == made
 

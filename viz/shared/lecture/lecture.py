@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from viz import pages, state
+from viz import editing, pages, state, visit
 from viz.shared import mount
 from viz.shared.lecture.letters import NEXT, PREVIOUS, Letter
 from viz.shared.talks import going
@@ -60,7 +60,7 @@ def picture(view: View, count: int) -> int:
 
 def shown(shown: Shown, steps: int) -> None:
     """Says what there is to be chosen by key on the page of this run."""
-    view, page, config = shown.view, pages.find(state.page()), shown.page_data.loaded.config
+    view, page, config = shown.view, pages.find(visit.page()), shown.page_data.loaded.config
     facts: dict[str, Any] = {"step": view.step, "steps": steps if page.of_a_step else 0}
     if page.of_a_head:
         facts |= {"layers": shown.page_data.layers, "heads": config.heads, "layer": view.layer, "head": view.head}
@@ -82,7 +82,7 @@ def mounted() -> None:
         "step": 1,
         "steps": 0,
     }
-    data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
+    data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": visit.page()}
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: state.change(lecture=on)),
@@ -121,7 +121,7 @@ def _place(told: Any) -> tuple[int, int | None] | None:
 def _turn(by: int) -> None:
     """To the page beside this one, in the order of the navigation."""
     names = [page.name for page in pages.PAGES]
-    state.go_to(names[(names.index(state.page()) + by) % len(names)])
+    visit.go_to(names[(names.index(visit.page()) + by) % len(names)])
 
 
 def _is_changed(view: View) -> bool:
@@ -134,5 +134,5 @@ def _undo() -> None:
     if state.next_step("undo"):
         state.step_back("undo")
     else:
-        state.clear_edits()
+        editing.clear_edits()
         state.change(branches=())

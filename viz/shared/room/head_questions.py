@@ -10,8 +10,8 @@ import numpy as np
 from model.edits.place import ordinal
 from model.format import probability
 from model.inference.decisions import is_near
-from model.readings.head_metrics import is_punctuation, is_special, merged
 from model.readings.head_pairs import Pair, linking, pair_of_words
+from model.readings.patterns import is_punctuation, is_special, merged
 from model.trace import site_kind
 from viz.shared.room.question import NoQuestion, Question, rounded
 

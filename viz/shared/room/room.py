@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from viz import hosts, pages, state
+from viz import hosts, pages, state, visit
 from viz.fields import fields
 from viz.links import link
 from viz.rooms import serving
@@ -46,7 +46,7 @@ def sign() -> None:
 
 def mounted() -> None:
     """Mounts what shows a room, on every page and once it is drawn."""
-    view, page = state.current(), pages.find(state.page())
+    view, page = state.current(), pages.find(visit.page())
     asked = state.kept(_ASKED)
     shown = dataclasses.replace(view, guess=asked["guess"]) if asked else view
     default = View()
@@ -79,7 +79,7 @@ def shown(shown: Shown) -> None:
     state.keep(_STEPS, len(analysis.trace.predicted.ids) if analysis.task.writes else 0)
     if not asked or (state.kept(_MADE) or {}).get("number") == asked["number"]:
         return
-    page = pages.find(state.page())
+    page = pages.find(visit.page())
     view = shown.view.at_step(asked["step"]) if asked["step"] and analysis.task.writes else shown.view
     try:
         if not page.of_a_step:
@@ -104,7 +104,7 @@ def _ask(number: int, step: int, hidden: bool) -> None:
     """Asks about the first token that was not shown: the one after a step (0: where the view is), or that of the step
     where it is `hidden`; what comes is hidden until the question is closed. Heads are asked about at the step itself."""
     view, asked = state.current(), state.kept(_ASKED) or {}
-    at, name, steps = step or view.step, state.page(), state.kept(_STEPS) or 0
+    at, name, steps = step or view.step, visit.page(), state.kept(_STEPS) or 0
     before = {"guess": asked.get("guess", view.guess), "back": asked.get("back", at)}
     wanted = at if hidden or name == "heads" or not steps else at + 1
     state.keep(_ASKED, {"number": number, "step": wanted} | before)

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import streamlit as st
 
-from viz import pages, state, theme
+from viz import pages, state, theme, visit
 from viz.keep import Payload
 from viz.shared import mount
 from viz.shared.save import route
@@ -35,8 +35,9 @@ def place() -> DeltaGenerator:
 
 def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: Sequence[Offer] = ()) -> None:
     """The panel, once the view is known; what was asked for of its offers is made now."""
-    said = caption(view, pages.find(state.page()), analysis)
-    asked = st.session_state.pop(ASKED, None)
+    said = caption(view, pages.find(visit.page()), analysis)
+    asked = state.kept(ASKED)
+    state.keep(ASKED, None)
     data = {
         "mode": state.theme_mode(),
         "caption": said.lines,
@@ -55,7 +56,7 @@ def _answer(offers: Sequence[Offer], which: int, number: str) -> dict[str, Any]:
 
 
 def _ask(number: int) -> None:
-    st.session_state[ASKED] = (number, uuid4().hex)
+    state.keep(ASKED, (number, uuid4().hex))
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from viz import state
+from viz import state, visit
 from viz.fields import fields
 from viz.talks import known
 from viz.talks.talk import AROUND, Talk, keep
@@ -48,8 +48,8 @@ def show(number: int) -> None:
     view = stop.view
     state.keep(PANEL, False)  # it would stand over the picture
     state.open_anew(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
-    if state.page() != stop.place.name:
-        state.go_to(stop.place.name, view.large)
+    if visit.page() != stop.place.name:
+        visit.go_to(stop.place.name, view.large)
 
 
 def choose(name: str) -> None:
@@ -71,7 +71,7 @@ def keep_view(line: str) -> None:
     """Keeps what is seen, with a line: behind the stop that is on, else at the end. TalkError where it cannot be kept."""
     view, talk = state.current(), talk_of(state.current()) or Talk()
     after = view.stop if talk.at(view.stop) else len(talk.stops)
-    put_on(talk.with_stop(keep(state.page(), view, line), after), after + 1)
+    put_on(talk.with_stop(keep(visit.page(), view, line), after), after + 1)
 
 
 def remove(number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from viz import state
+from viz import state, visit
 from viz.shared import mount
 from viz.shared.save.files import HTML, JSON, stem_of
 from viz.shared.save.offers import File, Offer, failed, made
@@ -80,7 +80,7 @@ def _made(talk: Talk, view: View, which: str, number: str) -> dict[str, Any]:
     stem = stem_of((talk.title,))
     makes: dict[str, Callable[[], File]] = {
         "talk": lambda: File(f"{stem}.json", JSON, file_of(talk)),
-        "handout": lambda: File(f"{stem}-handout.html", HTML, handout.of(talk, view, state.address())),
+        "handout": lambda: File(f"{stem}-handout.html", HTML, handout.of(talk, view, visit.address())),
     }
     return made(Offer(which, makes[which]), number) if talk.stops else failed("This talk has no stops yet", number)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viz.shared.controls import scored
+from viz.shared.sidebar import scored
 
 
 @pytest.mark.parametrize(

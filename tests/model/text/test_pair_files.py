@@ -1,0 +1,243 @@
+"""Files of pairs of sentences: what is read, and what is refused in one sentence."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+import tiny
+
+from model.text import corpus
+from model.text.corpus import MAX_LINE, Corpus, DataError, file_hash, read_pairs
+from model.text.tokenizer import Tokenizer
+
+PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
+TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "pairs.tsv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def zipped(tmp_path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(tmp_path / "pairs.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return tmp_path / "pairs.zip"
+
+
+def refused(path: Path, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_pairs(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        TEXT.removesuffix("\n"),
+        TEXT + "\n\n",
+        TEXT.replace("\n", "\r\n"),
+        TEXT.replace("\n", "\tCC-BY 2.0 (made up)\tmore\n"),
+        codecs.BOM_UTF8 + TEXT.encode(),
+        codecs.BOM_UTF8 + TEXT.replace("\n", "\r\n").encode(),
+        TEXT.replace("\t", " \t "),
+    ],
+    ids=["plain", "no last newline", "empty end", "CRLF", "more columns", "BOM", "BOM and CRLF", "blanks"],
+)
+def test_plain_files(tmp_path, content):
+    assert read_pairs(written(tmp_path, content)) == PAIRS
+
+
+def test_gzip_files(tmp_path):
+    assert read_pairs(written(tmp_path, gzip.compress(TEXT.encode()), "pairs.tsv.gz")) == PAIRS
+    with_bom = gzip.compress(codecs.BOM_UTF8 + TEXT.encode())
+    assert read_pairs(written(tmp_path, with_bom, "bom.tsv.gz")) == PAIRS
+
+
+@pytest.mark.parametrize("name", ["fra.txt", "pairs.tsv", "folder/fra.txt"])
+def test_zip_archives_are_read_without_what_is_about_them(tmp_path, name):
+    assert read_pairs(zipped(tmp_path, {"_about.txt": "About this file.\n", name: TEXT, "x.png": "no"})) == PAIRS
+
+
+def test_line_separators_inside_a_sentence_are_no_lines(tmp_path):
+    assert read_pairs(written(tmp_path, "a\u2028b\x85c\tx\x0by\n")) == [("a\u2028b\x85c", "x\x0by")]
+
+
+def test_a_limit_reads_the_first_pairs_alone(tmp_path):
+    path = written(tmp_path, TEXT + "no tab here\n")
+    assert read_pairs(path, limit=2) == PAIRS[:2]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no pair in it; expected at least one line of source TAB target"),
+        ("\n\n", "no pair in it"),
+        ("a\tb\nno tab\n", "line 2: no tab; expected source TAB target on every line"),
+        ("a\tb\n\nc\td\n", "line 2: the line is empty; expected source TAB target. Remove the line"),
+        ("a\tb\n \n\nc\td\n", "line 2: the line is empty"),
+        ("a\tb\n\tc\n", r"line 2: the source \(column 1\) is empty; expected a sentence on both sides"),
+        ("a\t\tc\n", r"line 1: the target \(column 2\) is empty"),
+        ("a\tb\rc\td\r", "line 1: a carriage return inside it, as in old Mac files; save the file as plain text"),
+        ("a\tb\nc\0\td\n", "line 2: a NUL byte is in it"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path, content, message):
+    refused(written(tmp_path, content), message)
+
+
+def test_a_line_without_an_end_is_read_in_pieces(tmp_path):
+    """A megabyte that unpacks to ten gigabytes would fill the memory."""
+    path = tmp_path / "pairs.tsv.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(8):
+            file.write(b"a" * (MAX_LINE // 4))
+    refused(path, r"line 1: more than 1,000,000 bytes without a line end; save the file as plain text")
+
+
+def test_the_line_of_a_foreign_byte_is_named(tmp_path):
+    content = b"a\tb\n" * 3000 + "étoile\tb\n".encode("latin-1")
+    refused(written(tmp_path, content), r"line 3001: the byte 0xe9 is no UTF-8")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding(tmp_path, encoding):
+    content = TEXT.replace("…", "").encode(encoding)
+    refused(written(tmp_path, content), r"line [12]: the byte 0x(e9|ff) is no UTF-8; save the file as UTF-8")
+    packed = written(tmp_path, gzip.compress(content), "pairs.gz")
+    refused(packed, "is no UTF-8")
+    with zipfile.ZipFile(tmp_path / "pairs.zip", "w") as archive:
+        archive.writestr("fra.txt", content)
+    refused(tmp_path / "pairs.zip", "is no UTF-8")
+
+
+READABLE = r"; expected a readable \.tsv, \.tsv\.gz or \.zip file"
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    refused(tmp_path / "none.tsv", "No such file or directory" + READABLE)
+    for name in ("none.gz", "none.zip"):
+        refused(tmp_path / name, "No such file")
+    refused(tmp_path, "Is a directory" + READABLE)
+
+
+@pytest.mark.parametrize("kept", [0.2, 0.6, 0.97])
+def test_truncated_archives(tmp_path, kept):
+    lines = "".join(f"{hashlib.sha256(bytes([n % 256])).hexdigest()}{n}\tz{n}\n" for n in range(500))
+    packed = gzip.compress(lines.encode())
+    refused(written(tmp_path, packed[: int(kept * len(packed))], "pairs.tsv.gz"), READABLE)
+    whole = zipped(tmp_path, {"fra.txt": lines}).read_bytes()
+    refused(written(tmp_path, whole[: int(kept * len(whole))], "cut.zip"), READABLE)
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv.gz", "pairs.zip"])
+def test_what_only_looks_like_an_archive(tmp_path, name):
+    refused(written(tmp_path, TEXT, name), READABLE)
+
+
+def test_damaged_archives(tmp_path):
+    packed = bytearray(gzip.compress(TEXT.encode()))
+    packed[15:20] = b"\xff" * 5
+    refused(written(tmp_path, bytes(packed), "pairs.tsv.gz"), READABLE)
+
+
+def test_an_encrypted_archive(tmp_path):
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        archive.writestr("fra.txt", TEXT)
+    content = bytearray(raw.getvalue())
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the flag that says so, in both headers
+        content[content.index(mark) + offset] |= 1
+    refused(written(tmp_path, bytes(content), "pairs.zip"), "encrypted.*" + READABLE)
+
+
+def test_an_archive_without_pairs(tmp_path):
+    for files in ({}, {"_about.txt": "about"}, {"x.png": "no"}):
+        refused(zipped(tmp_path, files), r"no \.txt or \.tsv file in the archive; expected one with the pairs")
+
+
+def test_the_hash_is_that_of_the_bytes(tmp_path):
+    assert file_hash(written(tmp_path, TEXT)) == hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+# -- what would not end ------------------------------------------------------------------------------------------------
+
+
+def packed(tmp_path: Path, content: bytes, kind: str) -> Path:
+    """The content as a file of a kind, which says by its name what it is."""
+    path = tmp_path / f"bomb.{kind}"
+    if kind == "gz":
+        path.write_bytes(gzip.compress(content))
+    elif kind == "zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("bomb.tsv", content)
+    else:
+        path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["tsv", "gz", "zip", "GZ"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tb\n" * 2000, "line 1001: more than 1,000 pairs; give a part of them"),
+        (b"a\tb\n" + b"\n" * 2000, "line 2: from here on there are more than 100 empty lines"),
+        (b"a\t" + b"b" * 90_000, "line 1: more than 20,000 bytes without a line end"),
+        (b"a\t" + b"b" * 9000 + b"\n" + b"a\tb\n" * 900, r"line \d+: more than 10,000 bytes, unpacked; expected no more"),
+    ],
+    ids=["pairs", "blank", "line", "bytes"],
+)
+def test_what_unpacks_to_more_than_there_is_room_for(tmp_path, monkeypatch, kind, content, message):
+    """The bounds are small here, and the pieces that are read no larger than they."""
+    bounds = {
+        "MAX_PAIRS": 1000,
+        "MAX_BLANK": 100,
+        "MAX_LINE": 20_000,
+        "MAX_BYTES": 10_000 if "unpacked" in message else 1 << 32,
+    }
+    for name, value in bounds.items():
+        monkeypatch.setattr(corpus, name, value)
+    path = packed(tmp_path, content, kind.lower())
+    refused(path.rename(path.with_suffix(f".{kind}")), message)
+
+
+def test_five_million_letters_are_no_pair(tmp_path):
+    refused(written(tmp_path, "a\t" + "q" * 5_000_000), "line 1: more than 1,000,000 bytes without a line end")
+    assert len(Corpus.encode([("q" * 900_000, "a")], *[Tokenizer.train(tiny.SENTENCES, 270)] * 2)) == 0
+
+
+def test_an_endless_device_is_refused():
+    refused(Path("/dev/zero"), "line 1: more than 1,000,000 bytes without a line end")
+    with pytest.raises(DataError, match="/dev/zero is no regular file"):
+        file_hash(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_a_damaged_archive_is_told(tmp_path, method):
+    path = tmp_path / "pairs.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("pairs.tsv", TEXT * 999)
+    whole = path.read_bytes()
+    for place in range(30, len(whole), 23):
+        path.write_bytes(whole[:place] + bytes(byte ^ 0xFF for byte in whole[place : place + 9]) + whole[place + 9 :])
+        try:
+            read_pairs(path)
+        except DataError as fault:
+            assert str(fault).startswith(str(path))
+            assert "\n" not in str(fault)

@@ -1,0 +1,28 @@
+"""What the panel of *Save* offers on a page, made and looked at."""
+
+from __future__ import annotations
+
+import html
+from base64 import b64decode
+from collections.abc import Collection, Sequence
+
+from viz_helpers import Lab
+
+from model.task import Task
+from viz import pages
+from viz.shared.save import save
+
+
+def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts: Sequence[str]) -> None:
+    """Makes each offer of a page that is wanted: none fails, and a file of one page is headed as what it is for such a
+    model. `parts`: what the first page's file has."""
+    for number, offer in enumerate(lab._mounted(".save")["offers"]):
+        if (label := offer["label"]) in wanted:
+            lab.at.session_state[save.ASKED] = (number, "7")
+            made = lab.run()._mounted(".save")["made"]
+            assert "fault" not in made, (name, label, made)
+            if label.startswith("One"):
+                page = next(page for page in pages.of(task) if page.name == name)
+                file = b64decode(made["bytes"]).decode()
+                assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
+                assert name != "translate" or all(f'class="part-{part}"' in file for part in parts)

@@ -1,0 +1,174 @@
+"""Rooms: what their followers are sent, and how many follow; over the routes, as a browser asks them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from room_helpers import ask, events_of, following, opened, run, until
+
+from viz.rooms import stream
+from viz.rooms.asking import ROOM_FULL
+from viz.rooms.room import Room
+from viz.rooms.routes import Rooms
+from viz.rooms.store import MAX_FOLLOWERS, Full, MemoryStore
+
+
+def test_a_follower_is_sent_what_is_shown_at_once_and_at_every_move():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        events, counted = [], []
+        tasks = [
+            asyncio.create_task(following(made, path, events)),
+            asyncio.create_task(following(made, path, counted, secret)),
+        ]
+        await until(lambda: events and counted and counted[-1]["followers"] == 1)
+        assert events[0]["address"] == "/heads?layer=3"
+        for step in range(5):  # faster than events go out: the last one always comes
+            assert (await ask(made.router, f"{path}/show", {"address": f"/?step={step}"}, secret))[0] == 204
+        await until(lambda: events[-1]["address"] == "/?step=4")
+        assert all("followers" not in event for event in events)
+        tasks[0].cancel()
+        await until(lambda: counted[-1]["followers"] == 0)
+        assert (await ask(made.router, f"{path}/end", {}, secret))[0] == 204
+        await asyncio.wait_for(tasks[1], 30)
+        return counted[-1]
+
+    assert run(story()) == {}
+
+
+def test_a_full_room_says_so_and_takes_who_comes_after_one_has_left():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        made.store._followers[path[-6:]] = MAX_FOLLOWERS
+        answer = await ask(made.router, f"{path}/events")
+        made.store._followers[path[-6:]] = MAX_FOLLOWERS - 1
+        async with made.store.follow(path[-6:]):
+            with pytest.raises(Full):
+                async with made.store.follow(path[-6:]):
+                    pass
+        return answer
+
+    assert run(story()) == (503, ROOM_FULL)
+
+
+def test_who_is_gone_is_counted_no_more_however_it_left(monkeypatch):
+    monkeypatch.setattr(stream, "STUCK", 0.01)
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        taken = asyncio.Event()
+
+        async def leaves():
+            await taken.wait()
+            return {"type": "http.disconnect"}
+
+        async def takes_nothing(message):
+            taken.set()
+            await asyncio.Event().wait()
+
+        async def stays():
+            await asyncio.Event().wait()
+
+        async def takes(message):
+            if message["type"] == "http.response.body":
+                taken.set()
+
+        async def stuck(message):
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        for receive, send in ((leaves, takes), (stays, stuck), (leaves, takes_nothing)):
+            taken.clear()
+            await made.router(events_of(path), receive, send)
+            assert await made.store.followers(path[-6:]) == 0
+        return True
+
+    assert run(story())
+
+
+def test_two_pages_with_the_secret_both_show_and_are_no_followers():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        seen = [[], []]
+        tasks = [asyncio.create_task(following(made, path, each, secret)) for each in seen]
+        await until(lambda: all(seen))
+        for n in range(2):
+            assert (await ask(made.router, f"{path}/show", {"pointer": f"map|cell {n}"}, secret, who=f"10.0.0.{n}"))[
+                0
+            ] == 204
+            await until(lambda n=n: all(each[-1]["pointer"] == f"map|cell {n}" for each in seen))
+        for task in tasks:
+            task.cancel()
+        return {event["followers"] for each in seen for event in each}
+
+    assert run(story()) == {0}
+
+
+def test_a_server_that_stops_ends_all_streams_whole():
+    async def story():
+        made, sent = Rooms(MemoryStore()), []
+        path, _ = await opened(made.router)
+
+        async def receive():
+            await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        follower = asyncio.create_task(made.router(events_of(path), receive, send))
+        await until(lambda: len(sent) > 1)
+        made.closing.set()
+        await follower
+        return sent[-1], await made.store.followers(path[-6:])
+
+    assert run(story()) == ({"type": "http.response.body", "body": b""}, 0)
+
+
+def test_a_hall_that_comes_wakes_its_lecturer_a_few_times_and_nobody_else():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        asked, get, counted = [], made.store.get, []
+
+        async def watched(code):
+            asked.append(code)
+            return await get(code)
+
+        made.store.get = watched
+        events = [[] for _ in range(120)]
+        tasks = [asyncio.create_task(following(made, path, counted, secret))]
+        await until(lambda: counted)
+        tasks += [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events) and counted[-1]["followers"] == 120)
+        assert [len(each) for each in events] == [1] * 120 and len(counted) <= 8
+        for task in tasks[1:]:
+            task.cancel()
+        await until(lambda: counted[-1]["followers"] == 0)
+        tasks[0].cancel()
+        return len(asked)
+
+    assert run(story()) <= 4 * 120 + 20  # at the door, on entering, at once: not at each one of the others
+
+
+def test_what_followers_are_sent_is_written_once_for_all(monkeypatch):
+    told, tell = [], Room.told
+    monkeypatch.setattr(Room, "told", lambda room: told.append(room.version) or tell(room))
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        events = [[] for _ in range(20)]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        await ask(made.router, f"{path}/show", {"blank": True}, secret)
+        await until(lambda: all(each[-1]["blank"] for each in events))
+        for task in tasks:
+            task.cancel()
+
+    run(story())
+    assert told == [1, 2]

@@ -1,0 +1,111 @@
+"""Rooms: what a class is asked and what it bets; over the routes, as a browser asks them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from room_helpers import ASKED, ask, following, opened, run, until
+
+from viz.rooms import asking
+from viz.rooms import room as rooms
+from viz.rooms.room import Room
+from viz.rooms.routes import Rooms
+from viz.rooms.store import MemoryStore
+
+
+def test_the_class_bets_beside_the_model_and_both_are_scored():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        assert (await ask(made.router, f"{path}/ask", ASKED, secret))[0] == 204
+        for voter, word in (("a" * 8, "elle"), ("b" * 8, "il"), ("c" * 8, "il"), ("a" * 8, "il"), ("d" * 8, " chat ")):
+            assert (await ask(made.router, f"{path}/vote", {"voter": voter, "number": 1, "word": word}))[0] == 204
+        before = (await ask(made.router, path))[1]["question"]
+        assert (await ask(made.router, f"{path}/reveal", {"answer": "il"}, secret))[0] == 204
+        late = await ask(made.router, f"{path}/vote", {"voter": "e" * 8, "number": 1, "word": "il"})
+        return before, late, (await ask(made.router, path))[1]
+
+    before, late, after = run(story())
+    assert before["voted"] == 4 and not {"answer", "votes", "model"} & set(before)  # nobody sees what the others chose
+    assert late == (400, "The answer is known by now; wait for the next question.")
+    assert after["question"]["votes"] == {"il": 3, "chat": 1} and after["question"]["model"] == [0.45, 0.44]
+    assert after["score"] == {"asked": 1, "people": 0.75, "model": 0.45}
+
+
+def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_another():
+    room = Room("ABCDEF", "", "/", 0.0).asks(*ASKED.values(), 1.0).votes("a" * 8, 1, "il")
+    for closed in (room.closes(2.0), room.reveals("il", 2.0).closes(3.0)):
+        assert closed.told()["question"] is None and closed.score.asked == closed.version - 3
+        with pytest.raises(ValueError, match="This question is over"):
+            closed.votes("b" * 8, 1, "il")
+        with pytest.raises(ValueError, match="No question is open"):
+            closed.reveals("il", 4.0)
+        assert closed.asks(*ASKED.values(), 5.0).told()["question"]["number"] == 2
+
+
+def test_a_class_that_votes_at_once_is_told_of_it_a_few_times_and_not_at_every_vote():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        await ask(made.router, f"{path}/ask", ASKED, secret)
+        events = [[] for _ in range(150)]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        before = sum(map(len, events))
+        said = ({"voter": f"voter{n:03}", "number": 1, "word": "il"} for n in range(150))
+        await asyncio.gather(*(ask(made.router, f"{path}/vote", each) for each in said))
+        await until(lambda: all(each[-1]["question"]["voted"] == 150 for each in events))
+        for task in tasks:
+            task.cancel()
+        return sum(map(len, events)) - before
+
+    assert run(story()) <= 4 * 150  # not 150 times 150
+
+
+def test_a_question_takes_no_more_votes_than_a_class_has_and_tells_the_most_frequent_words(monkeypatch):
+    monkeypatch.setattr(rooms, "MAX_VOTES", 40)
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    for n in range(40):
+        made = made.votes(f"voter{n:03}", 1, f"word {n}")
+    with pytest.raises(ValueError, match="40 have voted already"):
+        made.votes("one more voter", 1, "il")
+    made = made.votes("voter000", 1, "il").votes("voter001", 1, "il").reveals("il", 3.0)
+    told = made.told()["question"]
+    assert told["voted"] == 40 == told["others"] + sum(told["votes"].values())
+    assert len(told["votes"]) == rooms.MAX_TOLD - 1 and next(iter(told["votes"].items())) == ("il", 2)  # nobody said elle
+
+
+def test_a_rare_answer_is_told_whatever_the_class_typed_beside_it():
+    made = Room("KX234Z", "seal", "/", 1.0).asks(*ASKED.values(), 2.0)
+    for n in range(80):
+        made = made.votes(f"voter{n:03}", 1, f"word {n // 2}")
+    made = made.votes("the only one", 1, "elle").reveals("elle", 3.0)
+    told = made.told()["question"]
+    assert told["votes"]["elle"] == 1 and made.score.people == told["votes"]["elle"] / told["voted"]
+    assert told["voted"] == told["others"] + sum(told["votes"].values())
+
+
+def test_nobody_fills_a_room_alone_and_who_leaves_makes_place(monkeypatch):
+    monkeypatch.setattr(asking, "MAX_STREAMS", 2)
+    monkeypatch.setattr(asking, "MAX_VOTERS", 2)
+
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        await ask(made.router, f"{path}/ask", ASKED, secret)
+        events = [[], []]
+        tasks = [asyncio.create_task(following(made, path, each)) for each in events]
+        await until(lambda: all(events))
+        refused = await ask(made.router, f"{path}/events", who="10.0.0.2")
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        words = ((1, ""), (2, "il"), (3, "il"), (4, "il"), (2, "elle"))
+        said = [{"voter": f"voter{n:03}", "number": 1, "word": word} for n, word in words]
+        votes = [(await ask(made.router, f"{path}/vote", each))[0] for each in said]
+        votes.append((await ask(made.router, f"{path}/vote", said[3], who="10.0.0.3"))[0])
+        return refused, votes, made.crowd._streams
+
+    refused, votes, streams = run(story())
+    assert refused == (429, asking.CROWDED) and votes == [400, 204, 204, 429, 204, 204] and not streams

@@ -1,0 +1,148 @@
+"""What positions do to the sentence: how alike its tokens are with them, and what the model makes of other ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from model.decoding.strategy import STRATEGIES, Decoding
+from model.edits.kinds import Labels, Positions, parse
+from viz import cache, experiments, readings, state, theme, uploads
+from viz.positions import texts as position_texts
+from viz.positions.drawn import token_figure, token_maps
+from viz.positions.scheme_part import chart, side_pick
+from viz.positions.schemes import side_of
+from viz.shared import controls, texts, wanted
+from viz.view import View, unedited, with_intervention
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+    from model.inference.request import Request
+    from model.readings.sentence_positions import Variant
+
+
+REPEATED = "The dog sees the dog."
+
+
+MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made once for each edit
+
+
+def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
+    """How alike the tokens of the sentence are, without positions and with them."""
+    side = side_of(view)
+    with st.container(key="pe_sentence_row", horizontal=True, vertical_alignment="center", gap="small"):
+        texts.write('<h2 class="lab-label">On this sentence</h2>', inline=True)
+        texts.label(f"{uploads.shown(page_data.loaded.name)}: {page_data.loaded.config.positions} positions")
+        st.space("stretch")
+        side_pick("sentence side", view)
+    request = unedited(page_data.request)
+    found = readings.sentence_positions(request, view.device, side)
+    for sentence in position_texts.likeness(found, page_data.loaded.config.positions):
+        texts.note(sentence)
+    if not found.repeated:
+        with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.label("No token occurs twice in this sentence.")
+            if page_data.loaded.languages[0] in ("English", "source"):
+                st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
+    with st.container(key="pe_tokens"):
+        for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
+            with column:
+                texts.write(f'<h3 class="lab-label">{title}</h3>')
+                alt = position_texts.token_alt(title, found.labels, values)
+                chart(title, f"pe tokens {name}", token_figure(request, view.device, side, name, mode), alt)
+
+
+def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None:
+    """What the model makes of the text with positions off, shuffled and shifted, all or those of a side; a click makes the
+    edit on every page."""
+    texts.write('<h2 class="lab-label lab-rule">What if they were different?</h2>')
+    task = page_data.analysis.task
+    texts.note(position_texts.ANEW["judged" if task.judges else task.family])
+    plain, narrowed = tried(unedited(page_data.request), page_data.analysis.source_length)
+    for sentence in narrowed:
+        texts.note(sentence)
+    code = texts.language_code(page_data.loaded.languages[1])
+    with st.container(key="pe_variants"):
+        base = cache.analyse(plain, view.device)
+        if not side:
+            texts.ties(base, page_data.loaded.answers)
+        said = base.translation.split() if task.writes else _likeliest(base, page_data)
+        _row("Baseline", None, position_texts.said(said, (), code))
+        for edit, found in _found(plain, view):
+            if side in ("", edit.side):
+                _variant(edit, found, view, code)
+
+
+def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
+    """What a model that writes nothing says of each place, or the label that it gives."""
+    return page_data.loaded.answers.pieces(base.trace.log_probs.argmax(-1).tolist())
+
+
+def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:
+    """Each edit with what it does; with None until somebody looks."""
+    from model.readings.sentence_positions import sides_of, variants
+
+    asked = plain, view.device, view.pe_shift
+    found = experiments.position_variants.known(*asked)
+    if found is None and wanted.is_wanted("variants", *asked):
+        with st.spinner(f"{cache.task(view.checkpoint, view.device).doing} under each edit"):
+            found = experiments.position_variants(*asked)
+    return found or ((edit, None) for edit in variants(view.pe_shift, sides_of(cache.analyse(plain, view.device).trace)))
+
+
+def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
+    """What is translated under each edit: the sentence alone, without branches, greedily where a beam over so many source
+    tokens would take long; and a sentence for what is left out."""
+    plain, asked = dataclasses.replace(request, other_sentences=(), branches=(), path=()), request.decoding
+    told = ["The branches are left out here."] if request.branches else []
+    if "width" in STRATEGIES[asked.strategy].controls and asked.width * tokens > MAX_TRIED_WORK:
+        plain = dataclasses.replace(plain, decoding=Decoding())
+        told += [f"A beam of {asked.width} over {tokens} source tokens would take long here: all are decoded greedily."]
+    return plain, told
+
+
+def _variant(edit: Positions, found: Variant | ValueError | None, view: View, code: str) -> None:
+    if found is None:
+        _row(edit.text(Labels()), math.nan, position_texts.AWAITED, edit, view)
+        return
+    if isinstance(found, ValueError):
+        _row(edit.text(Labels()), None, position_texts.refused(str(found)), edit, view)
+        return
+    markup = position_texts.said(found.words, found.changed, code, found.tipped)
+    _row(edit.text(Labels()), found.change, markup, edit, view)
+
+
+def _row(name: str, change: float | None, markup: str, edit: Positions | None = None, view: View | None = None) -> None:
+    left, middle, right = st.columns([230, 76, 720], vertical_alignment="center", gap="small")
+    with left:
+        if edit is None or view is None:
+            texts.label(name)
+        else:
+            made = edit in view.edits.edits
+            st.button(
+                controls.plain_label(name[:1].upper() + name[1:]),
+                key=f"variant {edit.code}",
+                type="primary" if made else "secondary",
+                help="Take this edit back" if made else None,
+                disabled=change is None and not made,
+                on_click=apply,
+                args=(edit.code,),
+                width="stretch",
+            )
+    with middle:
+        if change is not None and math.isfinite(change):
+            texts.signed(change)
+    with right:
+        texts.write(markup)
+
+
+def apply(code: str) -> None:
+    """Makes an edit of positions in place of another on its side, decoded again; or takes it back; from callbacks."""
+    now, edit = state.current().intervention, parse(code)
+    kept = tuple(e for e in now.edits if not (isinstance(e, Positions) and e.side == edit.side))
+    added = () if edit in now.edits else (edit,)
+    state.change(mode="again", **with_intervention(dataclasses.replace(now, edits=(*kept, *added))))
