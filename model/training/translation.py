@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.probes import read_probes
 from model.text.seen import Seen
 from model.training import own_sentences, snapshots, written
 from model.training.epochs import Epochs
@@ -19,7 +20,7 @@ def prepare(order: Order) -> Material:
     read = read_pairs(train)
     own = own_sentences.PAIRS if order.languages == own_sentences.PAIRED and own_sentences.PAIRS.exists() else None
     probes = order.files.probes or own
-    watched = snapshots.read(probes) if probes else []
+    watched = read_probes(probes) if probes else []
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
     both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
     model, corpus = order.model(*both), Corpus.encode(pairs, *both)
