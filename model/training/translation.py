@@ -15,9 +15,9 @@ from model.training.validation import Translations
 
 
 def prepare(order: Order) -> Material:
-    """Pairs, with copies as people type them; of dev the first target of each source."""
-    (train,), (dev,), config = order.files.train, order.files.dev, order.config
-    read = read_pairs(train)
+    """Pairs of all files, with copies as people type them; of dev the first target of each source."""
+    files, (dev,), config = order.files.train, order.files.dev, order.config
+    read = [pair for path in files for pair in read_pairs(path)]
     own = own_sentences.PAIRS if order.languages == own_sentences.PAIRED and own_sentences.PAIRS.exists() else None
     probes = order.files.probes or own
     watched = read_probes(probes) if probes else []
@@ -26,14 +26,14 @@ def prepare(order: Order) -> Material:
     model, corpus = order.model(*both), Corpus.encode(pairs, *both)
     epochs = Epochs(corpus, pairs, *both, config)
     if not len(corpus):
-        raise DataError(f"{train}: every pair is longer than the text limit.")
+        raise DataError(f"{', '.join(map(str, files))}: every pair is longer than the text limit.")
     counts = {
         "source": count_tokens(corpus.sources, both[0].size),
         "target": count_tokens(corpus.targets, both[1].size),
     }
 
     def seen(epoch: int) -> Seen:
-        known = epochs.corpus(epoch)
+        known = epochs.usual(epoch)
         return Seen.count(known.sources, known.targets, both[0])
 
     copies = len(pairs) - len(read)
