@@ -121,10 +121,11 @@ def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) 
 
 def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any]) -> None:
     from model import checkpoint as checkpoints
-    from model.evaluation import card, translation_card
+    from model.evaluation import card, card_parts, translation_card
 
     folder, metrics = checkpoints.find(args.checkpoint), loaded.metrics | found
     checkpoints.write_json(folder / "metrics.json", metrics)
+    card_parts.begin(folder / "README.md", loaded, translation_card.card)
     if "warnings" in found:
         card.write(folder / "README.md", metrics["warnings"])
     translation_card.write(folder / "README.md", metrics)

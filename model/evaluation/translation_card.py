@@ -1,4 +1,5 @@
-"""What `evaluate` measured of a model that translates, as tables of its model card."""
+"""The model card of a model that translates, written from what is known of it; what was measured is put in by
+`evaluate --record`, as tables."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from model.checkpoint import Checkpoint
+from model.config import MAX_TOKENS
+from model.evaluation import card_parts
 from model.evaluation.address import WORDS
 from model.evaluation.card import put
 from model.evaluation.measures import never_ends
@@ -13,6 +17,40 @@ from model.evaluation.measures import never_ends
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
 NUMBERS = ("bleu", "chrf", "sentences", "unfinished")  # that a row of the table has
+
+
+def card(made: Checkpoint) -> str:
+    """The whole card, as a training leaves it."""
+    config, metrics = made.config, made.metrics
+    return card_parts.whole(
+        made,
+        f"A small {'-to-'.join(made.languages)} encoder-decoder, made to be looked at: token by token, layer by layer. "
+        "It is no product for translating.",
+        card_parts.what_it_is(
+            made, "Transformer", f"{config.encoder_layers} encoder and {config.decoder_layers} decoder layers"
+        ),
+        card_parts.data(metrics, _sizes),
+        card_parts.training(made, _pairs(metrics["training"]), " a token"),
+        card_parts.validations(metrics),
+        f"BLEU and chrF: the first {metrics['dev']['sentences']:,} dev sentences, greedy, against the first target of each.",
+        "## Limits\n\n- It knows the sentences of its training and little else.\n- It reads and writes at most "
+        f"{MAX_TOKENS} tokens.",
+    )
+
+
+def _sizes(of: Mapping[str, Any]) -> str:
+    return f"{of['pairs']:,} pairs" if "pairs" in of else f"the first targets of {of['distinct_sources']:,} sentences"
+
+
+def _pairs(run: Mapping[str, Any]) -> str:
+    """What is made of the pairs of the files, and when; older trainings knew less."""
+    told = {
+        "typed_copies": "One pair in {:,} stands again as people type it.",
+        "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
+        "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
+        "first_target_epochs": "The last {:,} epochs see only the first target of each source.",
+    }
+    return "".join(f" {text.format(run[name])}" for name, text in told.items() if run.get(name))
 
 
 def measures(metrics: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.evaluation import translation_card
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
 from model.text.probes import read_probes
@@ -49,6 +50,7 @@ def prepare(order: Order) -> Material:
         told=told,
         counts=counts,
         seen=seen,
+        card=translation_card.card,
         watched=snapshots.encode(watched, *both),
         writes=written.translations(both[1]),
     )

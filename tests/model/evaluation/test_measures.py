@@ -6,9 +6,10 @@ import dataclasses
 
 import pytest
 
+from model.checkpoint import load
 from model.config import END
 from model.decoding.hypotheses import Hypothesis
-from model.evaluation import address, measures, probed, scoring, translation_card
+from model.evaluation import address, card_parts, measures, probed, scoring, translation_card
 from model.evaluation.inputs import Inputs
 from model.text.probes import read_probes
 
@@ -188,3 +189,23 @@ def test_the_card_tells_what_was_measured_and_no_more(french, tmp_path):
     assert text.startswith("# mine\n\nby hand\n\n## Limits\n\nby hand too\n\n## Measures\n")
     assert text.count("## Measures") == 1 and "| a | 1 | 2 |" in text
     assert translation_card.measures({"test": {"bleu": 3.0, "sentences": 2}}) == ""  # of older files, which say less
+
+
+def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
+    """What the pairs were made into is told where something was; one that tells no training gets the measures alone."""
+    card = (trained / "checkpoint" / "README.md").read_text(encoding="utf-8")
+    made = load(str(trained / "checkpoint"))
+    assert card == translation_card.card(made)
+    assert (
+        "A small English-to-Made-up encoder-decoder" in card
+        and "Trained on 54 pairs; chosen by the first targets of" in card
+    )
+    assert "1 encoder and 1 decoder layers, 2 heads" in card and "(kept)" in card
+    assert "merge" not in card and "people type" not in card
+    made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
+    told = translation_card.card(made)
+    for part in ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see"):
+        assert part in told
+    (saved / "README.md").unlink(missing_ok=True)
+    card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)
+    assert not (saved / "README.md").exists()
