@@ -24,14 +24,13 @@ def add(group: argparse._ArgumentGroup) -> None:
 def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     """Measures and prints; with `--record` also writes metrics.json and the model card."""
     from model import checkpoint as checkpoints
-    from model.evaluation import reading_card
+    from model.evaluation import card_parts, reading_card
     from model.text.corpus import file_hash
 
     if bool(args.baseline) != bool(args.dev):
         given, missing = ("baseline", "dev") if args.baseline else ("dev", "baseline")
         raise ValueError(f"--{given} is given without --{missing}; one counts the baseline, the other tunes it")
     folder = checkpoints.find(args.checkpoint) if args.record else None
-    fresh = _card(loaded) if folder and not (folder / "README.md").exists() else ""  # what cannot be told is known at once
     began = time.perf_counter()
     found = (_labels if loaded.config.classes else _blanks)(args, loaded)
     found["seconds"] = round(time.perf_counter() - began, 2)
@@ -39,20 +38,9 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
         hashes = [file_hash(path) for path in args.data]
         entry = found | {"data_sha256": hashes[0] if len(hashes) == 1 else hashes}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
-        if fresh:
-            (folder / "README.md").write_text(fresh, encoding="utf-8")
+        card_parts.begin(folder / "README.md", loaded, reading_card.card)
         reading_card.write(folder / "README.md", found)
     print(json.dumps(found) if args.json else "\n".join(_lines(found)))
-
-
-def _card(loaded: Checkpoint) -> str:
-    """The model card; empty for a checkpoint that does not tell how it was trained, as one from elsewhere."""
-    from model.evaluation import reading_card
-
-    try:
-        return reading_card.card(loaded)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-        return ""
 
 
 def _blanks(args: argparse.Namespace, loaded: Checkpoint) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
-    from model.evaluation import continuations, text_card
+    from model.evaluation import card_parts, continuations, text_card
     from model.evaluation.text_scoring import STRIDE
     from model.experiments import text_report
     from model.text.corpus import file_hash
@@ -57,6 +57,7 @@ def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
         folder = checkpoints.find(args.checkpoint)
         entry = found | {"data_sha256": file_hash(args.data)}
         checkpoints.write_json(folder / "metrics.json", loaded.metrics | {args.record: entry})
+        card_parts.begin(folder / "README.md", loaded, text_card.card)
         text_card.write(folder / "README.md", found)
     print(json.dumps(found) if args.json else text_card.scores(found))
 

@@ -37,6 +37,7 @@ HELP = {
     "seed": "of the weights, the order of the data, and dropout",
     "precision": "of the products; auto: bfloat16 where it is fast",
     "joined_share": "for each pair so many more that join 2 to 5 random ones: teaches longer texts",
+    "bpe_dropout": "how likely a merge of the vocabulary is passed over where training cuts a word, anew each time; 0: none",
     "masked": "share of a text's tokens that are to be told: 80%% of them as <mask>, 10%% as random ones, 10%% as they are",
     "whole_words": "all tokens of a word are to be told, or none",
     "typed_copies": "one pair in so many stands again in lower case, without its end sign or as a title; 0: none",

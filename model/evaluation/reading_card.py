@@ -4,24 +4,16 @@ in by `evaluate --record`."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from model.checkpoint import Checkpoint
-from model.config import MAX_TOKENS
+from model.config import MAX_TOKENS, ModelConfig
+from model.evaluation import card_parts
 from model.evaluation.card import put
-from model.evaluation.text_card import FALLS, HEADING, NORMS, ends, held_out, kept
+from model.evaluation.text_card import HEADING, ends
 
-CURVE = 8  # rows of the table of validations
-MEASURED = {  # what a validation holds: its column, and how it is written
-    "dev_loss": ("dev loss", "{:.3f}"),
-    "blank_loss": ("nats a blank", "{:.3f}"),
-    "blanks_right": ("blanks right", "{:.1%}"),
-    "pair_loss": ("nats a pair", "{:.3f}"),
-    "pairs_right": ("pairs right", "{:.1%}"),
-    "labels_right": ("labels right", "{:.1%}"),
-}
 RIVALS = {  # of each thing that is measured: its heading, the baseline, and what that is
     "words": (
         "Single words in a blank",
@@ -35,8 +27,14 @@ RIVALS = {  # of each thing that is measured: its heading, the baseline, and wha
 
 def card(made: Checkpoint) -> str:
     """The whole card, as a training leaves it."""
-    return "\n\n".join(
-        (f"# {made.name}", _purpose(made), _parts(made), _data(made.metrics), _training(made), _curve(made), _limits(made))
+    return card_parts.whole(
+        made,
+        _purpose(made),
+        card_parts.what_it_is(made, "Transformer encoder", f"{made.config.encoder_layers} layers", _heads(made.config)),
+        card_parts.data(made.metrics, _sizes),
+        card_parts.training(made, _blanks(made)),
+        card_parts.validations(made.metrics),
+        _limits(made),
     )
 
 
@@ -48,28 +46,11 @@ def _purpose(made: Checkpoint) -> str:
     return f"A small encoder that {does}, made to be looked at: token by token, layer by layer. It is no product."
 
 
-def _parts(made: Checkpoint) -> str:
-    config = made.config
-    order = "Pre-norm" if config.norm_first else "Post-norm"
+def _heads(config: ModelConfig) -> str:
     pooled = {"first": "the first token's state", "mean": "the mean of all states"}[config.pooling]
     heads = [f"a pooler of {pooled}"] * config.pooler + ["a head for two sentences"] * config.follows
     heads += [f"a head for {len(config.classes)} labels"] * bool(config.classes)
-    return (
-        f"## What it is\n\n{order} Transformer encoder: {config.encoder_layers} layers, {config.heads} heads, d_model "
-        f"{config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, {config.positions} positions, a "
-        f"byte-level BPE vocabulary of {config.source_vocab:,} tokens{''.join(f', {head}' for head in heads)}. "
-        f"{made.model.parameter_count:,} parameters, stored as float16 and computed in float32."
-    )
-
-
-def _data(metrics: Mapping[str, Any]) -> str:
-    run, dev = metrics["training"], metrics["dev"]
-    held = f", {clause}" if (clause := held_out(run, "are")).startswith(("which", "part")) else f" {clause}"
-    lines = [
-        f"Trained on {_sizes(run)}; chosen by {_sizes(dev)}{held}.",
-        "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items()),
-    ]
-    return "\n\n".join(["## Data", *filter(None, lines)])
+    return "".join(f", {head}" for head in heads)
 
 
 def _sizes(of: Mapping[str, Any]) -> str:
@@ -77,46 +58,12 @@ def _sizes(of: Mapping[str, Any]) -> str:
     return ", ".join(f"{count:,} {name if count != 1 else name[:-1]}" for name, count in there)
 
 
-def _training(made: Checkpoint) -> str:
-    run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
-    begun = f"Fine-tuned from `{run['init']}`. " if run.get("init") else ""
-    if "init" in run and not begun:
-        begun = "Trained from scratch: all weights were drawn anew. "
-    blanks = ""
-    if not config.classes:
-        whole = ", whole words" if run["whole_words"] else ""
-        blanks = f" {run['masked']:.0%} of the tokens are to be told{whole}, others in every epoch."
-    return (
-        f"## Training\n\n{begun}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
-        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
-        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; weight decay "
-        f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
-        f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{blanks} "
-        f"{kept(made.metrics)}; dev loss decides. "
-        f"Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats."
-    )
-
-
-def _curve(made: Checkpoint) -> str:
-    """The validations, some of them spread over the run; what is kept is marked."""
-    found, best = made.metrics["validations"], made.metrics["dev"]["step"]
-    names = [name for name in MEASURED if name in found[-1]]
-    rows = [
-        f"| {entry['step']:,}{' (kept)' * (entry['step'] == best)} | "
-        + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
-        + " |"
-        for entry in _spread(found, best)
-    ]
-    heads = " | ".join(MEASURED[name][0] for name in names)
-    return "\n".join(["## Validations\n", f"| step | {heads} |", "|---" * (len(names) + 1) + "|", *rows])
-
-
-def _spread(found: Sequence[Mapping[str, Any]], best: int) -> list[Mapping[str, Any]]:
-    """The first, the last, the one that is kept, and as many between them as fit."""
-    last = len(found) - 1
-    chosen = {round(n * last / max(1, CURVE - 1)) for n in range(CURVE)}
-    chosen |= {n for n, entry in enumerate(found) if entry["step"] == best}
-    return [found[n] for n in sorted(chosen)]
+def _blanks(made: Checkpoint) -> str:
+    if made.config.classes:
+        return ""
+    run = made.metrics["training"]
+    whole = ", whole words" if run["whole_words"] else ""
+    return f" {run['masked']:.0%} of the tokens are to be told{whole}, others in every epoch."
 
 
 def _limits(made: Checkpoint) -> str:

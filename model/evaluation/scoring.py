@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from model.config import END, MAX_CHARACTERS, MAX_TOKENS
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.strategy import Decoding
 from model.network.transformer import Transformer
-from model.text.corpus import by_source, pad
+from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
 
 GREEDY = Decoding()
@@ -45,6 +46,38 @@ def translate(
     return [found[i] for i in range(len(ids))]
 
 
+@dataclass(frozen=True)
+class Said:
+    """What a model made of some sentences: the texts, which of them came to an end before the limit of tokens, and the
+    seconds that they all took."""
+
+    texts: list[str]
+    ended: list[bool]
+    seconds: float
+
+    def chosen(self, rows: Sequence[int]) -> Said:
+        """Some of them; the time is that of all."""
+        return Said([self.texts[n] for n in rows], [self.ended[n] for n in rows], self.seconds)
+
+
+def say(
+    model: Transformer,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    progress: Callable[[int], None] = lambda done: None,
+    decoding: Decoding = GREEDY,
+) -> Said:
+    """Translates sentences as `translate`, into text. The model's mode comes back as it was."""
+    began, was_training = time.perf_counter(), model.training
+    model.eval()
+    with torch.inference_mode():
+        found = translate(model, source_tokenizer, sentences, decoding=decoding, progress=progress)
+    model.train(was_training)
+    seconds = time.perf_counter() - began
+    return Said([target_tokenizer.decode(each.ids) for each in found], [each.finished for each in found], seconds)
+
+
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Corpus BLEU and chrF by sacrebleu (detokenised, case kept), with BLEU's signature.
 
@@ -63,34 +96,10 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> d
     }
 
 
-def evaluate(
-    model: Transformer,
-    source_tokenizer: Tokenizer,
-    target_tokenizer: Tokenizer,
-    pairs: Sequence[tuple[str, str]],
-    all_references: bool = False,
-    limit: int | None = None,
-    progress: Callable[[int], None] = lambda done: None,
-    decoding: Decoding = GREEDY,
-) -> dict[str, Any]:
-    """Translates the distinct source strings (at most `limit`) and scores them against the first target of each, or all.
-
-    The model's mode comes back as it was.
-    Returns `bleu`, `chrf`, `sentences`, `seconds` (of translating), `unfinished` (how many stopped at the limit) and
-    `sacrebleu_signature`.
-    """
-    groups = list(by_source(pairs).items())[:limit]
-    began = time.perf_counter()
-    was_training = model.training
-    model.eval()
-    with torch.inference_mode():
-        hypotheses = translate(model, source_tokenizer, [s for s, _ in groups], decoding=decoding, progress=progress)
-    model.train(was_training)
-    seconds = time.perf_counter() - began
-    references = [refs if all_references else refs[:1] for _, refs in groups]
-    scores = score([target_tokenizer.decode(h.ids) for h in hypotheses], references)
-    return scores | {
-        "sentences": len(groups),
-        "unfinished": sum(not h.finished for h in hypotheses),
-        "seconds": round(seconds, 2),
+def scored(said: Said, references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """`score` of what was said, with `sentences`, `unfinished` (how many stopped at the limit) and `seconds`."""
+    return score(said.texts, references) | {
+        "sentences": len(said.texts),
+        "unfinished": said.ended.count(False),
+        "seconds": round(said.seconds, 2),
     }

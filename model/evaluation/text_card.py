@@ -8,17 +8,27 @@ from typing import Any
 
 from model.checkpoint import Checkpoint
 from model.config import MAX_TOKENS
+from model.evaluation import card_parts
 from model.evaluation.card import put
 
 HEADING = "## Scores"
-FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
-ROWS = 10  # of the curve
-NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
 
 
 def card(made: Checkpoint) -> str:
     """The whole card, as a training leaves it."""
-    return "\n\n".join((f"# {made.name}", _purpose(), _parts(made), _data(made.metrics), _training(made), _limits()))
+    bits = made.metrics["dev"]["bits_per_character"]
+    layers = f"{made.config.decoder_layers} layers"
+    return card_parts.whole(
+        made,
+        _purpose(),
+        card_parts.what_it_is(made, "Transformer decoder without cross-attention", layers),
+        f"A text begins with `<s>`, a paragraph ends with `</s>`, and a window has {MAX_TOKENS} tokens. In training a "
+        "window begins anywhere.",
+        card_parts.data(made.metrics, _sizes),
+        card_parts.training(made, reached=f" a token, {bits:.3f} bits a character in windows that do not overlap"),
+        card_parts.validations(made.metrics),
+        _limits(),
+    )
 
 
 def _purpose() -> str:
@@ -28,78 +38,9 @@ def _purpose() -> str:
     )
 
 
-def _parts(made: Checkpoint) -> str:
-    config = made.config
-    output = (
-        "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
-    )
-    order = "Pre-norm" if config.norm_first else "Post-norm"
-    return (
-        f"## What it is\n\n{order} Transformer decoder without cross-attention: {config.decoder_layers} layers, "
-        f"{config.heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, "
-        f"{config.positions} positions, a byte-level BPE vocabulary of {config.target_vocab:,} tokens {output}. "
-        f"{made.model.parameter_count:,} parameters, stored as float16 and computed in float32.\n\nA text begins with "
-        f"`<s>`, a paragraph ends with `</s>`, and a window has {MAX_TOKENS} tokens. In training a window begins anywhere."
-    )
-
-
-def _data(metrics: dict[str, Any]) -> str:
-    training, dev = metrics["training"], metrics["dev"]
-    texts = "1 text" if training["texts"] == 1 else f"{training['texts']} texts"
-    lines = [
-        "## Data",
-        f"Trained on {training['tokens']:,} tokens ({training['characters']:,} characters, {training['paragraphs']:,} "
-        f"paragraphs, {texts}); chosen by {dev['tokens']:,} tokens ({dev['characters']:,} characters, {dev['paragraphs']:,} "
-        f"paragraphs) of text {held_out(training, 'is')}.",
-        "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in training["data_sha256"].items()),
-    ]
-    return "\n\n".join(lines)
-
-
-def held_out(run: Mapping[str, Any], verb: str) -> str:
-    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256."""
-    digests = run["data_sha256"]
-    learned = {digest for name, digest in digests.items() if name.split()[0] == "train"}
-    chosen = [digest in learned for name, digest in digests.items() if name.split()[0] == "dev"]
-    if not any(chosen):
-        return f"that {verb} held out"
-    return f"which {verb} also trained on" if all(chosen) else "part of which is also trained on"
-
-
-def kept(metrics: Mapping[str, Any]) -> str:
-    """Of which weights the kept ones are the mean: there may have been fewer validations than are averaged."""
-    until = [entry for entry in metrics.get("validations", ()) if entry["step"] <= metrics["dev"]["step"]]
-    count = min(metrics["training"]["average"], len(until) or metrics["training"]["average"])
-    if count == 1:
-        return "What is kept are the weights as they were at one validation"
-    return f"What is kept is the mean of the weights at {count} validations in a row"
-
-
-def _training(made: Checkpoint) -> str:
-    run, dev, config = made.metrics["training"], made.metrics["dev"], made.config
-    told = (
-        f"## Training\n\n{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
-        f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
-        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; dropout "
-        f"{config.dropout:g} on embeddings and sub-layer outputs, {config.attention_dropout:g} on attention; gradient norm "
-        f"clipped at {run['clip']:g}. {kept(made.metrics)}; dev loss decides. Kept: step {dev['step']:,}, "
-        f"dev loss {dev['dev_loss']:.3f} nats a token, "
-        f"{dev['bits_per_character']:.3f} bits a character in windows that do not overlap."
-    )
-    return "\n\n".join(filter(None, (told, _curve(made.metrics.get("validations", ())))))
-
-
-def _curve(validations: Sequence[dict[str, Any]]) -> str:
-    """How the dev loss fell, as a table of at most `ROWS` validations, the first and the last among them."""
-    if len(validations) < 2:
-        return ""
-    last = len(validations) - 1
-    places = sorted({round(n * last / (ROWS - 1)) for n in range(ROWS)})
-    rows = "".join(
-        f"\n| {each['step']:,} | {each['dev_loss']:.3f} | {each['bits_per_character']:.3f} |"
-        for each in (validations[n] for n in places)
-    )
-    return f"| step | dev loss, nats a token | bits a character |\n|---|---|---|{rows}"
+def _sizes(of: Mapping[str, Any]) -> str:
+    texts = "" if "texts" not in of else ", 1 text" if of["texts"] == 1 else f", {of['texts']} texts"
+    return f"{of['tokens']:,} tokens ({of['characters']:,} characters, {of['paragraphs']:,} paragraphs{texts})"
 
 
 def _limits() -> str:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from model.config import TrainConfig
 from model.text.augmented import Joins
+from model.text.bpe_dropout import Dropout, Dropped
 from model.text.corpus import Corpus
 from model.text.tokenizer import Tokenizer
 
@@ -20,15 +21,23 @@ class Epochs:
     ) -> None:
         self.config, self.whole = config, corpus
         self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
-        self.corpus = lru_cache(1)(self._corpus)
+        share = config.bpe_dropout
+        found = {tokenizer: Dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
+        self.dropouts = (found[source], found[target]) if share else None
+        self.usual, self.corpus = lru_cache(1)(self._usual), lru_cache(1)(self._corpus)
 
-    def _corpus(self, epoch: int) -> Corpus:
-        """All pairs of an epoch, or in the last ones those with the first target of their source."""
+    def _corpus(self, epoch: int) -> Corpus | Dropped:
+        """What an epoch is trained on."""
+        usual = self.usual(epoch)
+        return Dropped(usual, *self.dropouts, f"dropped/{self.config.seed}/{epoch}") if self.dropouts else usual
+
+    def _usual(self, epoch: int) -> Corpus:
+        """All pairs of an epoch, cut as the vocabulary has it."""
         return self.joins.with_joined(self.config.joined_share, self.config.seed, epoch) if self.joins else self.whole
 
     def batches(self, epoch: int) -> list[list[int]]:
         """Rows of that epoch's corpus, batch by batch."""
-        corpus = self.corpus(epoch)
+        corpus = self.usual(epoch)
         late = epoch >= self.config.epochs - self.config.first_target_epochs
         joined = range(len(self.whole), len(corpus))
         rows = [*self.whole.first, *joined] if late else None

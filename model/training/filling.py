@@ -20,6 +20,7 @@ from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from model.text.corpus import count_tokens
 from model.text.masking import Masking
+from model.text.probes import read_probe_texts
 from model.text.sentence_pairs import NOTHING, Books, ReadBatch, Rows, read_sentences
 from model.text.tokenizer import Tokenizer
 from model.training import own_sentences, snapshots, written
@@ -34,7 +35,7 @@ def prepare(order: Order) -> Material:
     config = order.config
     texts = [read_sentences(path) for path in order.files.train]
     probes = order.files.probes
-    watched = snapshots.read_texts(probes) if probes else own_sentences.BLANKED
+    watched = read_probe_texts(probes) if probes else own_sentences.BLANKED
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     if tokenizer.mask is None:
         raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")

@@ -11,6 +11,7 @@ from model.config import TrainConfig
 from model.evaluation import text_card
 from model.evaluation.text_scoring import bits_per_character
 from model.text.corpus import count_tokens
+from model.text.probes import read_probe_texts
 from model.text.tokenizer import Tokenizer
 from model.text.windows import Texts, Windows, read_paragraphs
 from model.training import own_sentences, snapshots, written
@@ -23,7 +24,7 @@ def prepare(order: Order) -> Material:
     """Windows of the texts, cut elsewhere in every epoch; a paragraph's end is `</s>`."""
     files, config = order.files, order.config
     texts = [read_paragraphs(path) for path in files.train]
-    watched = snapshots.read_texts(files.probes) if files.probes else own_sentences.BEGUN
+    watched = read_probe_texts(files.probes) if files.probes else own_sentences.BEGUN
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     model, encoded = order.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
     counts = count_tokens(encoded.streams, tokenizer.size)

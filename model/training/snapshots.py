@@ -8,12 +8,11 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS, START, ModelConfig
-from model.files import MEGABYTE, FileError, read_text, shown
+from model.files import shown
 from model.network.context import Pass, forced
 from model.network.transformer import Transformer
 from model.text.corpus import DataError
@@ -21,42 +20,8 @@ from model.text.tokenizer import Tokenizer
 from model.trace import Probe
 from model.training.recording import LEVELS, LOG_PROBS, MAX_WRITTEN, SENTENCES, Recording, Sentence, shapes
 
-MOST = MEGABYTE  # bytes of a file of probes
 MAX_WEIGHTS = 160_000  # of attention, that a step's maps may have: some forty steps of them take less than 4 MB
 Writes = Callable[[Transformer, Sequence[Sentence]], list[str]]  # what a model makes of sentences, a text for each
-
-
-def read(path: Path) -> list[tuple[str, str, list[str]]]:
-    """Name, source and the targets that count as right, of each line NAME TAB SOURCE TAB TARGET|TARGET; # comments.
-
-    Raises DataError with the line's number, or where the file cannot be read.
-    """
-    form = "name TAB source TAB targets with | between them"
-    return [(name, source, targets.split("|")) for name, source, targets in _rows(path, 3, form)]
-
-
-def read_texts(path: Path) -> list[tuple[str, str]]:
-    """Name and text of each line NAME TAB TEXT, for a model without an encoder; errors as `read`."""
-    return [(name, text) for name, text in _rows(path, 2, "name TAB text")]
-
-
-def _rows(path: Path, columns: int, form: str) -> list[list[str]]:
-    try:
-        lines = read_text(path, MOST).splitlines()
-    except (OSError, FileError) as fault:
-        reason = f"{path}: {fault.strerror}" if isinstance(fault, OSError) else str(fault)
-        raise DataError(f"{reason}; expected a readable file of probes.") from None
-    found = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        fields = [field.strip() for field in line.split("\t")]
-        if len(fields) != columns or not all(fields):
-            raise DataError(f"{path}, line {number}: expected {form}.")
-        found.append(fields)
-    if not found:
-        raise DataError(f"{path}: no probe in it; expected at least one line of {form}.")
-    return found
 
 
 def steps(total: int, count: int = 44) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ class TrainingTask:
     does: str  # for the command line
     examples: str  # what its files hold
     languages: tuple[str, str]  # for display, where none are given
-    several: bool = False  # --data and --dev may name several files
+    several: tuple[str, ...] = ()  # which of --data and --dev may name several files
     model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig, where none are given
     training: Mapping[str, Any] = field(default_factory=dict)  # the same of TrainConfig
     fixed: tuple[str, ...] = ()  # fields of either that say nothing to it
@@ -34,13 +34,14 @@ class TrainingTask:
         if unread := [name for name in given if name in self.fixed]:
             raise ValueError(f"--{unread[0].replace('_', '-')} says nothing to --task {self.name}; leave it out")
         for name, count in files.items():
-            if count > 1 and not self.several:
+            if count > 1 and name not in self.several:
                 raise ValueError(f"--{name} names {count} files; --task {self.name} reads one: {self.examples}")
 
 
 OF_PAIRS = (
     "joined_share",
     "typed_copies",
+    "bpe_dropout",
     "first_target_epochs",
 )  # settings that only pairs of two languages have a use for
 OF_BLANKS = ("masked", "whole_words")  # the same of blanks
@@ -56,6 +57,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "a model that translates",
             "pairs: .tsv, .tsv.gz or .zip, source TAB target",
             ("English", "French"),
+            several=("data",),
             fixed=(*OF_BLANKS, "follows", "pooling"),
         ),
         TrainingTask(
@@ -65,7 +67,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "a model that goes on with a text, as GPT does",
             "text: .txt or .txt.gz, one paragraph a line",
             ("Text", "Continuation"),
-            several=True,
+            several=("data", "dev"),
             model={"encoder_layers": 0, "decoder_layers": 6},
             training={"label_smoothing": 0.0},
             fixed=("encoder_layers", "joint_vocab", *OF_PAIRS, *OF_BLANKS, "follows", "pooling"),
@@ -77,7 +79,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "a model that fills in blanks and tells whether a sentence follows another, as BERT does",
             "text: .txt or .txt.gz, one paragraph a line",
             ("Text", "Text"),
-            several=True,
+            several=("data", "dev"),
             model={"encoder_layers": 6, "activation": "gelu", "output_transform": True, "output_bias": True, "follows": True}
             | READS,
             training={"label_smoothing": 0.0},

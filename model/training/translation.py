@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from model.evaluation import translation_card
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.probes import read_probes
 from model.text.seen import Seen
 from model.training import own_sentences, snapshots, written
 from model.training.epochs import Epochs
@@ -14,25 +16,25 @@ from model.training.validation import Translations
 
 
 def prepare(order: Order) -> Material:
-    """Pairs, with copies as people type them; of dev the first target of each source."""
-    (train,), (dev,), config = order.files.train, order.files.dev, order.config
-    read = read_pairs(train)
+    """Pairs of all files, with copies as people type them; of dev the first target of each source."""
+    files, (dev,), config = order.files.train, order.files.dev, order.config
+    read = [pair for path in files for pair in read_pairs(path)]
     own = own_sentences.PAIRS if order.languages == own_sentences.PAIRED and own_sentences.PAIRS.exists() else None
     probes = order.files.probes or own
-    watched = snapshots.read(probes) if probes else []
+    watched = read_probes(probes) if probes else []
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
     both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
     model, corpus = order.model(*both), Corpus.encode(pairs, *both)
     epochs = Epochs(corpus, pairs, *both, config)
     if not len(corpus):
-        raise DataError(f"{train}: every pair is longer than the text limit.")
+        raise DataError(f"{', '.join(map(str, files))}: every pair is longer than the text limit.")
     counts = {
         "source": count_tokens(corpus.sources, both[0].size),
         "target": count_tokens(corpus.targets, both[1].size),
     }
 
     def seen(epoch: int) -> Seen:
-        known = epochs.corpus(epoch)
+        known = epochs.usual(epoch)
         return Seen.count(known.sources, known.targets, both[0])
 
     copies = len(pairs) - len(read)
@@ -48,6 +50,7 @@ def prepare(order: Order) -> Material:
         told=told,
         counts=counts,
         seen=seen,
+        card=translation_card.card,
         watched=snapshots.encode(watched, *both),
         writes=written.translations(both[1]),
     )

@@ -76,7 +76,8 @@ class Translations(Validator):
 
     def scores(self, model: Transformer) -> dict[str, Any]:
         """BLEU and chrF of greedy translations of the first 500 sentences."""
-        found = scoring.evaluate(model, self.source_tokenizer, self.target_tokenizer, self.scored)
+        said = scoring.say(model, self.source_tokenizer, self.target_tokenizer, [source for source, _ in self.scored])
+        found = scoring.scored(said, [[target] for _, target in self.scored])
         return {key: found[key] for key in ("bleu", "chrf", "sentences", "unfinished")}
 
     def facts(self) -> dict[str, int]:

@@ -14,9 +14,9 @@ import tiny
 
 from model.config import MAX_TOKENS
 from model.text.corpus import Corpus, DataError, file_hash, read_pairs
+from model.text.probes import read_probe_texts, read_probes
 from model.text.tokenizer import Tokenizer
 from model.text.windows import Texts, read_paragraphs
-from model.training import snapshots
 from tests.fuzz import damage
 from tests.fuzz.core import fuzzer
 from tests.fuzz.texts import text
@@ -86,7 +86,7 @@ def pairs(draw: random.Random) -> str | None:
             damage.put_something_else(draw, path)
             if path.is_fifo() or path.is_symlink():
                 return "left out"  # what nobody writes to is waited for: data may come from another process
-        for read in (file_hash, snapshots.read, snapshots.read_texts, paragraphs):
+        for read in (file_hash, read_probes, read_probe_texts, paragraphs):
             try:
                 read(path)
             except DataError as fault:

@@ -184,10 +184,10 @@ def test_every_strategy_is_an_option(learned, capsys):
 
 def test_evaluate_prints_for_people_and_takes_a_limit(learned, pair_files, capsys):
     assert main(["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--limit", "3"]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("BLEU ")
-    assert "(3 sentences, " in first
-    assert "nrefs:1" in second
+    heads, _, row, _, signature = capsys.readouterr().out.splitlines()
+    assert heads.startswith("| data | references | decoding | BLEU | chrF | never ends | n |")
+    assert row.startswith("| dev | first | greedy | ") and row.endswith(" | 0.0% | 3 |")
+    assert "nrefs:1" in signature
 
 
 def test_scores_can_be_recorded(saved, pair_files, capsys):
@@ -198,6 +198,41 @@ def test_scores_can_be_recorded(saved, pair_files, capsys):
     assert metrics["test"]["sentences"] == 1
     assert len(metrics["test"]["data_sha256"]) == 64
     assert json.loads(capsys.readouterr().out)["bleu"] == metrics["test"]["bleu"]
+
+
+def test_sentences_can_be_joined_and_chosen_by_length(learned, pair_files, capsys):
+    args = ["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--json"]
+    assert main([*args, "--join", "2-3", "--seed", "4"]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert (one["join"], one["join_seed"], one["references"]) == ([2, 3], 4, "first")
+    assert len(tiny.HELD_OUT) // 3 <= one["sentences"] <= len(tiny.HELD_OUT) // 2
+    assert main([*args, "--at-least", "6"]) == 0
+    long = json.loads(capsys.readouterr().out)
+    assert long["sentences"] == sum(len(source.split()) >= 6 for source, _ in tiny.HELD_OUT)
+    assert main([*args, "--join", "2", "--limit", "4"]) == 0
+    assert json.loads(capsys.readouterr().out)["sentences"] == 2
+
+
+def test_all_that_is_measured_can_be_recorded_and_stands_in_the_card(saved, pair_files, tmp_path, capsys):
+    config = json.loads((saved / "config.json").read_text(encoding="utf-8"))
+    (saved / "config.json").write_text(json.dumps(config | {"languages": ["English", "French"]}), encoding="utf-8")
+    (tmp_path / "mine.txt").write_text("a: one\tA fox.\tUn renard.\n", encoding="utf-8")
+    (saved / "README.md").write_text("# saved\n\nby hand\n", encoding="utf-8")
+    args = ["evaluate", "--checkpoint", str(saved), "--probes", str(tmp_path / "mine.txt"), "--json", "--beam", "1"]
+    assert main([*args, "--data", str(pair_files[1]), "--limit", "3", "--measures", "--record", "mine"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"mine", "mine_all_references", "mine_joined", "probes"}  # none has 15 words
+    metrics = json.loads((saved / "metrics.json").read_text(encoding="utf-8"))
+    assert told.items() <= metrics.items() and metrics["bleu"] == 1.0
+    assert all(len(metrics[name]["data_sha256"]) == 64 for name in told if name != "probes")
+    assert "address" in metrics["mine"] and metrics["probes"]["beam"] == 1
+    card = (saved / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# saved\n\nby hand\n\n## Measures\n")
+    assert "| dev, 3 to 5 joined (seed 1) | first | greedy |" in card and "| a | 0 | 1 |" in card
+    assert main([*args, "--record", "probes"]) == 0  # alone
+    assert set(json.loads(capsys.readouterr().out)) == {"probes"}
+    assert json.loads((saved / "metrics.json").read_text(encoding="utf-8")) == metrics
+    assert load(str(saved)).metrics == metrics
 
 
 def test_training_tells_what_it_does_and_goes_on(pair_files, tmp_path, capsys):

@@ -11,12 +11,13 @@ import pytest
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.text.probes import read_probes
 from model.trace import KINDS, Site
 from model.training import snapshots
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "checkpoints" / "en-fr"
-LISTED = snapshots.read(ROOT / "checkpoints" / "probes.txt")
+LISTED = read_probes(ROOT / "checkpoints" / "probes.txt")
 
 
 @pytest.mark.parametrize(("strategy", "right"), [("beam", 18), ("greedy", 17)])

@@ -16,11 +16,11 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import masks
 from model.network.context import Pass
+from model.text.probes import read_probes
 from model.trace import KINDS, Probe, Site
-from model.training import snapshots
 
 ROOT = Path(__file__).resolve().parents[2]
-LISTED = snapshots.read(ROOT / "checkpoints" / "probes.txt")
+LISTED = read_probes(ROOT / "checkpoints" / "probes.txt")
 MORE = """I bought three apples and a loaf of bread.|My sister works in a hospital.|Can you open the window, please?
 The train leaves at seven.|He forgot his umbrella again.|There is no milk left in the fridge.|Why are you laughing?
 We have never been to Italy.|This soup is too hot.|She plays the piano every evening.|I don't understand this word.

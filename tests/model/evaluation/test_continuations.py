@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tiny
 
-from model.evaluation import continuations, text_card
+from model.evaluation import card_parts, continuations, text_card
 from model.evaluation.continuations import ADDED, GIVEN, measure, repeated
 
 
@@ -37,9 +37,14 @@ def test_a_model_that_goes_in_circles_is_told_beside_its_text(tokenizer, monkeyp
 
 
 def test_the_card_tells_the_curve_and_what_goes_wrong():
-    curve = text_card._curve([{"step": n, "dev_loss": 9 - n / 100, "bits_per_character": 3.0} for n in range(0, 500, 20)])
-    assert curve.count("\n") == 1 + text_card.ROWS and "| 0 | 9.000 |" in curve and "| 480 | 4.200 |" in curve
-    assert text_card._curve([{"step": 1, "dev_loss": 1.0, "bits_per_character": 1.0}]) == ""
+    found = [{"step": n, "dev_loss": 9 - n / 100, "bits_per_character": 3.0} for n in range(0, 500, 20)]
+    curve = card_parts.validations({"validations": found, "dev": found[-1]})
+    assert (
+        curve.count("\n| ") == 1 + card_parts.CURVE
+        and "| 0 | 9.000 |" in curve
+        and "| 480 (kept) | 4.200 | 3.000 |" in curve
+    )
+    assert card_parts.validations({"validations": found[:1], "dev": found[0]}) == ""
     found = {"text": 0.01, "greedy": 0.8, "drawn": 0.05}
     told = text_card._continued(
         {

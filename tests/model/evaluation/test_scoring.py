@@ -12,7 +12,9 @@ from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy, sample
 from model.decoding.strategy import Decoding
 from model.evaluation import scoring
-from model.evaluation.scoring import evaluate, score, translate
+from model.evaluation.inputs import Inputs
+from model.evaluation.measures import measure
+from model.evaluation.scoring import score, translate
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
 
@@ -104,7 +106,7 @@ def said(exact_checkpoint, monkeypatch):
 
 
 def run(checkpoint, **options):
-    return evaluate(checkpoint.model, checkpoint.source_tokenizer, checkpoint.target_tokenizer, PAIRS, **options)
+    return measure(checkpoint, PAIRS, **options)
 
 
 def test_distinct_sentences_are_scored_against_their_first_reference(exact_checkpoint, said):
@@ -114,18 +116,18 @@ def test_distinct_sentences_are_scored_against_their_first_reference(exact_check
     assert scores["sentences"] == 3
     assert scores["bleu"] == scores["chrf"] == 100.0
     assert scores["unfinished"] == 0
-    assert set(scores) == {"bleu", "chrf", "sentences", "unfinished", "seconds", "sacrebleu_signature"}
+    assert set(scores) == {"bleu", "chrf", "sentences", "unfinished", "seconds", "sacrebleu_signature", "references"}
 
 
 def test_all_references_can_count(exact_checkpoint, said):
     said("Una lumel mira lo varun.", "Lo roda pinte.", "Lo nefa.")
     assert run(exact_checkpoint)["bleu"] < 80
-    assert run(exact_checkpoint, all_references=True)["bleu"] == 100.0
+    assert run(exact_checkpoint, references="all")["bleu"] == 100.0
 
 
 def test_a_limit_takes_the_first_sentences(exact_checkpoint, said):
     asked = said("Lo varun mira una lumel.", finished=False)
-    scores = run(exact_checkpoint, limit=1)
+    scores = run(exact_checkpoint, inputs=Inputs(limit=1))
     assert asked == ["a"]
     assert (scores["sentences"], scores["unfinished"]) == (1, 1)
 
@@ -145,6 +147,6 @@ def test_a_model_that_learned_the_language_scores(trained):
     from model.checkpoint import load
 
     loaded = load(str(trained / "checkpoint"))
-    scores = evaluate(loaded.model, loaded.source_tokenizer, loaded.target_tokenizer, tiny.PAIRS)
+    scores = measure(loaded, tiny.PAIRS)
     assert scores["bleu"] > 80
     assert scores["sentences"] == len(tiny.PAIRS)

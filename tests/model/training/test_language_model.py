@@ -178,7 +178,8 @@ def test_a_run_of_before_there_were_tasks_is_one_that_translates(tmp_path, pair_
         (["--task", "dance"], "invalid choice: 'dance'"),
         (["--task", "lm", "--joined-share", "0.5"], "--joined-share says nothing to --task lm; leave it out"),
         (["--task", "lm", "--encoder-layers", "2"], "--encoder-layers says nothing to --task lm; leave it out"),
-        (["--data", "a", "b"], "--data names 2 files; --task translate reads one: pairs: .tsv"),
+        (["--dev", "a", "b"], "--dev names 2 files; --task translate reads one: pairs: .tsv"),
+        (["--task", "lm", "--bpe-dropout", "0.1"], "--bpe-dropout says nothing to --task lm; leave it out"),
         (["--task", "lm", "--heads", "3"], "d_model is 256; expected a multiple"),
     ],
 )

@@ -245,3 +245,18 @@ def test_two_vocabularies_can_be_learned(tmp_path, pair_files):
     loaded = checkpoints.load(str(tmp_path / "checkpoint"))
     assert loaded.source_tokenizer.encode("The") != loaded.target_tokenizer.encode("The")
     assert loaded.config.joint_vocab is False
+
+
+def test_pairs_of_several_files_are_learned_together(pair_files, tmp_path):
+    """Such as what another model makes of the same sentences; of each source the first file has the first target."""
+    extra = tmp_path / "extra.tsv"
+    extra.write_text("".join(f"{source}\tEs.\n" for source, _ in tiny.PAIRS[1:5]), encoding="utf-8")
+    made = []
+    for name, train in (("one", pair_files[:1]), ("two", (pair_files[0], extra))):
+        files, device = Files(train, pair_files[1:]), torch.device("cpu")
+        made.append(Run(tmp_path / name, files, SMALL, TrainConfig(**BRIEF), device, ("English", "Made-up")))
+    one, two = (run.epochs.whole for run in made)
+    assert len(two) == len(one) + 4 and two.first == one.first
+    assert {"train", "train 2", "dev"} == set(made[1].settings["data"])
+    with pytest.raises(TrainingError, match="began with a train 2 file, and none is given; give it again"):
+        Run(tmp_path / "two", Files(pair_files[:1], pair_files[1:]), SMALL, TrainConfig(**BRIEF), device, ("a", "b"))

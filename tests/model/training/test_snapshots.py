@@ -9,6 +9,7 @@ from model.config import END, MAX_TOKENS, START
 from model.network import masks
 from model.network.context import Pass
 from model.text.corpus import DataError
+from model.text.probes import read_probes
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe
 from model.training import snapshots
@@ -139,9 +140,9 @@ def test_a_bad_file_of_probes_is_told(tmp_path, text, message):
     path = tmp_path / "probes.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        snapshots.read(path)
+        read_probes(path)
     with pytest.raises(DataError, match="No such file"):
-        snapshots.read(tmp_path / "nowhere.txt")
+        read_probes(tmp_path / "nowhere.txt")
 
 
 def test_a_damaged_recording_is_told(recorder, tmp_path):

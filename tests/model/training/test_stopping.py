@@ -17,6 +17,7 @@ from model.training.run_folder import RunFolder
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
 BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}
+BRIEF |= {"bpe_dropout": 0.1}
 
 
 def command(files: tuple[Path, Path], out: Path, *words: str, **changes: object) -> list[str]:

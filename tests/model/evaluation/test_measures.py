@@ -1,0 +1,211 @@
+"""What is measured of a model that translates: the inputs, whom it addresses, its probes, and their tables."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from model.checkpoint import load
+from model.config import END
+from model.decoding.hypotheses import Hypothesis
+from model.evaluation import address, card_parts, measures, probed, scoring, translation_card
+from model.evaluation.inputs import Inputs
+from model.text.probes import read_probes
+
+PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
+
+
+@pytest.mark.parametrize("join", [(3, 5), (4, 4)])
+def test_joined_texts_are_made_of_sentences_that_stand_once(join):
+    found = Inputs(join=join, seed=1).of(PAIRS)
+    first, sizes = dict(reversed(PAIRS)), []
+    for source, references in found:
+        parts = [part + "." for part in source.replace(". ", ".|").rstrip(".").split(".|")]
+        assert references == [" ".join(first[part] for part in parts)]
+        sizes.append(len(parts))
+    words = [word for source, _ in found for word in source.split() if word.isdigit()]
+    assert len(words) == len(set(words)) == sum(sizes) > 23 - join[0]  # at most what is too little for one more is left over
+    assert join[0] <= min(sizes) and max(sizes) <= join[1]
+    assert found == Inputs(join=join, seed=1).of(PAIRS) != Inputs(join=join, seed=2).of(PAIRS)
+
+
+def test_only_sentences_of_so_many_words_are_taken_and_then_so_many_of_them():
+    chosen = [source for source, _ in Inputs(at_least=6, limit=4).of(PAIRS)]
+    assert chosen == [s for s in dict(PAIRS) if len(s.split()) >= 6][:4]
+    joined = Inputs(at_least=6, join=(2, 2)).of(PAIRS)
+    assert all(len(source.split()) >= 12 for source, _ in joined)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"join": (1, 3)}, "--join is 1-3; expected as 3-5 or 4, with 2 to 20 sentences"),
+        ({"join": (5, 3)}, "--join is 5-3"),
+        ({"join": (3, 99)}, "--join is 3-99"),
+        ({"at_least": 0}, "--at-least is 0; expected at least 1 word"),
+        ({"limit": 0}, "--limit is 0; expected at least 1"),
+        ({"seed": -1}, "--seed is -1; expected at least 0"),
+    ],
+)
+def test_inputs_that_cannot_be_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Inputs(**options)
+
+
+def test_a_file_with_too_few_sentences_is_told():
+    with pytest.raises(ValueError, match="no sentence has 99 words; give a smaller --at-least"):
+        Inputs(at_least=99).of(PAIRS)
+    with pytest.raises(ValueError, match="there are 2 sentences; expected at least 3, to join as many"):
+        Inputs(join=(3, 5), limit=2).of(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Tu viens ?", {"tu"}),
+        ("Je t’aime.", {"tu"}),
+        ("Donne-moi ton livre, s'il vous plaît.", {"tu", "vous"}),
+        ("VOTRE père est là.", {"vous"}),
+        ("Parlez-vous français ?", {"vous"}),
+        ("Le tuteur a voulu toitures, vosges et étonné.", set()),
+        ("Y a-t-il du thé ?", set()),
+        ("Tiens, il pleut.", set()),
+    ],
+)
+def test_words_of_address_are_found_as_words(text, found):
+    assert address.says(text) == found
+
+
+def test_shares_are_counted_alike_of_output_and_references():
+    said = ["Tu viens.", "Vous venez.", "Tu dors.", "Il dort."]
+    references = [["Vous venez.", "Tu viens."], ["Vous venez."], ["Vous dormez."], ["Il dort."]]
+    found = address.compared(said, references)
+    assert found["said"] == {"texts": 4, "tu": 0.5, "vous": 0.25, "vous_to_tu": 0.5}
+    assert found["first"] == {"texts": 4, "tu": 0.0, "vous": 0.75, "vous_to_tu": None}
+    assert found["all"] == {"texts": 5, "tu": 0.2, "vous": 0.6, "vous_to_tu": 3.0}
+    assert "all" not in address.compared(said, [own[:1] for own in references])  # nothing more than the first
+    assert address.compared(references[0], [[each] for each in references[0]])["said"]["tu"] == 0.5
+
+
+RIGHT = [
+    ("Where are you?", "Où es-tu ?", "Où es-tu\u202f?"),
+    ("Where are you?", "Où es-tu ?", "Où es-tu?"),
+    ("I love my sister.", "J'aime ma sœur.", "J’aime ma soeur."),
+    ('He said "yes".', "Il a dit « oui ».", 'Il a dit "oui".'),
+    ("I am tired", "Je suis fatigué", "Je suis fatigué."),
+    ("i am in paris", "Je suis à Paris", "je suis à paris."),
+    ("War And Peace", "Guerre et paix", "Guerre et Paix"),
+]
+WRONG = [
+    ("I am tired.", "Je suis fatigué.", "Je suis fatigué"),  # the source has a full stop
+    ("Are you tired?", "Es-tu fatigué ?", "Es-tu fatigué."),
+    ("I am in Paris.", "Je suis à Paris.", "je suis à paris."),
+    ("I am tired", "Je suis fatigué", "Je suis fatigué !"),
+    ("It is late.", "Il est tard.", "Ilest tard."),
+]
+
+
+def test_what_makes_no_difference_is_overlooked_and_nothing_else():
+    for expected, listed in ((True, RIGHT), (False, WRONG)):
+        for source, accepted, said in listed:
+            assert probed.Probe("x", source, ("Autre.", accepted)).is_right(said) is expected, said
+
+
+def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
+    probes = probed.read(probed.FILES)
+    kinds = [probe.kind for probe in probes]
+    assert len(probes) == len({probe.source for probe in probes}) == 60
+    assert kinds[:20] == ["probes.txt"] * 20
+    assert len(set(kinds)) == 12 and min(map(kinds.count, kinds)) >= 3
+    for probe in probes:
+        assert len(probe.accepted) == len(set(probe.accepted)) and all(probe.accepted), probe.source
+        assert probe.source[0].isupper() or probe.kind == "lower case"
+    names = [name for name, *_ in read_probes(probed.FILES[1])]
+    assert len(set(names)) == len(names)
+
+
+@pytest.fixture
+def french(exact_checkpoint, monkeypatch):
+    """A checkpoint that says what a dictionary has, and for the rest goes on without an end."""
+    made = dataclasses.replace(exact_checkpoint, languages=("English", "French"))
+    known: dict[str, str] = {}
+
+    def answer(model, tokenizer, sentences, *_, progress=lambda done: None, **__):
+        progress(len(sentences))
+        rows = [(*tokenizer.encode(known.get(each, "la la la")), *[END] * (each in known)) for each in sentences]
+        return [Hypothesis(row, (0.0,) * len(row)) for row in rows]
+
+    monkeypatch.setattr(scoring, "translate", answer)
+    return made, known
+
+
+def test_probes_are_counted_by_kind_and_the_wrong_ones_listed(french, tmp_path):
+    made, known = french
+    rows = ("rain\tIt rains.\tIl pleut.", "signs: how\tHow?\tComment ?", "signs: why\tWhy?\tPourquoi ?")
+    (tmp_path / "mine.txt").write_text("\n".join(rows), encoding="utf-8")
+    known.update({"It rains.": "Il pleut.", "How?": "Comment?", "Why?": "Parce que."})
+    found = probed.measure(made, probed.read([tmp_path / "mine.txt"]))
+    assert (found["right"], found["sentences"]) == (2, 3)
+    assert found["kinds"] == {"mine.txt": {"right": 1, "sentences": 1}, "signs": {"right": 1, "sentences": 2}}
+    assert found["wrong"] == [{"kind": "signs", "source": "Why?", "said": "Parce que."}]
+
+
+def test_all_measures_are_those_that_are_measured_one_by_one(french):
+    made, known = french
+    pairs = [*PAIRS, ("long " * 15, "Tu es long."), ("long " * 15, "Vous êtes longs.")]
+    known |= dict(pairs)  # the last reference of each
+    told = []
+    found = measures.measure_all(made, pairs, progress=told.append)
+    assert set(found) == set(measures.NAMES)
+    one = {
+        "first": measures.measure(made, pairs),
+        "all": measures.measure(made, pairs, references="all"),
+        "joined": measures.measure(made, pairs, Inputs(join=(3, 5))),
+        "long": measures.measure(made, pairs, Inputs(at_least=15)),
+    }
+    for name, row in one.items():
+        assert found[name] | {"seconds": 0} == row | {"seconds": 0}, name
+    assert sum(told) == 24 + found["joined"]["sentences"]  # nothing is translated twice
+    assert found["all"]["bleu"] == 100 > found["first"]["bleu"]
+    assert found["long"]["sentences"] == 1 and found["long"]["address"]["said"]["vous"] == 1.0
+    assert found["joined"]["unfinished"] == found["joined"]["sentences"]  # of which the dictionary knows none
+
+
+def test_the_card_tells_what_was_measured_and_no_more(french, tmp_path):
+    made, known = french
+    known |= dict(PAIRS)
+    found = {f"test{measures.NAMES[name]}": row for name, row in measures.measure_all(made, PAIRS).items()}
+    told = translation_card.measures(found | {"dev": {"bleu": 1.0, "chrf": 2.0, "sentences": 3, "unfinished": 0}})
+    rows = [line.split(" | ")[0] for line in told.splitlines() if line.startswith("| test")]
+    assert rows[:3] == ["| test", "| test_all_references", "| test_joined, 3 to 5 joined (seed 1)"]
+    assert "100.0%" in told and "| dev" not in told and "right" not in told
+    card = tmp_path / "README.md"
+    card.write_text("# mine\n\nby hand\n\n## Limits\n\nby hand too\n", encoding="utf-8")
+    translation_card.write(card, found)
+    kinds = {"a": {"right": 1, "sentences": 2}}
+    translation_card.write(card, found | {"probes": {"right": 1, "sentences": 2, "kinds": kinds}})
+    text = card.read_text(encoding="utf-8")
+    assert text.startswith("# mine\n\nby hand\n\n## Limits\n\nby hand too\n\n## Measures\n")
+    assert text.count("## Measures") == 1 and "| a | 1 | 2 |" in text
+    assert translation_card.measures({"test": {"bleu": 3.0, "sentences": 2}}) == ""  # of older files, which say less
+
+
+def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
+    """What the pairs were made into is told where something was; one that tells no training gets the measures alone."""
+    card = (trained / "checkpoint" / "README.md").read_text(encoding="utf-8")
+    made = load(str(trained / "checkpoint"))
+    assert card == translation_card.card(made)
+    assert (
+        "A small English-to-Made-up encoder-decoder" in card
+        and "Trained on 54 pairs; chosen by the first targets of" in card
+    )
+    assert "1 encoder and 1 decoder layers, 2 heads" in card and "(kept)" in card
+    assert "merge" not in card and "people type" not in card
+    made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
+    told = translation_card.card(made)
+    for part in ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see"):
+        assert part in told
+    (saved / "README.md").unlink(missing_ok=True)
+    card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)
+    assert not (saved / "README.md").exists()
