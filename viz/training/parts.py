@@ -33,7 +33,8 @@ def run_pick(view: View) -> None:
     names = list(known) if now in known else [*known, now]
 
     def told(name: str) -> str:
-        return f"{uploads.shown(name)} (run)" if known.get(name, ("", False))[1] else uploads.shown(name)
+        is_run = known.get(name, ("", False))[1] and not name.endswith(")")  # which says in which folder it lies
+        return f"{uploads.shown(name)} (run)" if is_run else uploads.shown(name)
 
     st.selectbox(
         "Run",

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from model.trace import SITE_KINDS
 from model.training.recording import Recording, Sentence
@@ -153,9 +152,7 @@ def mounted(
     )
     events = {"step": (mount.whole(0, len(data["steps"]) - 1), on_step), "head": (place, on_head)}
     ids = [each["id"] for each in pieces]
-    with st.container(key="player_pieces"):
-        for number, each in enumerate(pieces):
-            STORE.mount(f"player piece {number}", each, height=1)
-        chosen_head = {"layer": chosen[0], "head": chosen[1]}
-        PLACE.mount("player place", {"of": ",".join(ids), "at": at, "chosen": chosen_head}, height=1)
+    for number, each in enumerate(pieces):
+        STORE.mount(f"player piece {number}", each, height=1)
+    PLACE.mount("player place", {"of": ",".join(ids), "at": at, "chosen": {"layer": chosen[0], "head": chosen[1]}}, height=1)
     COMPONENT.mount("player", data, events, beside={"pieces": ids, "shows": list(shows), "large": large})

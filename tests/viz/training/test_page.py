@@ -16,8 +16,10 @@ import tiny
 from training_helpers import make
 from viz_helpers import TRAINING, Lab, numbers
 
+from model.config import TrainConfig
 from model.experiments.grown import scores
 from model.training.history import LOG, PROBES, SETTINGS, History, of_checkpoint, of_run
+from model.training.loss import learning_rate, noam_peak
 from viz import state
 from viz.training import curves, curves_part, histories, live, player, rates, rates_part
 from viz.view import View
@@ -275,6 +277,30 @@ def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_wer
     chart = Lab(TRAINING, run="mine", grown="entropy").charts[3]
     dashes = {(t["name"].partition(",")[0], t["line"]["dash"]) for t in chart["data"] if ", head " in t["name"]}
     assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
+
+
+def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, monkeypatch):
+    """Of d_model, warm-up and factor as the sliders have them; of a run that goes on to its end."""
+    lab = Lab(TRAINING, run="mine")
+    for key, value in (("noam d", 128), ("noam w", 50), ("noam f", 2.0)):
+        lab.at.select_slider(key=key).set_value(value)
+        lab.run()
+    assert [float(lab.link[name]) for name in ("noam_d", "noam_w", "noam_f")] == [128, 50, 2]
+    peak = noam_peak(128, 50, 2.0)
+    (chart,) = [each for each in lab.charts if each["data"][0]["name"].startswith("Noam")]
+    for line, name in zip(chart["data"], ("noam", "cosine"), strict=False):
+        config = TrainConfig(schedule=name, learning_rate=peak, warmup=50)
+        steps = numbers(line["x"]).astype(int)
+        drawn = [learning_rate(config, int(step), int(steps[-1])) for step in steps]
+        assert numbers(line["y"]).tolist() == pytest.approx(drawn)
+    history = of_run(runs / "mine", "mine")
+    assert rates.planned(history) is None
+    half = dataclasses.replace(history, going=True, steps=history.steps[: len(history.steps) // 2])
+    steps, ahead = rates.planned(half)
+    assert (steps[0], steps[-1]) == (half.steps[-1]["step"], history.total)
+    logged = {entry["step"]: entry["learning_rate"] for entry in history.steps}
+    both = [(rate, logged[step]) for step, rate in zip(steps.tolist(), ahead.tolist(), strict=True) if step in logged]
+    assert len(both) > 3 and all(rate == pytest.approx(taken, abs=1e-9) for rate, taken in both)
 
 
 def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
