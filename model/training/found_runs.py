@@ -19,7 +19,8 @@ def named() -> tuple[Path, ...]:
 
 def survey(home: Path | None = None) -> dict[str, Path]:
     """The folder of each run by its name: of the folders that RUNS names, each of which is a run or a folder of runs, and of
-    the project's own. Where a name is taken already, the later one is told apart by the folder that it lies in."""
+    the project's own; runs that were made together lie one folder deeper. Where a name is taken already, the later one is
+    told apart by the folder that it lies in."""
     found: dict[str, Path] = {}
     for place in (*named(), home or HOME):
         for path in _inside(place):
@@ -45,6 +46,11 @@ def stamp(place: Path) -> tuple[tuple[int, int], ...]:
     return tuple(_stat(place / name) for name in files)
 
 
+def written(stamp: tuple[tuple[int, int], ...]) -> float:
+    """When something of a `stamp` was last written, in seconds since 1970."""
+    return max(time for time, _ in stamp) / 1e9
+
+
 def of_recording(stamp: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """What of a `stamp` changes with the recording alone."""
     return stamp[:2]
@@ -63,6 +69,7 @@ def _inside(place: Path) -> list[Path]:
     try:
         if (place / SETTINGS).is_file() and is_name(place.name):
             return [place]
-        return sorted(path.parent for path in place.glob(f"*/{SETTINGS}") if is_name(path.parent.name))
+        found = (path.parent for depth in ("*", "*/*") for path in place.glob(f"{depth}/{SETTINGS}"))
+        return sorted(path for path in found if is_name(path.name))
     except OSError:
         return []

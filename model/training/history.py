@@ -160,14 +160,16 @@ def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
 
 
 def is_going(place: Path, history: History) -> bool:
-    """Whether the log was written a moment ago, and is not at its end. (To ask for the lock would keep the run out.)"""
+    """Whether the log was written a moment ago, and is not at its end; before its first line, the settings. (To ask for the
+    lock would keep the run out.)"""
     progress = history.progress
-    if history.over or progress is None or progress.step == progress.total:
+    if history.over or (progress is not None and progress.step == progress.total):
         return False
     last = [entry["seconds"] for entry in history.steps[-2:] if "seconds" in entry]
     apart = last[1] - last[0] if len(last) == 2 else 0
     try:
-        return time.time() - os.stat(place / LOG).st_mtime < max(QUIET, 3 * apart)
+        newest = os.stat(place / (SETTINGS if progress is None else LOG)).st_mtime
+        return time.time() - newest < max(QUIET, 3 * apart)
     except OSError:
         return False
 

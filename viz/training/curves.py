@@ -82,7 +82,9 @@ def _scores(history: History) -> Curve:
         found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
         if lines := tuple(line for line in found if line):
             return Curve(title, axis, lines, ". ".join(map(_ends, lines)) + ", on the dev sentences.")
-    return Curve("Scores", "", (), "No score is kept of it yet: a validation measures one.")
+    every = history.config.validate_every if history.config else 0
+    when = f", every {every:,} steps and at the end" if history.going and every else ""
+    return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
 
 
 def _gradients(history: History) -> Curve:
@@ -115,8 +117,13 @@ def _figure(name: str, stamp: histories.Stamp, what: str, mode: theme.Mode, heig
 def _drawn(history: History, what: str, mode: theme.Mode, height: int) -> go.Figure:
     found = curve(history, what)
     return curves(
-        found.lines, found.axis, mode, last_step(history), height=height, level=found.level, shared=not history.apart
+        found.lines, found.axis, mode, last_step(history), height=height, level=found.level, shared=marks_step(history)
     )
+
+
+def marks_step(history: History) -> bool:
+    """Whether the slider's step stands in the curves: there is a slider, and its steps are those of the curves."""
+    return history.recording is not None and not history.apart
 
 
 def last_step(history: History) -> float:

@@ -17,6 +17,7 @@ from viz.shared.drawing import Drawing
 
 HEIGHT = 232  # px
 LINE = "training step"  # the name of the line that `player.js` moves
+FEW = 12  # points, each of which is drawn as one
 DASHES = ("solid", "dot", "dash", "dashdot")
 
 
@@ -49,7 +50,9 @@ def curves(
         drawing.add_scatter(
             x=_places(line.steps, log_steps),
             y=np.asarray(line.values, dtype=float),
-            mode="lines" if len(line.steps) > 1 else "markers",
+            mode="lines" if len(line.steps) > FEW else "lines+markers",
+            marker={"size": 6, "color": _hue(colours, line.hue)},
+            cliponaxis=False,
             name=line.name,
             line={"width": 2, "color": _hue(colours, line.hue), "dash": DASHES[number % len(DASHES)]},
             hovertemplate=f"{html.escape(line.name)}<br>step %{{customdata:,}}: %{{y:.4g}}<extra></extra>",

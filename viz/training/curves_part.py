@@ -23,9 +23,10 @@ REACHES = [round(0.05 * n, 2) for n in range(2, 20)]
 
 def three(name: str, history: History, stamp: histories.Stamp, mode: Mode) -> None:
     """Loss, scores and gradients beside one another."""
-    for column, what in zip(st.columns(3, gap="medium"), curves.CURVES, strict=True):
-        with column:
-            one(name, history, stamp, what, mode)
+    with st.container(key="training_curves"):
+        for column, what in zip(st.columns(3, gap="medium"), curves.CURVES, strict=True):
+            with column:
+                one(name, history, stamp, what, mode)
 
 
 def one(name: str, history: History, stamp: histories.Stamp, what: str, mode: Mode) -> None:

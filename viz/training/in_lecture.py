@@ -8,7 +8,7 @@ from model.training import found_runs
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, pictures
 from viz.shared.shown import Shown
-from viz.training import curves, curves_part, histories, parts, rates, rates_part
+from viz.training import curves, curves_part, histories, live, parts, rates, rates_part
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
 HALL = 1.9  # how many times as large a chart is drawn
@@ -25,6 +25,8 @@ def draw(shown: Shown) -> None:
         texts.sentence_notes((), shown.faults)
     with shown.places.body:
         found = parts.open_history(view)
+        if found is not None and found[0].going:
+            live.sign(histories.chosen(view), found[1])
         if found is not None:
             _picture(shown, LARGE[large - 1], *found)
 

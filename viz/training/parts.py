@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from functools import partial
 
 import streamlit as st
@@ -13,10 +12,8 @@ from viz import pages, state, uploads
 from viz.shared import texts
 from viz.shared.shown import Places, Shown
 from viz.theme import Mode
-from viz.training import curves_part, histories, player, rates_part
+from viz.training import curves_part, histories, live, player, rates_part
 from viz.view import View
-
-EVERY = "4s"  # how often a run that goes on is read again
 
 
 def head(view: View, page: pages.Page) -> Places:
@@ -36,7 +33,8 @@ def run_pick(view: View) -> None:
     names = list(known) if now in known else [*known, now]
 
     def told(name: str) -> str:
-        return f"{uploads.shown(name)} (run)" if known.get(name, ("", False))[1] else uploads.shown(name)
+        is_run = known.get(name, ("", False))[1] and not name.endswith(")")  # which says in which folder it lies
+        return f"{uploads.shown(name)} (run)" if is_run else uploads.shown(name)
 
     st.selectbox(
         "Run",
@@ -85,7 +83,7 @@ def open_history(view: View) -> tuple[History, histories.Stamp] | None:
 def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
     name = histories.chosen(view)
     if history.going:
-        st.fragment(run_every=EVERY)(_progress)(name)
+        live.sign(name, stamp)
     elif history.steps:
         texts.note(ended(history))
     if history.recording is not None:
@@ -97,10 +95,7 @@ def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -
     texts.write('<h2 class="lab-label lab-rule">Curves</h2>')
     if history.apart:
         texts.note(told_apart(history))
-    if history.going:
-        st.fragment(run_every=EVERY)(_live_curves)(name, mode)
-    else:
-        curves_part.three(name, history, stamp, mode)
+    curves_part.three(name, history, stamp, mode)
     if history.recording is not None:
         curves_part.heads(view, mode, history, stamp)
     rates_part.schedule(view, mode, history, stamp)
@@ -125,28 +120,6 @@ def ended(history: History) -> str:
         return f"It stopped at {where}: the same command goes on with it."
     early = progress.total is not None and progress.step < progress.total
     return f"It ended at {where}{', for the dev loss fell no more' if early else ''}."
-
-
-def _progress(name: str) -> None:
-    """How far a run is, read again every few seconds while somebody looks."""
-    progress = _still(name)[0].progress
-    assert progress is not None
-    texts.write(f'<p class="lab-training-now" aria-live="off">{html.escape(progress.told())}</p>')
-
-
-def _live_curves(name: str, mode: Mode) -> None:
-    curves_part.three(name, *_still(name), mode)
-
-
-def _still(name: str) -> tuple[History, histories.Stamp]:
-    """A run that goes on. Once it does not, or is gone, the whole page is run: it says so, and asks no more."""
-    try:
-        history, stamp = histories.history(name)
-    except ValueError:
-        st.rerun()
-    if not history.going:
-        st.rerun()
-    return history, stamp
 
 
 def sentence_pick(view: View, history: History) -> None:
@@ -184,8 +157,10 @@ def slider(
     at = histories.nearest(steps, view.trained)
     if view.trained is not None and steps[at] != view.trained:
         texts.note(f"Step {view.trained:,} was not recorded; the nearest is {steps[at]:,}.")
-    data = player.payload(histories.chosen(view), found_runs.of_recording(stamp), number(view, history) - 1, mode)
-    player.mounted(data, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)
+    of = histories.chosen(view), found_runs.of_recording(stamp), number(view, history) - 1
+    pieces = [player.piece(*of, *ends) for ends in player.parted(len(steps), history.going)]
+    data = player.payload(*of, mode, None if history.apart else history.total)
+    player.mounted(data, pieces, at, (view.layer, view.head), shows, partial(_rest, steps), _head, large)
 
 
 def _rest(steps: tuple[int, ...], at: int) -> None:

@@ -1,10 +1,11 @@
-"""The slider over a training: all recorded steps of one sentence, which the browser walks through by itself."""
+"""The slider over a training: all recorded steps of one sentence, which the browser gets once and walks by itself."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from model.trace import SITE_KINDS
 from model.training.recording import Recording, Sentence
 from viz import theme
-from viz.keep import cached_figure
+from viz.keep import cached_figure, written
 from viz.shared import mount
 from viz.training import histories
 
@@ -23,7 +24,10 @@ WORDS = {  # how what a model makes of a sentence is told, by what it does
     "mlm": ("Reads", "Fills in, at this step", "Stands there", "How likely it finds what stands there"),
     "classify": ("Reads", "Says, at this step", "", "How likely it finds each label"),
 }
+TOGETHER = 8  # recorded steps: so many of a run that goes on are sent again at most when a new one comes
 COMPONENT = mount.Component(__file__, '<div class="player"></div>', picture="A sentence along the training")
+STORE = mount.Component(__file__, "<span hidden></span>", name="player_piece")
+PLACE = mount.Component(__file__, "<span hidden></span>", name="player_place")
 
 
 def does(sentence: Sentence) -> str:
@@ -61,47 +65,76 @@ def labels_of(sentence: Sentence, kind: str) -> tuple[list[str], list[str]]:
 
 
 @cached_figure
-def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode) -> dict[str, Any]:
-    """All recorded steps of a sentence (from 0), as JSON values: maps as bytes, each step what it differs by."""
+def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode, total: int | None = None) -> dict[str, Any]:
+    """What the browser needs of a sentence (from 0) beside its recorded steps, as JSON values; `total` is the step at which
+    the run ends, where it is known."""
     recording = histories.recording_of(name)
     sentence = recording.sentences[number]
-    tokens, probabilities = told(recording, number)
     reads, makes, right, chips = WORDS[does(sentence)]
-    written = ["".join(c if c.isprintable() else "\ufffd" for c in texts[number]) for texts in recording.written]
-    losses = -np.log(np.maximum(probabilities, 1e-30)).mean(axis=1)
     return {
-        "id": f"{name} {number} {stamp}",
+        "id": f"{name} {number}",
         "steps": list(recording.steps),
-        "sentence": {"source": sentence.source_text, "target": sentence.target_text, "tokens": list(tokens)},
-        "written": written if any(written) else None,
-        "probabilities": np.round(probabilities.astype(float), 4).tolist(),
-        "losses": [None if sentence.labels else round(float(loss), 4) for loss in losses],
+        "total": max(total or 0, recording.steps[-1]),
+        "sentence": {
+            "source": sentence.source_text,
+            "target": sentence.target_text,
+            "tokens": list(told(recording, number)[0]),
+        },
         "task": {"reads": reads, "makes": makes, "right_is": right, "chips": chips},
         "grids": [_grid(recording, sentence, number, kind, mode) for kind in recording.kinds],
     }
 
 
 def _grid(recording: Recording, sentence: Sentence, number: int, kind: str, mode: theme.Mode) -> dict[str, Any]:
-    levels = recording.arrays[f"{kind}/{number}"]  # [N,L,H,T,S]
-    steps, layers, heads, *shape = levels.shape
-    differences = np.concatenate((levels[:1], levels[1:] - levels[:-1]))
+    _, layers, heads, *shape = recording.arrays[f"{kind}/{number}"].shape  # [N,L,H,T,S]
     queries, keys = labels_of(sentence, kind)
     return {
         "kind": kind,
         "name": theme.SITE_NAMES[kind],
-        "steps": steps,
         "layers": layers,
         "heads": heads,
         "shape": shape,
-        "bytes": base64.b64encode(zlib.compress(differences.tobytes(), 6)).decode(),
         "queries": queries,
         "keys": keys,
         "scale": list(theme.scale(kind, mode)),
     }
 
 
+@cached_figure
+def piece(name: str, stamp: histories.Stamp, number: int, first: int, end: int) -> dict[str, Any]:
+    """The recorded steps of a sentence from the place `first` up to `end`, with an `id` of their content: maps as bytes,
+    each step what it differs by from the one before, modulo 256. It is an element of its own, so that it is sent once: an
+    unchanged element travels as a hash."""
+    recording, there = histories.recording_of(name), slice(first, end)
+    levels = [recording.arrays[f"{kind}/{number}"] for kind in recording.kinds]  # each [N,L,H,T,S]
+    changes = [np.concatenate((each[:1], each[1:] - each[:-1]))[there] for each in levels]
+    probabilities = told(recording, number)[1][there]
+    losses = -np.log(np.maximum(probabilities, 1e-30)).mean(axis=1)
+    is_judged = bool(recording.sentences[number].labels)
+    texts = [_printed(each[number]) for each in recording.written[there]] if any(map(any, recording.written)) else []
+    found = {
+        "maps": [base64.b64encode(zlib.compress(each.tobytes(), 6)).decode() for each in changes],
+        "written": texts,
+        "probabilities": np.round(probabilities.astype(float), 4).tolist(),
+        "losses": [None if is_judged else round(float(loss), 4) for loss in losses],
+    }
+    return {"id": hashlib.blake2b(written(found).encode(), digest_size=12).hexdigest(), **found}
+
+
+def _printed(text: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def parted(count: int, grows: bool) -> list[tuple[int, int]]:
+    """Where the pieces of so many recorded steps begin and end: of a run that goes on the newest steps stand apart, so that
+    those before them stay the piece that they are."""
+    whole = count - count % TOGETHER if grows else count
+    return [(first, end) for first, end in ((0, whole), (whole, count)) if end > first]
+
+
 def mounted(
     data: dict[str, Any],
+    pieces: Sequence[dict[str, Any]],
     at: int,
     chosen: tuple[int, int | None],
     shows: tuple[str, ...],
@@ -109,14 +142,17 @@ def mounted(
     on_head: Callable[[str, int, int], None],
     large: bool = False,
 ) -> None:
-    """Mounts it at a place among the recorded steps, with layer and head (from 1; None: the mean) and the `PARTS` that are
-    shown. Before the next run `on_step` is called with the place at which it came to rest, `on_head` with the kind of
-    attention, the layer and the head that are clicked."""
+    """Mounts it, and the pieces of its steps, at a place among the recorded steps, with layer and head (from 1; None: the
+    mean) and the `PARTS` that are shown. Before the next run `on_step` is called with the place at which it came to rest,
+    `on_head` with the kind of attention, the layer and the head that are clicked."""
     grids = data["grids"]
     most = [max(grid[of] for grid in grids) for of in ("layers", "heads")]
     place = mount.fields(
         kind=mount.one_of([grid["kind"] for grid in grids]), layer=mount.whole(1, most[0]), head=mount.whole(1, most[1])
     )
     events = {"step": (mount.whole(0, len(data["steps"]) - 1), on_step), "head": (place, on_head)}
-    beside = {"at": at, "chosen": {"layer": chosen[0], "head": chosen[1]}, "shows": list(shows), "large": large}
-    COMPONENT.mount("player", data, events, default={"step": at}, beside=beside)
+    ids = [each["id"] for each in pieces]
+    for number, each in enumerate(pieces):
+        STORE.mount(f"player piece {number}", each, height=1)
+    PLACE.mount("player place", {"of": ",".join(ids), "at": at, "chosen": {"layer": chosen[0], "head": chosen[1]}}, height=1)
+    COMPONENT.mount("player", data, events, beside={"pieces": ids, "shows": list(shows), "large": large})

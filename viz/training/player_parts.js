@@ -15,16 +15,30 @@ export function summed(bytes, steps) {
   return bytes;
 }
 
-export async function inflated(grids) {
-  return Promise.all(grids.map(async (grid) => {
-    const bytes = Uint8Array.from(atob(grid.bytes), (char) => char.charCodeAt(0));
-    const whole = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
-    return { ...grid, bytes: null, raw: summed(new Uint8Array(whole), grid.steps) };
-  }));
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
+// The pieces of a sentence's steps as one: the maps of each kind of attention, and what was written and how surely.
+export async function together(pieces, { steps, grids }) {
+  const maps = await Promise.all(grids.map(async (_, n) => {
+    const parts = await Promise.all(pieces.map((piece) => inflated(piece.maps[n]))), whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    parts.reduce((start, part) => { whole.set(part, start); return start + part.length; }, 0);
+    return summed(whole, steps.length);
+  }));
+  const of = (name) => pieces.flatMap((piece) => piece[name]);
+  return { maps, written: of("written"), probabilities: of("probabilities"), losses: of("losses") };
+}
+
+// Whether some steps are those that there were, and perhaps more.
+export const isGrown = (before, now) => before.length <= now.length && before.every((step, n) => step === now[n]);
+
+// Whether a slider at a place goes on to the newest step when there is a new one: it rests where the server knows it to be.
+export const follows = ({ said, told }, at, isBusy) => !isBusy && !told.length && at === said;
+
 // The nodes that say what the model made of the sentence at a step, beside what counts as right.
-export function ofStep({ sentence, written, probabilities, losses, task }, at) {
+export function ofStep({ sentence, task }, { written, probabilities, losses }, at) {
   const found = [], line = (name, text, className) => {
     const row = element("p", `line ${className ?? ""}`);
     row.append(element("span", "name", name), element("span", "text", text));
@@ -32,12 +46,12 @@ export function ofStep({ sentence, written, probabilities, losses, task }, at) {
     return row;
   };
   if (sentence.source) line(task.reads, sentence.source);
-  if (written) {
+  if (written.length) {
     const text = written[at];
     line(task.makes, text || "(nothing)", text && text === sentence.target ? "now same" : "now");
   }
   if (sentence.target) line(task.right_is, sentence.target);
-  if (probabilities) found.push(chips(sentence.tokens, probabilities[at], losses[at], task));
+  found.push(chips(sentence.tokens, probabilities[at], losses[at], task));
   return found;
 }
 

@@ -12,6 +12,7 @@ from model.training.history import History
 from viz import theme
 from viz.keep import cached_figure, kept
 from viz.training import histories
+from viz.training.curves import marks_step
 from viz.training.curves_figures import HEIGHT, Line, curves
 
 if TYPE_CHECKING:
@@ -73,6 +74,30 @@ def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:
     return (*_rates(learning_rate, history.config, total_of(history)), False)
 
 
+def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
+    """The steps that a run which goes on has yet to take, and its rate at each; None where that is not known."""
+    config, total = history.config, history.total
+    if not (history.going and config and total and history.steps):
+        return None
+    from model.training.loss import learning_rate
+
+    steps = np.unique(np.linspace(history.steps[-1]["step"], total, POINTS).round().astype(int))
+    return steps, np.array([learning_rate(config, int(step), total) for step in steps])
+
+
+def lines(history: History, schedule: Schedule) -> list[Line]:
+    """Both schedules, the run's own rate, and of a run that goes on what it has before it."""
+    found = [
+        Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
+        Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),
+    ]
+    if taken := own(history):
+        found.append(Line("this run’s own rate", taken[0], taken[1]))
+    if ahead := planned(history):
+        found.append(Line("the rest of its schedule", *ahead, "ink3"))
+    return found
+
+
 def schedule_figure(
     name: str, history: History, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
 ) -> go.Figure:
@@ -86,13 +111,7 @@ def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.M
 
 
 def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
-    lines = [
-        Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
-        Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),
-    ]
-    if found := own(history):
-        lines.append(Line("this run’s own rate", found[0], found[1]))
-    return curves(lines, "learning rate", mode, schedule.total, height=height, shared=not history.apart)
+    return curves(lines(history, schedule), "learning rate", mode, schedule.total, height=height, shared=marks_step(history))
 
 
 @dataclass(frozen=True)

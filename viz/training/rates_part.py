@@ -13,7 +13,7 @@ from viz.shared import controls, texts
 from viz.shared.shown import Shown
 from viz.theme import Mode
 from viz.training import histories, rates
-from viz.training.curves_figures import Line, target_bars
+from viz.training.curves_figures import target_bars
 from viz.training.curves_part import legend
 from viz.view import View
 
@@ -63,10 +63,7 @@ def sliders(found: rates.Schedule) -> None:
 
 def chart(view: View, mode: Mode, history: History, stamp: histories.Stamp, found: rates.Schedule, height: int) -> None:
     """The figure, with what its lines are."""
-    lines = [Line("Noam (2017)", (), (), "decoder_ink"), Line("linear warm-up, cosine", (), (), "encoder_ink")]
-    if rates.own(history) is not None:
-        lines.append(Line("this run’s own rate", (), ()))
-    texts.write(legend(lines))
+    texts.write(legend(rates.lines(history, found)))
     figure = rates.schedule_figure(histories.chosen(view), history, stamp, found, mode, height)
     alt = (
         f"Learning rate over {found.total:,} steps; both schedules have a peak of {rates.peak(found):.3g}, {peak_at(found)}"

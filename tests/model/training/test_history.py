@@ -187,6 +187,8 @@ def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
     assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
     assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+    monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
 
 
 def test_the_peak_of_2017_by_hand():

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { along, summed, walkedTo } from "../../../viz/training/player_parts.js";
+import { keepPiece, piecesOf } from "../../../viz/training/player_kept.js";
+import { along, follows, isGrown, summed, together, walkedTo } from "../../../viz/training/player_parts.js";
 
 test("maps are what they were before they were coded, modulo 256", () => {
   const steps = [[250, 3, 7], [4, 3, 0], [255, 9, 128]];
@@ -19,4 +20,35 @@ test("a step lies along an axis as its scale has it", () => {
   assert.equal(along(100, { type: "log", range: [0, 4] }), 0.5);
   assert.equal(along(0, { type: "log", range: [-0.15, 4] }), 0);
   assert.equal(along(300, { type: "linear", range: [0, 200] }), null);
+});
+
+test("the browser keeps what it was sent within bounds, and never lets go of the newest", () => {
+  const kept = new Map(), piece = (id, size) => ({ id, maps: ["x".repeat(size)] });
+  for (const id of ["a", "b", "c"]) keepPiece(kept, piece(id, 40), 120);
+  assert.deepEqual(piecesOf(kept, ["a", "c"]).map(({ id }) => id), ["a", "c"]);
+  keepPiece(kept, piece("d", 40), 120); // b was asked for the longest ago
+  assert.deepEqual([...kept.keys()], ["a", "c", "d"]);
+  assert.equal(piecesOf(kept, ["a", "b"]), null);
+  keepPiece(kept, piece("e", 500), 120);
+  assert.deepEqual([...kept.keys()], ["e"]);
+});
+
+test("pieces of the steps are put together as if there had been one", async () => {
+  const maps = [[9, 1], [250, 4], [3, 4]], changes = maps.flatMap((step, n) => step.map((value, i) => (n ? value - maps[n - 1][i] : value)));
+  const packed = async (values) => Buffer.from(await new Response(new Blob([Uint8Array.from(values)]).stream().pipeThrough(new CompressionStream("deflate"))).arrayBuffer()).toString("base64");
+  const piece = async (first, end) => ({ maps: [await packed(changes.slice(2 * first, 2 * end))], written: ["a", "b", "c"].slice(first, end), probabilities: [], losses: [] });
+  const data = { steps: [0, 1, 5], grids: [{}] };
+  for (const ends of [[[0, 3]], [[0, 2], [2, 3]]]) {
+    const found = await together(await Promise.all(ends.map((each) => piece(...each))), data);
+    assert.deepEqual([[...found.maps[0]], found.written], [maps.flat(), ["a", "b", "c"]]);
+  }
+});
+
+test("a new step of a run that goes on moves who rests at the newest, and nobody else", () => {
+  assert.ok(isGrown([0, 1, 2], [0, 1, 2, 4]) && isGrown([0, 1], [0, 1]));
+  assert.ok(!isGrown([0, 1, 2], [0, 1]) && !isGrown([0, 1, 2], [0, 2, 3, 4]));
+  assert.ok(follows({ said: 2, told: [] }, 2, false));
+  assert.ok(!follows({ said: 2, told: [] }, 2, true)); // it is held, or plays
+  assert.ok(!follows({ said: 2, told: [] }, 1, false)); // the server has not heard of it yet
+  assert.ok(!follows({ said: 2, told: [1] }, 1, false)); // nor answered
 });

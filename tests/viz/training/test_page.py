@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import json
+import os
 import re
 import shutil
 import zlib
@@ -15,10 +16,12 @@ import tiny
 from training_helpers import make
 from viz_helpers import TRAINING, Lab, numbers
 
+from model.config import TrainConfig
 from model.experiments.grown import scores
 from model.training.history import LOG, PROBES, SETTINGS, History, of_checkpoint, of_run
+from model.training.loss import learning_rate, noam_peak
 from viz import state
-from viz.training import curves, curves_part, histories, parts, rates, rates_part
+from viz.training import curves, curves_part, histories, live, player, rates, rates_part
 from viz.view import View
 
 
@@ -43,25 +46,53 @@ def named(runs, monkeypatch):
     monkeypatch.setenv("RUNS", str(runs))
 
 
-def unpacked(grid: dict) -> np.ndarray:
-    """The maps of all steps, as the browser puts them together."""
-    raw = np.frombuffer(zlib.decompress(base64.b64decode(grid["bytes"])), dtype=np.uint8)
-    return np.cumsum(raw.reshape(grid["steps"], grid["layers"], grid["heads"], *grid["shape"]), axis=0, dtype=np.uint8)
+def unpacked(grid: dict, maps: list[str]) -> np.ndarray:
+    """The maps of all steps, as the browser puts them together of their pieces."""
+    raw = np.frombuffer(b"".join(zlib.decompress(base64.b64decode(text)) for text in maps), dtype=np.uint8)
+    return np.cumsum(raw.reshape(-1, grid["layers"], grid["heads"], *grid["shape"]), axis=0, dtype=np.uint8)
 
 
 def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     recording = of_run(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", probe="2", trained=str(recording.steps[3]), layer="1", head="2")
-    data = lab._mounted("player")
-    assert (tuple(data["steps"]), data["at"], data["chosen"]) == (recording.steps, 3, {"layer": 1, "head": 2})
-    assert data["written"] == [texts[1] for texts in recording.written]
-    for grid in data["grids"]:
-        assert (unpacked(grid) == recording.arrays[f"{grid['kind']}/1"]).all()
+    data, place, piece = (lab._mounted(f".{name}") for name in ("player", "player_place", "player_piece"))
+    assert (tuple(data["steps"]), place["at"], place["chosen"]) == (recording.steps, 3, {"layer": 1, "head": 2})
+    assert data["pieces"] == [piece["id"]] and place["of"] == piece["id"]
+    assert piece["written"] == [texts[1] for texts in recording.written]
+    for grid, maps in zip(data["grids"], piece["maps"], strict=True):
+        assert (unpacked(grid, [maps]) == recording.arrays[f"{grid['kind']}/1"]).all()
         assert (len(grid["queries"]), len(grid["keys"])) == tuple(grid["shape"])
     sure = np.exp(recording.log_probs(1))
-    np.testing.assert_allclose(data["probabilities"], sure, atol=1e-4)
-    np.testing.assert_allclose(data["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
+    np.testing.assert_allclose(piece["probabilities"], sure, atol=1e-4)
+    np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
+
+
+def test_from_step_to_step_the_place_alone_is_sent_anew(runs):
+    """All else of the slider stays the same to the byte, so that it travels as a hash."""
+
+    def sent(trained):
+        lab = Lab(TRAINING, run="mine", trained=str(trained))
+        found = [c.proto for c in lab.at.get("bidi_component") if ".player" in c.proto.component_name]
+        return {each.component_name.rpartition(".")[2]: each.SerializeToString(deterministic=True) for each in found}
+
+    steps = of_run(runs / "mine", "mine").recording.steps
+    one, other = sent(steps[2]), sent(steps[5])
+    assert {name for name in one if one[name] != other[name]} == {"player_place"}
+
+
+def test_of_a_run_that_goes_on_a_new_step_leaves_the_older_ones_the_piece_that_they_are(runs):
+    recording = of_run(runs / "mine", "mine").recording
+    stamp = histories.history("mine")[1][:2]
+    for count in range(1, len(recording.steps) + 1):
+        ends = player.parted(count, grows=True)
+        assert [first for first, _ in ends] == [0, *(end for _, end in ends[:-1])] and ends[-1][1] == count
+        assert count - ends[-1][0] < player.TOGETHER or ends[-1][0] == 0
+    pieces = [player.piece("mine", stamp, 1, *ends) for ends in player.parted(13, grows=True)]
+    assert len(pieces) == 2 and pieces[0] == player.piece("mine", stamp, 1, *player.parted(10, grows=True)[0])
+    grid = player.payload("mine", stamp, 1, "light")["grids"][2]
+    maps = [piece["maps"][2] for piece in pieces]
+    assert (unpacked(grid, maps) == recording.arrays["cross/1"][:13]).all()
 
 
 def test_curves_are_those_of_the_log_and_the_heads_those_of_the_maps(runs):
@@ -129,10 +160,10 @@ def test_a_run_that_grows_is_told_and_its_torn_line_is_not_taken(runs, tmp_path,
     step, total = next((e["step"], e["total"]) for e in reversed(entries) if "total" in e)
     lab = Lab(TRAINING, run="live")
     (told,) = lab.sentences("lab-training-now")
-    assert told.startswith(f"Step {step} of {total}, {100 * step // total} %, ")
+    assert told.startswith(f"Live Step {step} of {total}, {100 * step // total} %, ")
     with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:
         log.write("\n" + json.dumps(entries[0] | {"step": total - 1, "seconds": 99.0}) + "\n")
-    assert lab.run().sentences("lab-training-now")[0].startswith(f"Step {total - 1} of {total}, ")
+    assert lab.run().sentences("lab-training-now")[0].startswith(f"Live Step {total - 1} of {total}, ")
 
 
 def test_of_a_run_that_grows_the_newest_log_alone_is_kept_and_none_of_its_charts(runs, tmp_path, monkeypatch):
@@ -154,21 +185,66 @@ def test_of_a_run_that_grows_the_newest_log_alone_is_kept_and_none_of_its_charts
     assert len({id(curves.figure("live", over, stamp, "loss", "light")) for _ in range(2)}) == 1
 
 
-def test_a_run_that_ends_while_somebody_looks_has_the_page_run_once_more(runs, monkeypatch):
-    """The parts that are read again every few seconds are mounted for a run that goes on alone."""
+class Rerun(Exception):
+    pass
 
-    class Rerun(Exception):
-        pass
 
-    def rerun():
+@pytest.fixture
+def rerun(monkeypatch):
+    def asked():
         raise Rerun
 
-    monkeypatch.setattr(parts.st, "rerun", rerun)
+    monkeypatch.setattr(live.st, "rerun", asked)
+
+
+def grows(folder, source, lines: int):
+    """A copy of a run as it was after so many lines of its log."""
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("checkpoint"))
+    kept = (source / LOG).read_text(encoding="utf-8").splitlines(keepends=True)[:lines]
+    (folder / LOG).write_text("".join(kept), encoding="utf-8")
+
+
+def test_the_page_is_run_again_once_a_run_has_written_or_ended(runs, tmp_path, monkeypatch, rerun):
+    monkeypatch.setenv("RUNS", str(tmp_path))
+    grows(tmp_path / "live", runs / "mine", 3)
+    seen = histories.history("live")[1]
+    live._watch("live", seen)  # nothing is new: the sign alone is written
+    with (tmp_path / "live" / LOG).open("a", encoding="utf-8") as log:
+        log.write('{"step": 7')
+    with pytest.raises(Rerun):
+        live._watch("live", seen)
     for name in ("mine", "is no more"):
-        for part in (lambda name=name: parts._progress(name), lambda name=name: parts._live_curves(name, "light")):
-            with pytest.raises(Rerun):
-                part()
-    assert Lab(TRAINING, run="mine").sentences("lab-training-now") == []
+        monkeypatch.setenv("RUNS", str(runs))
+        with pytest.raises(Rerun):
+            live._watch(name, seen)
+
+
+def test_what_does_not_train_is_not_asked_again(runs, monkeypatch):
+    asked = []
+    monkeypatch.setattr(live, "sign", lambda *seen: asked.append(seen))
+    for link in ({"run": "mine"}, {"run": "bare"}, {}, {"run": "mine", "lecture": "on"}):
+        assert Lab(TRAINING, **link).sentences("lab-training-now") == []
+    assert asked == []
+
+
+def test_a_run_before_its_first_line_is_live_too(runs, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNS", str(tmp_path))
+    grows(tmp_path / "set" / "live", runs / "mine", 0)
+    (told,) = Lab(TRAINING, run="live").sentences("lab-training-now")
+    assert told.startswith("Live It has begun")
+    os.utime(tmp_path / "set" / "live" / SETTINGS, (1, 1))
+    assert not histories.history("live")[0].going
+
+
+def test_when_something_was_last_written_is_told_as_time_goes_by():
+    told = [live.told_ago(seconds) for seconds in (-1, 4, 12.4, 89, 91, 600)]
+    assert told == [
+        *["Written just now."] * 2,
+        "Written 12 seconds ago.",
+        "Written 89 seconds ago.",
+        "Written 2 minutes ago.",
+        "Written 10 minutes ago.",
+    ]
 
 
 def test_what_is_looked_at_of_a_training_goes_with_the_checkpoint():
@@ -201,6 +277,30 @@ def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_wer
     chart = Lab(TRAINING, run="mine", grown="entropy").charts[3]
     dashes = {(t["name"].partition(",")[0], t["line"]["dash"]) for t in chart["data"] if ", head " in t["name"]}
     assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
+
+
+def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, monkeypatch):
+    """Of d_model, warm-up and factor as the sliders have them; of a run that goes on to its end."""
+    lab = Lab(TRAINING, run="mine")
+    for key, value in (("noam d", 128), ("noam w", 50), ("noam f", 2.0)):
+        lab.at.select_slider(key=key).set_value(value)
+        lab.run()
+    assert [float(lab.link[name]) for name in ("noam_d", "noam_w", "noam_f")] == [128, 50, 2]
+    peak = noam_peak(128, 50, 2.0)
+    (chart,) = [each for each in lab.charts if each["data"][0]["name"].startswith("Noam")]
+    for line, name in zip(chart["data"], ("noam", "cosine"), strict=False):
+        config = TrainConfig(schedule=name, learning_rate=peak, warmup=50)
+        steps = numbers(line["x"]).astype(int)
+        drawn = [learning_rate(config, int(step), int(steps[-1])) for step in steps]
+        assert numbers(line["y"]).tolist() == pytest.approx(drawn)
+    history = of_run(runs / "mine", "mine")
+    assert rates.planned(history) is None
+    half = dataclasses.replace(history, going=True, steps=history.steps[: len(history.steps) // 2])
+    steps, ahead = rates.planned(half)
+    assert (steps[0], steps[-1]) == (half.steps[-1]["step"], history.total)
+    logged = {entry["step"]: entry["learning_rate"] for entry in history.steps}
+    both = [(rate, logged[step]) for step, rate in zip(steps.tolist(), ahead.tolist(), strict=True) if step in logged]
+    assert len(both) > 3 and all(rate == pytest.approx(taken, abs=1e-9) for rate, taken in both)
 
 
 def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
