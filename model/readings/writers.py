@@ -18,6 +18,7 @@ from model.network.attention import MultiHeadAttention
 from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
 from model.network.transformer import Embedding, Transformer
+from model.readings.held import before_norm
 from model.trace import Site, Stack, Streams, Sublayer
 
 Kind = Literal["token", "position", "head", "feed-forward", "bias", "own", "patch"]
@@ -117,15 +118,8 @@ class _Back:
 
     def through(self, norm: nn.Module, x: Tensor) -> None:
         """Back through a norm at what it read, x [D], its statistics held: its bias is a part of its own."""
-        if isinstance(norm, nn.Identity):
-            return
-        x = x.double()
-        if isinstance(norm, nn.LayerNorm):
-            self._bias = self._bias + self._directions @ norm.bias.double()
-            scaled = self._directions * norm.weight.double() / (x.var(unbiased=False) + norm.eps).sqrt()
-            self._directions = scaled - scaled.mean(-1, keepdim=True)
-        else:
-            self._directions = self._directions * norm.weight.double() / (x.square().mean() + norm.eps).sqrt()
+        self._directions, added = before_norm(norm, x, self._directions)
+        self._bias = self._bias + added
 
     def sublayer(self, layer: EncoderLayer | DecoderLayer, residual: Residual) -> None:
         """Back over a sub-layer: what it wrote, and in post-norm the norm after it."""

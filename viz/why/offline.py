@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import html
 
+from model.readings.choices import of_choice
 from model.readings.direct_logits import DirectLogits
-from model.readings.label_logits import of_choice
 from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
