@@ -191,9 +191,8 @@ def test_every_page_is_saved_as_what_it_is(family):
         if pages.find(name).of_a_step:
             assert (" · step " if task.writes else " · place 1 of ") in facts, facts
         labels = [offer["label"] for offer in given["offers"]]
-        lacks = pages.find(name).of_a_choice and not task.writes
-        assert ("One HTML file, works offline" in labels) is (name in take.names() and not lacks)
-        numbers = name != "lessons" and not lacks and (name != "variants" or found().record is not None)
+        assert ("One HTML file, works offline" in labels) is (name in take.names())
+        numbers = name != "lessons" and (name != "variants" or found().record is not None)
         assert ("What is shown, as CSV" in labels) is numbers
         for number, label in enumerate(labels):
             if label in ("What is shown, as CSV", "One HTML file, works offline"):

@@ -22,7 +22,7 @@ export function large({ large: said }, picture) {
   head.append(element("h2", "", said.asked), element("p", "odds", said.odds));
   const before = element("span", "before"); // cut at its beginning: what was said last stands beside the choice
   before.append(element("bdi", "", said.before));
-  line.append(before, token, element("span", "not", "and not"), rival);
+  line.append(before, token, element("span", "not", "and not"), rival, ...(said.after ? [element("span", "after", said.after)] : []));
   const told = element("div", "told");
   told.setAttribute("role", "status");
   told.append(...said.told.map((text) => element("p", "", text)));
