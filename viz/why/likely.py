@@ -25,7 +25,7 @@ def fills_in(page_data: PageData) -> bool:
 
 def has_readings(page_data: PageData) -> bool:
     """Whether the page has the readings of the source, tested: those of a classifier stand on its first page."""
-    return page_data.analysis.task.writes
+    return not page_data.analysis.task.judges
 
 
 def shows_readings(view: View, page_data: PageData) -> bool:
@@ -39,8 +39,13 @@ def blanks(page_data: PageData) -> list[int]:
 
 
 def only(page_data: PageData) -> list[int]:
-    """The steps of the view that have a choice, from 1, where not every one has: the blanks of a text."""
-    return [place + 1 for place in blanks(page_data)]
+    """The steps of the view that have a choice, from 1, where not every one has: the blanks of a text; without any all but
+    its control tokens."""
+    if not fills_in(page_data):
+        return []
+    ids = page_data.analysis.trace.predicted.ids
+    places = blanks(page_data) or [place for place, token in enumerate(ids) if token not in (PAD, START, END)]
+    return [place + 1 for place in places]
 
 
 def stops(page_data: PageData) -> list[int]:

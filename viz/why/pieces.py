@@ -82,9 +82,9 @@ def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str])
     with st.container(key="why_ways", horizontal=True, gap="small"):
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
-        task = shown.analysis.task
-        if way.piece == "source" and (task.judges or task.writes):
-            st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(task.judges,))
+        if way.piece == "source":
+            judges = shown.analysis.task.judges
+            st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(judges,))
 
 
 def _to_words(judges: bool) -> None:

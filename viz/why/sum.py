@@ -23,10 +23,15 @@ FEW = 6  # the same where they are seen from far away
 FULL = {
     "token": "embedding of “{read}”",
     "position": "its position",
+    "segment": "its sentence, first or second",
     "bias": "biases",
     "patch": "put in {place}",
 }
-JUDGED = {"token": "embeddings of what is pooled", "position": "positions of what is pooled"}
+JUDGED = {
+    "token": "embeddings of what is pooled",
+    "position": "positions of what is pooled",
+    "segment": "sentences of what is pooled",
+}
 CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
 

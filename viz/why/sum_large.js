@@ -105,7 +105,9 @@ export function words(data, choose, shade) {
       token.append(element("span", "", label), element("small", "", Math.abs(values[i]) < 0.005 ? "0" : two(values[i])));
       line.append(token);
     });
-    part.append(element("h3", "", `By way of ${piece} words: ${two(total)} nats`), line);
+    const sentence = element("div"), which = data.tokens.length > 1 ? `${piece} words` : "words"; // of a text that stands alone
+    sentence.append(element("h3", "", `By way of ${which}: ${two(total)} nats`), line);
+    part.append(sentence);
   }
   return part;
 }

@@ -81,13 +81,6 @@ def python(shown: Shown) -> str:
             model__readings__label_logits=("label_logits",),
         )
         return _parts_code(code)
-    if likely.fills_in(shown.page_data):
-        code.add(
-            f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
-            "place from 0, ids of the token and of its rival",
-            model__readings__blank_logits=("blank_logits",),
-        )
-        return _parts_code(code)
     if likely.shows_readings(shown.view, shown.page_data):
         step, rival, scope = _tested(shown)
         code.add(
@@ -97,6 +90,13 @@ def python(shown: Shown) -> str:
         )
         code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
         return code.text
+    if likely.fills_in(shown.page_data):
+        code.add(
+            f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
+            "place from 0, ids of the token and of its rival",
+            model__readings__blank_logits=("blank_logits",),
+        )
+        return _parts_code(code)
     code.add(
         f"found = direct_logits(checkpoint, analysis, {step}, {token}, {rival})",
         "step from 0, ids of the token and of its rival",

@@ -67,14 +67,15 @@ def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(h
     assert len(lab.at.selectbox(key="rival").options) == 12
     (sentence,) = shown["tokens"]
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
-    assert not lab.faults and not lab.warnings and not [group for group in lab.at.button_group if group.key == "why part"]
+    assert not lab.faults and not lab.warnings
 
 
 def test_a_place_that_is_no_blank_gives_way_to_the_nearest_and_without_blanks_each_has_a_choice():
     blanks = opened().sum["only"]
     assert [opened(step=str(step)).sum["step"] for step in (blanks[0] + 1, 999)] == [blanks[0], blanks[2]]
     plain = opened(text="The red fox sees a lamp.", second="", step="3")
-    assert plain.sum["step"] == 3 and plain.sum["only"] == [] and len(plain.at.select_slider[0].options) == 9
+    assert plain.sum["step"] == 3 and len(plain.at.select_slider[0].options) == 7  # not of `<s>` and `</s>`
+    assert plain.sum["only"] == list(range(2, 9)) and opened(text="The red fox.", second="").sum["step"] == 2
     assert any(told.startswith("No blank: type ___") and "place 3" in told for told in plain.sentences("lab-note"))
 
 
@@ -93,12 +94,24 @@ def test_a_part_or_a_word_is_tested_by_taking_it_away(link):
 
 def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blank_to_blank():
     for picture in "123":
-        lab = opened(lecture="on", large=picture, step="4", why="readings")
+        lab = opened(lecture="on", large=picture, step="4")
         large = lab.sum["large"]
         assert (large["before"], large["after"]) == ("The red ", " sees a ___. The ___ takes it.")
         assert large["picture"] == int(picture) and not lab.faults
         assert lab._mounted(".lecture")["only"] == lab.sum["only"]
     assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
+
+
+def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_no_translation():
+    for tested, what in (("step", ""), ("whole", "what all blanks are filled with")):
+        lab = opened(why="readings", test=tested)
+        shown, told = lab._mounted(".ranking"), " ".join(lab.sentences("lab-note"))
+        assert len(shown["rows"]) == 7 and shown["text"] == "The text" and shown["only"] == opened().sum["only"]
+        assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
+        assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
+        assert len(lab.charts) == 1 and "has not been measured" in told
+    large = opened(why="readings", lecture="on")
+    assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
 
 
 def test_the_lines_of_python_give_the_same_sum(home):
@@ -119,7 +132,8 @@ def test_slider_link_and_text_agree_after_another_checkpoint():
         lab.at.selectbox(key="checkpoint").set_value(name)
         slider = lab.run().at.select_slider(key="what if step")
         assert slider.value == lab.sum["step"] == int(lab.link["step"]) == lab.at.session_state["view"].step
-        assert slider.proto.set_value and slider.proto.raw_value[0] == slider.options[slider.value - 1]
+        (told,) = slider.proto.raw_value
+        assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value} ")
         rival = lab.at.selectbox(key="rival")
         assert rival.proto.set_value and rival.proto.raw_value in rival.options
     again = lab.run().at.select_slider(key="what if step")

@@ -98,11 +98,11 @@ function onward(state, by) {
 
 // Whether a step was made that no other player on the page has made.
 function stepped(state, event) {
-  const { steps, only } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
+  const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
   if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
   const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? beside(state.step, STEPS[event.key], steps, only) : null);
   if (to === null) return false;
-  const what = only.length ? "blank" : "step", number = only.length ? only.indexOf(to) + 1 : to;
+  const number = only.length ? only.indexOf(to) + 1 : to;
   if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.told.push(to); state.report("step", to); }
   else say(state, to === first ? `the first ${what}` : `the last ${what}`);
   return true;

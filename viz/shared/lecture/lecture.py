@@ -67,9 +67,9 @@ def shown(shown: Shown, steps: int) -> None:
     state.keep(_FACTS, facts)
 
 
-def only(steps: Sequence[int]) -> None:
-    """Says which steps (from 1) the arrow keys go through, where the page has not each of them."""
-    state.keep(_FACTS, state.kept(_FACTS) | {"only": list(steps)})
+def only(steps: Sequence[int], what: str) -> None:
+    """Says which steps (from 1) the arrow keys go through, where the page has not each of them, and what they are called."""
+    state.keep(_FACTS, state.kept(_FACTS) | {"only": list(steps), "what": what})
 
 
 def mounted() -> None:
@@ -87,7 +87,7 @@ def mounted() -> None:
         "step": 1,
         "steps": 0,
     }
-    data |= {"only": [], "layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
+    data |= {"only": [], "what": "step", "layers": 0, "heads": 0, "layer": 1, "head": None, "of": state.page()}
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: state.change(lecture=on)),
