@@ -22,7 +22,7 @@ class Page:
     of_a_head: bool = True  # to one layer and head
     of_a_step: bool = True
     of_a_sentence: bool = True  # of the visitor's; else the page has things of its own to show
-    of_a_choice: bool = False  # of one token over another: a model that writes none has nothing there
+    of_a_choice: bool = False  # of one token, or label, over another
 
     @property
     def file(self) -> str:

@@ -94,8 +94,8 @@ def lens(request: Request, device: str) -> Lens:
 
 @kept(512)
 def direct_logits(request: Request, device: str, step: int, token: int, rival: int) -> DirectLogits:
-    """What wrote the difference of two logits at a step (from 0), or of two labels; see `model.readings.label_logits`."""
-    from model.readings.label_logits import of_choice as compute
+    """What wrote the difference of two logits at a step (from 0), or of two labels; see `model.readings.choices`."""
+    from model.readings.choices import of_choice as compute
 
     return compute(cache.checkpoint(request.checkpoint, device), cache.analyse(request, device), step, token, rival)
 

@@ -21,6 +21,7 @@ from viz.view import View, can_hold
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 OWN_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
+_NEVER_FITTED = ("source", "checkpoint")  # the text that the lab opens with goes with the checkpoint by itself
 
 
 def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
@@ -48,7 +49,7 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
         session["kept bare"] = back
         if not back:
             session[OWN_TEXT] = fields(View)["source"].parameter not in incoming
-        session["complaints"] = {}
+        session["complaints"], session["fitted"] = {}, {}
         session["link"] = incoming
     return session["view"], session["faults"]
 
@@ -79,7 +80,7 @@ def change(**wanted: Any) -> None:
     """
     session = st.session_state
     old = current()
-    wanted = _completed(old, wanted)
+    wanted = _returned(old, _completed(old, wanted))
     new = dataclasses.replace(old, **wanted)
     undone = any(getattr(new, name) != getattr(old, name) for name in named(type(old), undo="step"))
     if undone and not session.get("stepping"):
@@ -118,6 +119,22 @@ def _completed(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
     dropped = {other for name in (*wanted, *renewed) for other in known[name].drops}
     follow = {name: getattr(type(old), name) for name in (*renewed, *dropped)}  # a class holds the defaults of its fields
     return follow | wanted
+
+
+def fitted(view: View) -> None:
+    """Remembers for the next checkpoint what was asked for and gives way to what this one has: `view`."""
+    session, asked = st.session_state, current()
+    both = {name: (getattr(asked, name), getattr(view, name)) for name in fields(View) if name not in _NEVER_FITTED}
+    session["fitted"] = session.get("fitted", {}) | {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+
+
+def _returned(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What is wanted; with another checkpoint also what was asked for before, and gave way to what the old one has."""
+    session = st.session_state
+    session["fitted"] = {name: both for name, both in session.get("fitted", {}).items() if name not in wanted}
+    if wanted.get("checkpoint", old.checkpoint) == old.checkpoint:
+        return wanted
+    return {name: asked for name, (asked, given) in session["fitted"].items() if getattr(old, name) == given} | wanted
 
 
 def spare(*pairs: tuple[str, str]) -> None:
@@ -249,17 +266,21 @@ def bind(
     value: Any,
     read: Callable[[Any], Any] = lambda v: v,
     write: Callable[[Any], None] | None = None,
+    text: str = "",
 ) -> dict[str, Any]:
     """Arguments that tie a widget to a field of the view: the widget shows `value`, a change of it changes the view.
 
     `read` makes the field's value of what the widget holds; where it raises ValueError its sentence is kept, with what was
-    typed, as the field's complaint. `write` takes the value instead of the view.
+    typed, as the field's complaint. `write` takes the value instead of the view. `text` is what the widget calls the value,
+    where the same value may be called otherwise in the next run: the browser knows options by their texts alone.
     """
     session = st.session_state
+    renamed = session.get(f"text {key}", text) != text
+    session[f"text {key}"] = text
     if key in session and session[key] != value and not session.get("moved"):
         session["overruled"][key] = [*session["overruled"].get(key, ()), session[key]]
     if (
-        session.get("moved") or session.pop(f"set {key}", False) or session.get(key) != value
+        session.get("moved") or session.pop(f"set {key}", False) or renamed or session.get(key) != value
     ):  # setting it unchanged would take away what is being typed
         session[key] = value  # a page's widgets do not know what those of another page have shown
 

@@ -18,8 +18,8 @@ import numpy as np
 from model.checkpoint import Checkpoint
 from model.experiments.taken_away import Away, TakenAway
 from model.inference.analysis import Analysis
+from model.readings.choices import of_choice
 from model.readings.contributions import value_norms
-from model.readings.direct_logits import direct_logits
 from model.readings.gradients import gradient_times_input
 from model.readings.word_readings import READINGS, Words
 
@@ -52,6 +52,7 @@ class Tested:
     importance: dict[str, np.ndarray] = field(repr=False)  # of each word, by the name of the reading
     curves: dict[str, Curves] = field(repr=False)
     random: tuple[Curves, ...] = field(repr=False)
+    kind: str = "cross"  # of the attention that brings the words
 
     @property
     def full(self) -> float:
@@ -115,8 +116,8 @@ def tested(
     progress: Callable[[float], None] = lambda done: None,
 ) -> Tested:
     """All readings tested on the token of a step (from 0), or on the whole target; then each reading's numbers are added up
-    over the steps. `rival` is the token that the sum of parts compares that of the step with; over the whole target it is
-    the likeliest other one at each.
+    over the steps. Of a model that fills in a step is a place, and the whole target are all blanks. `rival` is the token
+    that the sum of parts compares that of the step with; over the whole target it is the likeliest other one at each.
 
     All readings and random orders are computed together. Raises ValueError as `TakenAway` does, and for a source of fewer
     than two words, which has one order.
@@ -124,7 +125,7 @@ def tested(
     away = TakenAway(checkpoint, analysis)
     check_words(away.words)
     alone = scope == "step"
-    steps = [step] if alone else list(range(len(analysis.trace.outputs)))
+    steps = [step] if alone else away.steps
     found = importances(checkpoint, analysis, away, steps, {step: rival} if alone else {})
     importance = {name: values.sum(0) for name, values in found.items()}
     grid = points(len(away.words))
@@ -133,7 +134,8 @@ def tested(
     sets = {each for one in (*orders.values(), *chance) for both in ends(one, grid) for each in both}
     away.compute(dict.fromkeys(steps, sets), progress)
     curves = {name: curves_of(away, one, grid, steps) for name, one in orders.items()}
-    return Tested(away.words, grid, importance, curves, tuple(curves_of(away, one, grid, steps) for one in chance))
+    random = tuple(curves_of(away, one, grid, steps) for one in chance)
+    return Tested(away.words, grid, importance, curves, random, away.kind)
 
 
 def check_words(words: Words) -> None:
@@ -157,21 +159,21 @@ class _Material:
     def __init__(
         self, checkpoint: Checkpoint, analysis: Analysis, away: TakenAway, steps: Sequence[int], rivals: Mapping[int, int]
     ) -> None:
-        self.words, self.trace = away.words, analysis.trace
+        self.words, self.trace, self.kind = away.words, analysis.trace, away.kind
         self.norms = value_norms(checkpoint, analysis)
         self._checkpoint, self._analysis, self._away, self._rivals = checkpoint, analysis, away, rivals
-        self._gradients = dict(zip(steps, gradient_times_input(checkpoint, analysis, steps), strict=True))
+        self._gradients = dict(zip(steps, gradient_times_input(checkpoint, analysis, steps, away.ids), strict=True))
         alone = [frozenset[int](), *(frozenset([word]) for word in range(len(away.words)))]
         away.compute(dict.fromkeys(steps, alone))
 
     def split(self, step: int) -> np.ndarray:
-        token = self.trace.outputs.ids[step]
+        token = self._away.ids[step]
         rival = self._rivals.get(step)
         if rival is None:
             row = self.trace.log_probs[step].copy()
             row[token] = -np.inf
             rival = int(row.argmax())
-        return direct_logits(self._checkpoint, self._analysis, step, token, rival).by_kind["cross"]
+        return of_choice(self._checkpoint, self._analysis, step, token, rival).by_kind[self.kind]
 
     def gradient(self, step: int) -> np.ndarray:
         return self._gradients[step]

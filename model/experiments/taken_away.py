@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.config import PAD
+from model.config import END, PAD, START
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
+from model.inference.reading import blank_places, likeliest
 from model.network.context import Pass, forced
 from model.readings.word_readings import Words
 
@@ -24,7 +25,8 @@ TOKENS = 1024  # of a batch, both sides together: what is computed at once stays
 
 
 class TakenAway:
-    """Log-probabilities of the target's tokens where some of the source words are away; nothing is computed twice.
+    """Log-probabilities of the target's tokens where some of the source words are away; nothing is computed twice. Of a
+    model that fills in they are those of what the blanks are filled with, or of all words where there is no blank.
 
     Under the intervention of the analysis. Raises ValueError for a model that reads no source, and where the padding mask is
     off: then what is masked would be seen all the same.
@@ -32,13 +34,19 @@ class TakenAway:
 
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis) -> None:
         trace = analysis.whole
-        if trace.source is None or trace.outputs is None:
+        if trace.source is None or trace.classes:
             raise ValueError("This checkpoint translates nothing: there are no source words to take away.")
         if not analysis.request.intervention.padding_mask:
             raise ValueError("The padding mask is off, so words that are taken away would still be seen: switch it on.")
-        self.words = Words.of(trace.source)
-        self._checkpoint, self._analysis = checkpoint, analysis
-        self._source, self._ids = trace.source.ids, trace.outputs.ids
+        self._checkpoint, self._analysis, self._source = checkpoint, analysis, trace.source.ids
+        mask, self.kind = None, "cross"  # the kind of attention that brings the words to where a token is chosen
+        if trace.outputs is not None:
+            self.ids, self.steps = trace.outputs.ids, list(range(len(trace.outputs)))
+        else:
+            mask, self.kind, places = checkpoint.source_tokenizer.mask, "encoder", blank_places(analysis, checkpoint)
+            self.ids = likeliest(analysis, places, mask)
+            self.steps = places or [n for n, token in enumerate(self._source) if token not in (PAD, START, END)]
+        self.words = Words.of(trace.source, mask)
         self._known: dict[tuple[Away, int], float] = {}
 
     def __getitem__(self, asked: tuple[Away, int]) -> float:
@@ -75,16 +83,21 @@ class TakenAway:
 
     def _length(self, steps: Collection[int]) -> int:
         """How many target tokens are read for some steps: what follows them is, where it can be seen."""
+        if self.kind == "encoder":
+            return 0
         analysis = self._analysis
         causal = self._checkpoint.config.causal and analysis.request.intervention.causal_mask
-        return max(steps) + 1 if causal or analysis.last is not None else len(self._ids)
+        return max(steps) + 1 if causal or analysis.last is not None else len(self.ids)
 
     @torch.inference_mode()
     def _pass(self, sets: Collection[Away], steps: list[int]) -> Tensor:
         """One pass: [N,steps]."""
         checkpoint, device = self._checkpoint, self._checkpoint.device
         source = torch.tensor([self._source] * len(sets), device=device)  # [N,S]
-        outputs = torch.tensor([self._ids[: self._length(steps)]] * len(sets), device=device)  # [N,T]
+        chosen = torch.tensor([[self.ids[step] for step in steps]] * len(sets), device=device)  # [N,steps]
+        outputs = None
+        if length := self._length(steps):
+            outputs = torch.tensor([self.ids[:length]] * len(sets), device=device)  # [N,T]
         places = [[place for word in away for place in self.words.places[word]] for away in sets]
         seen = source.clone()
         for row, own in enumerate(places):
@@ -92,4 +105,4 @@ class TakenAway:
         at = Pass(edits_of(checkpoint, self._source, [self._analysis.request.intervention]))
         hidden = forced(checkpoint.model, source, outputs, at, masked_by=seen)[:, steps]  # [N,steps,D]
         log_probs = checkpoint.model.project(hidden).log_softmax(-1)  # [N,steps,V]
-        return log_probs.gather(-1, outputs[:, steps, None])[..., 0]
+        return log_probs.gather(-1, chosen[..., None])[..., 0]

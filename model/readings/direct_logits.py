@@ -31,6 +31,7 @@ class DirectLogits:
     writers: tuple[Writer, ...]
     values: np.ndarray = field(repr=False)  # [N], float64, in the order of the writers
     tokens: dict[Site, np.ndarray] = field(repr=False)  # [H,S]: each head's part over the tokens it looks at
+    held: str = ""  # what is held as it was in this pass beside the scales of the norms, if anything is
 
     @property
     def remainder(self) -> float:
@@ -73,13 +74,7 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     trace, model = analysis.whole, checkpoint.model
     if trace.outputs is None:
         raise ValueError("this model has no decoder: no token is chosen over another")
-    if not 0 <= step < len(trace.outputs):
-        raise ValueError(f"the step is {step}; expected 0 to {len(trace.outputs) - 1}")
-    for name, value in (("token", token), ("rival", rival)):
-        if not 0 <= value < checkpoint.config.target_vocab:
-            raise ValueError(f"the {name} is {value}; expected an id below {checkpoint.config.target_vocab}")
-    if token == rival:
-        raise ValueError("the rival is the token itself; expected two different tokens")
+    check("step", step, len(trace.outputs), token, rival, checkpoint.config.target_vocab)
     ids = trace.outputs.ids if analysis.last is None else trace.outputs.ids[: step + 1]
     source = None if trace.source is None else torch.tensor([trace.source.ids], device=checkpoint.device)
     outputs = torch.tensor([ids], device=checkpoint.device)
@@ -94,3 +89,14 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     values = parts.values[:, 0].cpu().numpy()
     values[parts.writers.index(Writer("bias"))] += offset
     return DirectLogits(step, token, rival, float(direction @ hidden.double()) + offset, parts.writers, values, tokens)
+
+
+def check(name: str, row: int, rows: int, token: int, rival: int, vocabulary: int) -> None:
+    """ValueError for a row, of this name, that is none of so many, for an id beyond the vocabulary, and for equal ids."""
+    if not 0 <= row < rows:
+        raise ValueError(f"the {name} is {row}; expected 0 to {rows - 1}")
+    for what, value in (("token", token), ("rival", rival)):
+        if not 0 <= value < vocabulary:
+            raise ValueError(f"the {what} is {value}; expected an id below {vocabulary}")
+    if token == rival:
+        raise ValueError("the rival is the token itself; expected two different tokens")

@@ -19,16 +19,19 @@ from model.network.transformer import Embedding, Transformer
 TOKENS = 2048  # of a batch, both sides together: what is kept for the way back stays bounded
 
 
-def gradient_times_input(checkpoint: Checkpoint, analysis: Analysis, steps: Sequence[int]) -> np.ndarray:
+def gradient_times_input(
+    checkpoint: Checkpoint, analysis: Analysis, steps: Sequence[int], chosen: Sequence[int] = ()
+) -> np.ndarray:
     """For each of some steps (from 0) the gradient of its token's log-probability by each source embedding, times that
-    embedding without its position: float64 [N,S], signed, in nats.
+    embedding without its position: float64 [N,S], signed, in nats. `chosen` are the tokens of all places, of a model that
+    writes none.
 
     Exact, by automatic differentiation; the shared model keeps no gradient. Where each step was decoded over its own prefix,
     so it is read.
     """
     trace = analysis.whole
-    assert trace.source is not None and trace.outputs is not None
-    ids, found = trace.outputs.ids, []
+    assert trace.source is not None
+    ids, found = chosen if trace.outputs is None else trace.outputs.ids, []
     if analysis.last is None:
         batch = max(1, TOKENS // (len(trace.source) + len(ids)))
         for first in range(0, len(steps), batch):
@@ -55,7 +58,8 @@ def _backward(checkpoint: Checkpoint, analysis: Analysis, ids: Sequence[int], st
     """The same over one target, a row of the batch for each step."""
     rows, device = len(steps), checkpoint.device
     source = torch.tensor([analysis.whole.source.ids] * rows, device=device)  # [N,S]
-    outputs = torch.tensor([list(ids)] * rows, device=device)  # [N,T]
+    writes = analysis.whole.outputs is not None
+    outputs = torch.tensor([list(ids)] * rows, device=device) if writes else None  # [N,T]
     at = Pass(edits_of(checkpoint, analysis.whole.source.ids, [analysis.request.intervention]))
     with torch.inference_mode(False), torch.enable_grad():
         leaf = _Leaf(checkpoint.model.source_embedding)

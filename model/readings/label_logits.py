@@ -15,17 +15,13 @@ from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
-from model.readings.direct_logits import DirectLogits, direct_logits
+from model.readings.direct_logits import DirectLogits
+from model.readings.held import before_tanh
 from model.readings.pooled_rows import pooling_weights
 from model.readings.writers import Stream, Writer
 from model.trace import Probe
 
-
-def of_choice(checkpoint: Checkpoint, analysis: Analysis, step: int, token: int, rival: int) -> DirectLogits:
-    """What wrote the difference behind a choice: of two labels where the model has any, else of two tokens at a step."""
-    if analysis.trace.classes:
-        return label_logits(checkpoint, analysis, token, rival)
-    return direct_logits(checkpoint, analysis, step, token, rival)
+HELD = "factors tanh(u) / u of the pooler"
 
 
 @torch.inference_mode()
@@ -59,15 +55,12 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
     added[writers.index(Writer("bias"))] += offset
     logits = model.judged(hidden, source)[0].double()  # [C]
     found = {site: moved.cpu().numpy() for site, moved in tokens.items()}
-    return DirectLogits(0, label, rival, float(logits[label] - logits[rival]), writers, added, found)
+    difference = float(logits[label] - logits[rival])
+    return DirectLogits(0, label, rival, difference, writers, added, found, HELD)
 
 
 def _direction(model: EncoderOnly, hidden: Tensor, shares: Tensor, label: int, rival: int) -> tuple[Tensor, float]:
     """What makes of the pooled state the difference of the logits, [D], with tanh(u) / u held; and what is added."""
-    dense, classifier = model.pooler.dense, model.classifier
-    pooled = shares @ hidden.double()  # [D]
-    inner = dense.weight.double() @ pooled + dense.bias.double()  # u: [D]
-    held = torch.where(inner.abs() < 1e-12, torch.ones_like(inner), inner.tanh() / inner)
-    toward = (classifier.weight[label] - classifier.weight[rival]).double() * held
-    offset = toward @ dense.bias.double() + (classifier.bias[label] - classifier.bias[rival]).double()
-    return toward @ dense.weight.double(), float(offset)
+    weight, bias = (parameter.double() for parameter in (model.classifier.weight, model.classifier.bias))
+    direction, added = before_tanh(model.pooler.dense, shares @ hidden.double(), weight[label] - weight[rival])
+    return direction, added + float(bias[label] - bias[rival])

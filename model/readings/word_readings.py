@@ -1,4 +1,4 @@
-"""Readings that say which source words a step of decoding rests on, each declared once. With numpy alone.
+"""Readings that say which source words a step of decoding, or a blank, rests on, each declared once. With numpy alone.
 
 A reading gives every source word a number: the larger, the more the step is said to rest on it. A word is all of its
 subwords together; `<s>`, `</s>` and `<pad>` are none.
@@ -28,11 +28,11 @@ class Words:
         return len(self.labels)
 
     @classmethod
-    def of(cls, source: Axis) -> Words:
-        """The words of a source axis, without its control tokens."""
+    def of(cls, source: Axis, mask: int | None = None) -> Words:
+        """The words of a source axis, without its control tokens, and without blanks where `mask` is the token of one."""
         found: dict[int, list[int]] = {}
         for place, (token, word) in enumerate(zip(source.ids, source.words, strict=True)):
-            if token not in (PAD, START, END):
+            if token not in (PAD, START, END, mask):
                 found.setdefault(word, []).append(place)
         labels = ("".join(source.labels[place] for place in places) for places in found.values())
         return cls(tuple(labels), tuple(map(tuple, found.values())))
@@ -47,6 +47,7 @@ class Material(Protocol):
 
     words: Words
     trace: Trace
+    kind: str  # of the attention that brings the words to where the choice is made
     norms: Mapping[Site, np.ndarray]  # [H,S]: how large each head's value of each key is after W_O
 
     def split(self, step: int) -> np.ndarray:
@@ -70,6 +71,11 @@ class Reading:
     meaning: str
     read: Callable[[Material, int], np.ndarray]
     takes_away: bool = False
+    at_once: str = ""  # what it is where the text is read at once, if that is another thing
+
+    def told(self, kind: str) -> str:
+        """What it is where attention of a kind brings the words."""
+        return self.at_once if self.at_once and kind == "encoder" else self.meaning
 
 
 def _of_maps(maps: Callable[[Material], np.ndarray]) -> Callable[[Material, int], np.ndarray]:
@@ -77,7 +83,7 @@ def _of_maps(maps: Callable[[Material], np.ndarray]) -> Callable[[Material, int]
 
 
 def _last(seen: Material) -> np.ndarray:
-    return seen.trace.patterns[seen.trace.sites("cross")[-1]].mean(axis=0)  # [T,S]
+    return seen.trace.patterns[seen.trace.sites(seen.kind)[-1]].mean(axis=0)  # [T,S]
 
 
 READINGS: dict[str, Reading] = {
@@ -88,24 +94,27 @@ READINGS: dict[str, Reading] = {
             "Weights, last layer",
             "The cross-attention weights of the last layer, mean over its heads.",
             _of_maps(_last),
+            at_once="The attention weights of the last layer at this place, mean over its heads.",
         ),
         Reading(
             "weights",
             "Weights, all layers",
             "The cross-attention weights, mean over all layers and heads.",
-            _of_maps(lambda seen: averaged(seen.trace, seen.norms, "cross", "weights")),
+            _of_maps(lambda seen: averaged(seen.trace, seen.norms, seen.kind, "weights")),
+            at_once="The attention weights at this place, mean over all layers and heads.",
         ),
         Reading(
             "rollout",
             "Rollout",
             "The cross-attention weights times the rollout of the encoder (Abnar and Zuidema 2020).",
-            _of_maps(lambda seen: averaged(seen.trace, seen.norms, "cross", "rollout")),
+            _of_maps(lambda seen: averaged(seen.trace, seen.norms, seen.kind, "rollout")),
+            at_once="The weights of all layers multiplied, half of each kept in the stream (Abnar and Zuidema 2020).",
         ),
         Reading(
             "contribution",
             "Contribution",
             "The norm of weight times value times W_O (Kobayashi et al. 2020), mean over the layers.",
-            _of_maps(lambda seen: averaged(seen.trace, seen.norms, "cross", "contribution")),
+            _of_maps(lambda seen: averaged(seen.trace, seen.norms, seen.kind, "contribution")),
         ),
         Reading(
             "sum",
@@ -113,6 +122,8 @@ READINGS: dict[str, Reading] = {
             "What all heads of cross-attention wrote into the difference of the two logits by way of a word (the other part "
             "of this page).",
             lambda seen, step: seen.words.sums(seen.split(step)),
+            at_once="What all heads wrote into the difference of the two logits by way of a word (the other part of this "
+            "page).",
         ),
         Reading(
             "gradient",

@@ -17,17 +17,18 @@ from model.edits.kinds import Edit
 from model.network.attention import MultiHeadAttention
 from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, Residual
-from model.network.transformer import Embedding, Transformer
+from model.network.transformer import Embedding, Transformer, segments
+from model.readings.held import before_norm
 from model.trace import Site, Stack, Streams, Sublayer
 
-Kind = Literal["token", "position", "head", "feed-forward", "bias", "own", "patch"]
+Kind = Literal["token", "position", "segment", "head", "feed-forward", "bias", "own", "patch"]
 
 
 class Writer(NamedTuple):
-    """What wrote into the residual stream: the token's embedding, its position (and segment), a head (of a site, from 0), a
-    feed-forward network (of a layer, from 0), all biases together (of attention outputs, norms and the projection), or what
-    an edit has put into the stream after a layer in the place of what stood there. `own` wrote nothing: it is what a head
-    that reads adds by itself."""
+    """What wrote into the residual stream: the token's embedding, its position, its segment (which of two sentences it
+    belongs to), a head (of a site, from 0), a feed-forward network (of a layer, from 0), all biases together (of attention
+    outputs, norms and the projection), or what an edit has put into the stream after a layer in the place of what stood
+    there. `own` wrote nothing: it is what a head that reads adds by itself."""
 
     kind: Kind
     site: Site | None = None
@@ -117,15 +118,8 @@ class _Back:
 
     def through(self, norm: nn.Module, x: Tensor) -> None:
         """Back through a norm at what it read, x [D], its statistics held: its bias is a part of its own."""
-        if isinstance(norm, nn.Identity):
-            return
-        x = x.double()
-        if isinstance(norm, nn.LayerNorm):
-            self._bias = self._bias + self._directions @ norm.bias.double()
-            scaled = self._directions * norm.weight.double() / (x.var(unbiased=False) + norm.eps).sqrt()
-            self._directions = scaled - scaled.mean(-1, keepdim=True)
-        else:
-            self._directions = self._directions * norm.weight.double() / (x.square().mean() + norm.eps).sqrt()
+        self._directions, added = before_norm(norm, x, self._directions)
+        self._bias = self._bias + added
 
     def sublayer(self, layer: EncoderLayer | DecoderLayer, residual: Residual) -> None:
         """Back over a sub-layer: what it wrote, and in post-norm the norm after it."""
@@ -183,6 +177,10 @@ class _Back:
                 self._parts[Writer("patch", layer=-1)] = self._directions @ (x - norm(added).double())
             self.through(norm, added)
             x = added.double()
+            if embedding.segments is not None:
+                segment = embedding.segments(segments(ids))[0, self._stream.position].double()  # [D]
+                self._parts[Writer("segment")] = self._directions @ segment
+                x = x - segment
         elif put_in:
             ids, at = (torch.tensor([n], device=x.device) for n in (self._stream.token, self._stream.position))
             plain = embedding(ids[None], at)[0, 0].double()

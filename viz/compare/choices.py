@@ -139,6 +139,7 @@ def _step(shown: Shown) -> None:
     if len(labels) < 2:
         return
     steps, names = len(labels), {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
+    other = min(pair.other_step(shown.view, steps), steps)
     with st.container(key="compare_step", horizontal=True, vertical_alignment="center", gap="small"):
         controls.step_slider(shown.view, labels)
         texts.label("with")
@@ -147,7 +148,7 @@ def _step(shown: Shown) -> None:
             options=list(names),
             format_func=lambda n: names.get(n, str(n)),
             label_visibility="collapsed",
-            **state.bind("other step", "other_step", min(pair.other_step(shown.view, steps), steps)),
+            **state.bind("other step", "other_step", other, text=names[other]),
         )
 
 

@@ -120,15 +120,19 @@ def _effect(shown: Shown, found: Patching, request: Request, said: str, other: s
 
 def _step(question: Question, labels: Labels, why: str) -> None:
     """The step at which is measured, and why there."""
+
+    def told(step: int) -> str:
+        return f"{step}  {labels.query('decoder', step - 1)}"
+
     with st.container(key="patch_step_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("Measured at step")
         st.selectbox(
             "Measured at step",
             list(range(1, len(question.target) + 1)),
-            format_func=lambda step: f"{step}  {labels.query('decoder', step - 1)}",
+            format_func=told,
             label_visibility="collapsed",
             width=208,
-            **state.bind("patched step", "patched_step", question.step + 1),
+            **state.bind("patched step", "patched_step", question.step + 1, text=told(question.step + 1)),
         )
         texts.label(why)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from model.trace import Trace
 
 SHOWN = 7  # writers a side; the rest is one more
-_SHORT = {"token": "embedding", "position": "position", "bias": "biases", "own": "own bias"}
+_SHORT = {"token": "embedding", "position": "position", "segment": "sentence", "bias": "biases", "own": "own bias"}
 
 
 def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, Any]:

@@ -32,7 +32,8 @@ def name(writer: Writer, label: str) -> str:
         return f"what an edit put in {writer.placed}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
-    return {"token": f"embedding of “{label}”", "position": "its position", "bias": "biases", "own": OWN}[writer.kind]
+    named = {"token": f"embedding of “{label}”", "position": "its position", "segment": "its sentence, first or second"}
+    return (named | {"bias": "biases", "own": OWN})[writer.kind]
 
 
 def answer(found: ScoreWriters, trace: Trace) -> str:
@@ -76,7 +77,7 @@ def _wrote(writer: Writer, label: str) -> str:
     if writer.layer is not None:
         return f"what the feed-forward network of layer {writer.layer + 1} wrote at “{label}”"
     named = {"token": f"the embedding of “{label}”", "position": f"the position of “{label}”", "own": OWN}
-    return named.get(writer.kind, "biases")
+    return (named | {"segment": f"the sentence that “{label}” is of, first or second"}).get(writer.kind, "biases")
 
 
 def beside(found: ScoreWriters, trace: Trace, scaled: bool) -> str:

@@ -275,16 +275,17 @@ def way_out(view: View) -> None:
         st.button("Take the branches back", key="without branches", on_click=state.change, kwargs=back)
 
 
-def step_slider(view: View, labels: Sequence[str]) -> None:
-    """The step that is looked at."""
-    names = {n: f"{n} {label}" for n, label in enumerate(labels, 1)}
+def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:
+    """The step that is looked at, of all that have a label; or of some of them, from 1, of which the view's is one."""
+    names = {n: f"{n} {labels[n - 1]}" for n in stops or range(1, len(labels) + 1)}
+    step = min(view.step, len(labels))
     if len(names) > 1:
         st.select_slider(
             "Step",
             options=list(names),
             format_func=lambda n: names.get(n, str(n)),
             label_visibility="collapsed",
-            **state.bind("what if step", "step", min(view.step, len(labels))),
+            **state.bind("what if step", "step", step, text=names[step]),
         )
 
 

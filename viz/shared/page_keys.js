@@ -9,6 +9,12 @@ export const presses = (at) => !at.closest?.("[role=radio][aria-checked=true]") 
 // Whether the arrow keys do.
 export const moves = (at) => Boolean(at.closest?.("[role=slider],[role=listbox],[role=menu],[role=tree],[role=tablist],[role=combobox]")) || (at.type === "range" && at.className !== "range") || Boolean(at.matches?.("[role=application]"));
 
+// The step beside one, from 1 to `steps`; of a page that has some of them alone, the next of these.
+export function beside(step, by, steps, only = []) {
+  if (!only.length) return Math.max(1, Math.min(steps, step + by));
+  return (by > 0 ? only.find((n) => n > step) : only.findLast((n) => n < step)) ?? step;
+}
+
 // `handle` gets the key and what has the focus, and says whether it means something here; not where somebody types, nor within what has arrows of its
 // own or matches `own`. Returns what ends it.
 export function onPageKeys(own, handle) {

@@ -7,6 +7,5 @@ from viz.why import likely
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    view, trace = page_data.view, page_data.analysis.trace
-    if likely.is_made(trace):
-        readings.direct_logits(page_data.request, view.device, *likely.asked(view, trace), likely.chosen(view, trace))
+    view = likely.look(page_data.view.within(len(page_data.analysis.trace.places)), page_data)
+    readings.direct_logits(page_data.request, view.device, *likely.asked(view, page_data), likely.chosen(view, page_data))

@@ -13,14 +13,10 @@ if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits
     from viz.shared.shown import Shown
 
-NO_DECODER = (
-    "Why takes apart what a decoder chooses, and this checkpoint has none. What if shows what each head does to its tokens."
-)
-
 
 @dataclass(frozen=True)
 class Choice:
-    """A token and its rival, at the step of the view; of a classifier two labels."""
+    """A token and its rival, at the step of the view, or in its blank; of a classifier two labels."""
 
     rival: int
     others: list[int]  # that may stand in the rival's place
@@ -29,19 +25,16 @@ class Choice:
     log_probs: tuple[float, float]  # of both
 
 
-def choice(shown: Shown) -> Choice | None:
-    """The choice of the view; None, and a sentence, where the checkpoint makes none. A rival that is none is told."""
-    view, trace = shown.view, shown.analysis.trace
-    if not likely.is_made(trace):
-        shared_texts.fault(NO_DECODER)
-        return None
-    step, token = likely.asked(view, trace)
+def choice(shown: Shown) -> Choice:
+    """The choice of the view. A rival that is none is told."""
+    view, page_data, trace = shown.view, shown.page_data, shown.analysis.trace
+    step, token = likely.asked(view, page_data)
     row, unit = trace.log_probs[step], "label" if trace.classes else "token"
-    rival, piece = likely.chosen(view, trace), shown.page_data.loaded.answers.piece
-    if view.rival is not None and not likely.fits(view, trace):
+    rival, piece = likely.chosen(view, page_data), page_data.loaded.answers.piece
+    if view.rival is not None and not likely.fits(view, page_data):
         is_own = view.rival == token
         what = f"the {unit} itself" if is_own else f"{view.rival}; this checkpoint has {unit}s up to {len(row) - 1}"
         shared_texts.sentence_notes((), (f"The link's rival is {what}: the likeliest other one is shown.",))
-    found = readings.direct_logits(shown.page_data.request, view.device, step, token, rival)
+    found = readings.direct_logits(page_data.request, view.device, step, token, rival)
     both = float(row[token]), float(row[rival])
-    return Choice(rival, likely.offered(view, trace), found, (piece(token), piece(rival)), both)
+    return Choice(rival, likely.offered(view, page_data), found, (piece(token), piece(rival)), both)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from model.text import blanks
 from viz import state
 from viz.shared import texts as shared_texts
 from viz.shared.lecture import lecture, letters, notes
@@ -19,6 +20,7 @@ from viz.why import sum as sums
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits, Writer
     from model.trace import Trace
+    from viz.cache import PageData
     from viz.view import View
     from viz.why.choice import Choice
     from viz.why.ways import Way
@@ -35,16 +37,14 @@ def draw(shown: Shown) -> None:
     places = shown.places
     assert isinstance(places, LecturePlaces)
     notes.draw(shown)
-    if shown.analysis.task.judges:  # its readings stand on the first page
+    if not likely.has_readings(shown.page_data):
         shown = dataclasses.replace(shown, view=dataclasses.replace(shown.view, why="sum"))
-    with places.notes if likely.is_made(shown.analysis.trace) else places.body:
+    with places.notes:
         asked = choice.choice(shown)
-    if asked is None:
-        return
     with places.bar:
         _controls(shown, asked)
-    judges = shown.analysis.task.judges
-    names = PICTURES if judges else (*PICTURES, READINGS)
+    names = _pictures(shown)
+    lecture.only(likely.only(shown.page_data), "blank" if likely.blanks(shown.page_data) else "word")
     lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
@@ -58,7 +58,7 @@ def _controls(shown: Shown, asked: Choice) -> None:
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         shared_texts.label("and not")
         rivals.choose(shown, asked.others, asked.rival)
-    names = PICTURES if shown.analysis.task.judges else (*PICTURES, READINGS)
+    names = _pictures(shown)
     st.segmented_control(
         "Picture",
         names,
@@ -69,6 +69,10 @@ def _controls(shown: Shown, asked: Choice) -> None:
     if complaint := state.complaint("rival"):
         with shown.places.notes:
             shared_texts.note(complaint[1], warn=True)
+
+
+def _pictures(shown: Shown) -> tuple[str, ...]:
+    return (*PICTURES, READINGS) if likely.has_readings(shown.page_data) else PICTURES
 
 
 def _picture(view: View) -> int:
@@ -97,21 +101,36 @@ def _sum(shown: Shown, asked: Choice) -> None:
     picture = _picture(view)
     order = _order(found, trace, picture)
     lecture.walk("the next part", "the part before", partial(_walk, order, found, trace))
-    before = shown.analysis.request.source.strip()
-    if trace.outputs is not None:
-        before = shown.page_data.loaded.target_tokenizer.decode(trace.outputs.ids[: found.step])
+    before, after = _around(shown.page_data, found.step)
     large = {
         "picture": picture,
         "step": view.step,
         "asked": texts.asked(asked.pair),
         "before": before,
+        "after": after,
         "pair": [piece.removeprefix("·") or "·" for piece in asked.pair],
         "p": [round(math.exp(each), 5) for each in asked.log_probs],
         "odds": texts.odds(found.difference, asked.pair, asked.log_probs),
         "told": _told(shown, asked, writer, way),
     }
-    data = sums.payload(found, trace, writer, way, shown.mode, large)
+    data = sums.payload(found, trace, writer, way, shown.mode, likely.only(shown.page_data), large)
     sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
+
+
+def _around(page_data: PageData, step: int) -> tuple[str, str]:
+    """What stands before a choice, and behind it: what has been written, the text around a blank, or all that is judged."""
+    request, trace, tokenizer = page_data.request, page_data.analysis.trace, page_data.loaded.target_tokenizer
+    if trace.classes:
+        return request.source.strip(), ""
+    if trace.outputs is not None:
+        return tokenizer.decode(trace.outputs.ids[:step]), ""
+    both, places = " ".join(filter(None, (request.source.strip(), request.second))), likely.blanks(page_data)
+    pieces = blanks.parts(both)
+    if step in places and len(pieces) == len(places) + 1:
+        number = places.index(step) + 1
+        return blanks.SIGN.join(pieces[:number]), blanks.SIGN.join(pieces[number:])
+    ids = trace.predicted.ids
+    return tokenizer.decode(ids[:step]), tokenizer.decode(ids[step + 1 :])
 
 
 def _told(shown: Shown, asked: Choice, writer: Writer | None, way: Way | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from model.readings.word_readings import READINGS
 from viz import state, theme
 from viz.shared.lecture import lecture, letters
-from viz.why import curves, pieces, ranking, readings_part, trust_texts
+from viz.why import curves, likely, pieces, ranking, readings_part, trust_texts
 
 if TYPE_CHECKING:
     from viz.shared.shown import Shown
@@ -32,7 +32,8 @@ def draw(shown: Shown, asked: Choice) -> None:
         return
     steps = view.step, len(shown.analysis.trace.predicted)
     trust = shown.page_data.loaded.trust
-    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, trust_texts.said(test.found))
+    only, said = likely.only(shown.page_data), trust_texts.said(test.found)
+    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, only, said)
     ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
@@ -53,7 +54,7 @@ def _payload(shown: Shown, test: Test) -> dict[str, object]:
     return {
         "said": trust_texts.said(found),
         "reading": f"{reading.label}{trust_texts.area(found, name)}",
-        "meaning": reading.meaning,
+        "meaning": reading.told(found.kind),
         "words": [[word, round(float(v) / top, 4)] for word, v in zip(found.words.labels, importance, strict=True)],
         "grid": [int(k) for k in found.grid],
         "lines": [

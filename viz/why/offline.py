@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import html
 
+from model.readings.choices import of_choice
 from model.readings.direct_logits import DirectLogits
-from model.readings.label_logits import of_choice
 from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Part, Taken
@@ -16,11 +16,9 @@ from viz.why import sum as sums
 
 
 def _found(page_data: PageData) -> DirectLogits:
-    view, analysis = page_data.view, page_data.analysis
-    if not likely.is_made(analysis.trace):
-        raise ValueError("Why takes apart a choice between two tokens or labels, and this checkpoint makes none.")
-    asked = *likely.asked(view, analysis.trace), likely.chosen(view, analysis.trace)
-    return of_choice(page_data.loaded, analysis, *asked)
+    view = page_data.view
+    asked = *likely.asked(view, page_data), likely.chosen(view, page_data)
+    return of_choice(page_data.loaded, page_data.analysis, *asked)
 
 
 def parts(page_data: PageData, found: DirectLogits, view: View, mode: theme.Mode) -> tuple[Part, ...]:
@@ -42,7 +40,7 @@ TAKEN = Taken(
     parts,
     compute=_found,
     told=_told,
-    look=lambda page_data: dataclasses.replace(page_data.view, why="sum"),
+    look=lambda page_data: likely.look(dataclasses.replace(page_data.view, why="sum"), page_data),
     plain=(),  # of one step
     holds=lambda view: view.why == "sum",
     large=(("sum", ".bars"), ("sum", ".side .grids"), ("sum", ".side")),

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from viz.shared import frame
-from viz.why import in_lecture, parts, tables
+from viz.why import in_lecture, likely, parts, tables
 
-frame.show("why", parts.draw, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)
+frame.show("why", parts.draw, look=likely.look, tables=tables.tables, python=tables.python, in_lecture=in_lecture.draw)

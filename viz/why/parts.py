@@ -9,7 +9,7 @@ from viz.page_fields import WHY
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
-from viz.why import choice, pieces, readings_part, rivals, texts, ways
+from viz.why import choice, likely, pieces, readings_part, rivals, texts, ways
 from viz.why import sum as sums
 
 PARTS = dict(zip(WHY, ("The sum", "Which reading is true?"), strict=True))
@@ -21,15 +21,15 @@ def draw(shown: Shown) -> None:
     with shown.places.body:
         shown.notes()
         asked = choice.choice(shown)
-        if asked is None:
-            return
         found, pair = asked.found, asked.pair
         _choose(shown, asked.others, asked.rival)
         shared_texts.write(texts.answer(found, pair, asked.log_probs))
-        if view.why == "readings" and not shown.analysis.task.judges:
+        if likely.shows_readings(view, shown.page_data):
             readings_part.draw(shown, asked.rival)
             return
         trace = shown.analysis.trace
+        if told := texts.no_blank(shown.page_data, found):
+            shared_texts.note(told)
         shared_texts.note(texts.meant(found, trace, pair, asked.log_probs))
         writer, way = pieces.chosen(view, found), ways.chosen(view, found, trace)
         with st.container(key="why_piece", gap=None):
@@ -39,18 +39,17 @@ def draw(shown: Shown) -> None:
                 pieces.draw(shown, found, writer, pair)
             else:
                 shared_texts.note(pieces.HINT)
-        data = sums.payload(found, trace, writer, way, shown.mode)
+        data = sums.payload(found, trace, writer, way, shown.mode, likely.only(shown.page_data))
         sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
 
 
 def _choose(shown: Shown, others: list[int], rival: int) -> None:
-    judges = shown.analysis.task.judges
-    if not judges:
-        controls.step_slider(shown.view, shown.analysis.trace.predicted.labels)
+    if not shown.analysis.task.judges:
+        _step(shown)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
         shared_texts.label("and not")
         rivals.choose(shown, others, rival)
-        if judges:  # its readings stand on the first page
+        if not likely.has_readings(shown.page_data):
             return
         st.space("stretch")
         st.segmented_control(
@@ -63,3 +62,10 @@ def _choose(shown: Shown, others: list[int], rival: int) -> None:
         )
     if complaint := state.complaint("rival"):
         shared_texts.note(complaint[1], warn=True)
+
+
+def _step(shown: Shown) -> None:
+    """The steps that have a choice, each with what was chosen there."""
+    ids, stops = likely.chosen_tokens(shown.page_data), likely.stops(shown.page_data)
+    labels = shown.page_data.loaded.target_tokenizer.pieces(ids)
+    controls.step_slider(shown.view, labels, stops)

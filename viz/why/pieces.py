@@ -15,8 +15,8 @@ from viz import cache, editing, pages, state, visit
 from viz.shared import texts as shared_texts
 from viz.values import MAX_WORD
 from viz.view import View
+from viz.why import likely, texts
 from viz.why import sum as sums
-from viz.why import texts
 
 if TYPE_CHECKING:
     from model.inference.request import Request
@@ -83,7 +83,8 @@ def draw_way(shown: Shown, found: DirectLogits, way: Way, pair: tuple[str, str])
         if after is not None:
             st.button("Hide it in What if", key="why hide", type="tertiary", on_click=_hide, args=(way.codes,))
         if way.piece == "source":
-            st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(way.judges,))
+            judges = shown.analysis.task.judges
+            st.button("Test all words", key="why words", type="tertiary", on_click=_to_words, args=(judges,))
 
 
 def _to_words(judges: bool) -> None:
@@ -102,7 +103,7 @@ def _hide(codes: tuple[str, ...]) -> None:
 
 def code_of(writer: Writer, trace: Trace) -> str:
     """The edit that takes a part away; empty where there is none."""
-    stack, side = ("enc", "source") if trace.classes else ("dec", "target")
+    stack, side = ("enc", "source") if trace.outputs is None else ("dec", "target")
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         return f"off_{writer.site.of.code}.{writer.site.layer + 1}.{writer.head + 1}"
@@ -118,11 +119,12 @@ def _ways(
     """Label, key, callback and its arguments of each way."""
     read = sums.read(found, shown.analysis.trace)
     word = read if read.isalpha() and len(read) <= MAX_WORD else ""  # `<s>` and its like are no word to look up
+    asks = {"token": found.step + 1} if likely.fills_in(shown.page_data) else {}  # who asks in an encoder
     ways: dict[str, list[tuple[str, str, Callable[..., None], tuple[Any, ...]]]] = {
         "head": [
             ("See its map", "why heads", visit.go_to, ("heads",)),
-            ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0},)),
-            ("Unfold it", "why inside", _to_inside, ({"part": "stages"},)),
+            ("Why does it look there?", "why there", _to_inside, ({"part": "writers", "key": 0} | asks,)),
+            ("Unfold it", "why inside", _to_inside, ({"part": "stages"} | asks,)),
         ],
         "feed-forward": [("What the layers say", "why inside", _to_inside, ({"part": "lens"},))],
         "token": [("Its neighbours", "why inside", _to_inside, ({"part": "embeddings", "near": word},))],

@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   function head() {
     const line = element("div", "head");
-    line.append(element("span", "", "Reading"), element("span", "", data.said ? "blue speaks for it, pink against" : "The source: blue where a word speaks for it, pink where against"), element("span", "number", "Area here"));
+    line.append(element("span", "", "Reading"), element("span", "", data.said ? "blue speaks for it, pink against" : `${data.text}: blue where a word speaks for it, pink where against`), element("span", "number", "Area here"));
     if (data.many && !data.said) line.append(element("span", "number", data.many));
     return line;
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from model.readings.word_readings import READINGS
@@ -22,13 +22,14 @@ def payload(
     chosen: str,
     mode: theme.Mode,
     steps: tuple[int, int] = (1, 1),
+    only: Sequence[int] = (),
     said: str = "",
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values. A row: its name, label and meaning, the share here (None where no order
     can be told from another), the words with what the reading says of each as a share of its largest number, and share and
     interval over many sentences, where they were measured. The random floor stands apart: the spread of its shares
-    here. `steps`: the step, from 1, and how many there are. `said`: what
-    stands above it where it fills the screen."""
+    here. `steps`: the step, from 1, and how many there are; `only`: those that have a choice, where not every one has.
+    `said`: what stands above it where it fills the screen."""
     shares = trust.shares[scope] if trust else {}
     rows = []
     for name in found.shares if found.is_told else READINGS:
@@ -38,7 +39,7 @@ def payload(
             {
                 "name": name,
                 "label": READINGS[name].label,
-                "meaning": READINGS[name].meaning,
+                "meaning": READINGS[name].told(found.kind),
                 "share": round(found.shares[name], 4) if found.is_told else None,
                 "words": [
                     [label, round(float(value) / top, 4), f"{value:.3g}"]
@@ -56,6 +57,8 @@ def payload(
         "scale": list(theme.diverging(mode)),
         "step": steps[0],
         "steps": steps[1],
+        "only": list(only),
+        "text": "The text" if found.kind == "encoder" else "The source",
         "said": said,
     }
 

@@ -9,13 +9,13 @@ import streamlit as st
 
 from model.inference.request import Request
 from model.readings.word_readings import READINGS
-from viz import experiments, state, theme
+from viz import cache, experiments, state, theme
 from viz.keep import cached_figure
 from viz.page_fields import TESTED
 from viz.shared import controls
 from viz.shared import texts as shared_texts
 from viz.shared.shown import Shown
-from viz.why import pieces, ranking, trust_texts
+from viz.why import likely, pieces, ranking, trust_texts
 from viz.why.curves_figure import curves_chart
 
 if TYPE_CHECKING:
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
     from model.experiments.faithfulness import Tested
 
-ON = dict(zip(TESTED, ("This token", "The whole translation"), strict=True))
+ON = {  # what readings are tested on: of a target, of blanks, and of a text without any
+    "target": ("This token", "The whole translation"),
+    "blanks": ("This blank", "All blanks"),
+    "text": ("This token", "The whole text"),
+}
+WHOLE = {"target": "the translation", "blanks": "what all blanks are filled with", "text": "the text"}
 HEIGHT = 236
 
 
@@ -39,8 +44,7 @@ class Test:
 
 def tested(shown: Shown, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
-    view, outputs = shown.view, shown.analysis.trace.outputs
-    assert outputs is not None
+    view, page_data = shown.view, shown.page_data
     at = (view.step - 1, rival) if view.tested == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
@@ -49,23 +53,31 @@ def tested(shown: Shown, rival: int) -> Test | None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = experiments.faithfulness(shown.page_data.request, view.device, *at, view.tested, show)
+        found = experiments.faithfulness(page_data.request, view.device, *at, view.tested, show)
     except ValueError as fault:
         place.empty()
         shared_texts.fault(str(fault))
         return None
     place.empty()
-    what = f"“{outputs.labels[view.step - 1]}”" if view.tested == "step" else "the translation"
+    token = likely.chosen_tokens(page_data)[view.step - 1]
+    (label,) = page_data.loaded.target_tokenizer.pieces([token])
+    what = f"“{label}”" if view.tested == "step" else WHOLE[_of(page_data)]
     return Test(found, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
 
 
+def _of(page_data: cache.PageData) -> str:
+    """What the whole of what is predicted is: one of `WHOLE`."""
+    return "target" if not likely.fills_in(page_data) else "blanks" if likely.blanks(page_data) else "text"
+
+
 def choose_scope(shown: Shown) -> None:
-    """Whether the token or the whole translation is what readings are tested on."""
+    """Whether the token or the whole translation, or all blanks, is what readings are tested on."""
+    names = dict(zip(TESTED, ON[_of(shown.page_data)], strict=True))
     st.segmented_control(
         "Tested on",
         TESTED,
         required=True,
-        format_func=ON.__getitem__,
+        format_func=names.__getitem__,
         label_visibility="collapsed",
         **state.bind("tested on", "tested", shown.view.tested),
     )
@@ -88,16 +100,17 @@ def draw(shown: Shown, rival: int) -> None:
     found, chosen = test.found, test.chosen
     shared_texts.write(trust_texts.verdict(found, test.what))
     steps = view.step, len(shown.analysis.trace.predicted)
-    data = ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode, steps)
+    data = ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode, steps, likely.only(shown.page_data))
     ranking.ranking(data, choose_reading, pieces.choose_step)
-    shared_texts.note(trust_texts.dev_verdict(loaded.trust, view.tested, loaded.name))
+    fills_in = likely.fills_in(shown.page_data)
+    shared_texts.note(trust_texts.NO_MANY if fills_in else trust_texts.dev_verdict(loaded.trust, view.tested, loaded.name))
     _curves(shown, test)
 
 
 def _curves(shown: Shown, test: Test) -> None:
     view, reading = shown.view, READINGS[test.chosen]
     with st.container(key="why_curves"):
-        shared_texts.write(trust_texts.curves_told(reading, test.what))
+        shared_texts.write(trust_texts.curves_told(reading, test.found.kind, test.what))
         st.plotly_chart(
             drawn(shown.page_data.request, view.device, *test.at, view.tested, test.chosen, shown.mode),
             theme=None,

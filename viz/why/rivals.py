@@ -10,7 +10,7 @@ import streamlit as st
 from model import format
 from viz import state
 from viz.values import MAX_WORD
-from viz.why.likely import asked
+from viz.why import likely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,21 +19,25 @@ if TYPE_CHECKING:
     from viz.shared.shown import Shown
 
 
-def choose(shown: Shown, likely: Sequence[int], rival: int) -> None:
+def choose(shown: Shown, others: Sequence[int], rival: int) -> None:
     """The box with the likeliest tokens and the one that is chosen, which takes any other word that is one token; of a
     classifier with its labels."""
     trace, loaded = shown.analysis.trace, shown.page_data.loaded
-    step, own = asked(shown.view, trace)
+    step, own = likely.asked(shown.view, shown.page_data)
     row, piece = trace.log_probs[step], loaded.answers.piece
-    before = trace.outputs.ids[:step] if trace.outputs else ()
+    before = likely.chosen_tokens(shown.page_data)[:step]
     read = int if trace.classes else reading(loaded.target_tokenizer, before, own)
+
+    def told(token: int) -> str:
+        return f"{piece(token)}  {format.probability(math.exp(row[token]))}"
+
     st.selectbox(
         "Rival",
-        likely if rival in likely else [*likely, rival],
-        format_func=lambda token: f"{piece(token)}  {format.probability(math.exp(row[token]))}",
+        others if rival in others else [*others, rival],
+        format_func=told,
         accept_new_options=not trace.classes,
         label_visibility="collapsed",
-        **state.bind("rival", "rival", rival, read),
+        **state.bind("rival", "rival", rival, read, text=told(rival)),
     )
 
 

@@ -12,6 +12,8 @@ from viz.shared import mount
 from viz.why import ways
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from model.readings.direct_logits import DirectLogits, Writer
     from model.trace import Trace
     from viz.why.ways import Way
@@ -21,15 +23,20 @@ FEW = 6  # the same where they are seen from far away
 FULL = {
     "token": "embedding of “{read}”",
     "position": "its position",
+    "segment": "its sentence, first or second",
     "bias": "biases",
     "patch": "put in {place}",
 }
-JUDGED = {"token": "embeddings of what is pooled", "position": "positions of what is pooled"}
+JUDGED = {
+    "token": "embeddings of what is pooled",
+    "position": "positions of what is pooled",
+    "segment": "sentences of what is pooled",
+}
 CHOSEN = {"token": "token", "position": "position", "feed-forward": "ff", "head": "head"}  # writer: piece of the view
 
 
 def name(writer: Writer, read: str) -> str:
-    """What a writer is called; `read` is the token that the decoder reads at the step, empty where a text is judged."""
+    """What a writer is called; `read` is the token that is read where the choice is made, empty where a text is judged."""
     if writer.kind == "head":
         assert writer.site is not None and writer.head is not None
         return f"{writer.site.of.short}, layer {writer.site.layer + 1}, head {writer.head + 1}"
@@ -40,8 +47,9 @@ def name(writer: Writer, read: str) -> str:
 
 
 def read(found: DirectLogits, trace: Trace) -> str:
-    """The token that the decoder reads where the choice is made; nothing where a text is judged: all of it is read."""
-    return "" if trace.classes else trace.axis("target").labels[found.step]
+    """The token that is read where the choice is made: by the decoder, or in the text itself; nothing where a text is
+    judged: all of it is read."""
+    return "" if trace.classes else trace.axis("source" if trace.outputs is None else "target").labels[found.step]
 
 
 def key(writer: Writer) -> list[Any] | None:
@@ -62,10 +70,12 @@ def payload(
     chosen: Writer | None,
     way: Way | None,
     mode: theme.Mode,
+    only: Sequence[int] = (),
     large: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that the browser needs, as JSON values; nats. `chosen` or `way`: the part, or the token, that
-    is looked at. `large`: what is said beside one picture that fills the screen."""
+    is looked at. `only`: the steps that have a choice, where not every one has. `large`: what is said beside one picture
+    that fills the screen."""
     reads = read(found, trace)
     ranked = found.ranked
     rows = [
@@ -106,8 +116,10 @@ def payload(
         "chosen": [way.piece, way.place + 1] if way else key(chosen) if chosen else None,
         "count": len(found.writers),
         "unit": "label" if trace.classes else "token",
+        "held": found.held,
         "step": found.step + 1,
         "steps": len(trace.predicted),
+        "only": list(only),
         "scale": list(theme.diverging(mode)),
         "large": large,
     }

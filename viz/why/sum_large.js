@@ -22,7 +22,7 @@ export function large({ large: said }, picture) {
   head.append(element("h2", "", said.asked), element("p", "odds", said.odds));
   const before = element("span", "before"); // cut at its beginning: what was said last stands beside the choice
   before.append(element("bdi", "", said.before));
-  line.append(before, token, element("span", "not", "and not"), rival);
+  line.append(before, token, element("span", "not", "and not"), rival, ...(said.after ? [element("span", "after", said.after)] : []));
   const told = element("div", "told");
   told.setAttribute("role", "status");
   told.append(...said.told.map((text) => element("p", "", text)));
@@ -105,7 +105,9 @@ export function words(data, choose, shade) {
       token.append(element("span", "", label), element("small", "", Math.abs(values[i]) < 0.005 ? "0" : two(values[i])));
       line.append(token);
     });
-    part.append(element("h3", "", `By way of ${piece} words: ${two(total)} nats`), line);
+    const sentence = element("div"), which = data.tokens.length > 1 ? `${piece} words` : "words"; // of a text that stands alone
+    sentence.append(element("h3", "", `By way of ${which}: ${two(total)} nats`), line);
+    part.append(sentence);
   }
   return part;
 }

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """The parts of the sum and what came by way of each token; or what each reading says of each source word."""
-    trace = shown.analysis.trace
-    if not likely.is_made(trace):
-        return ()
-    if shown.view.why == "readings" and not trace.classes:
+    if likely.shows_readings(shown.view, shown.page_data):
         return (_readings(shown),)
     found = _sum(shown)
     return _parts(shown, found), _tokens(shown, found)
@@ -29,8 +26,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 
 def _asked(shown: Shown) -> tuple[int, int, int]:
     """Step from 0, token and rival; of a classifier two labels."""
-    trace = shown.analysis.trace
-    return *likely.asked(shown.view, trace), likely.chosen(shown.view, trace)
+    return *likely.asked(shown.view, shown.page_data), likely.chosen(shown.view, shown.page_data)
 
 
 def _sum(shown: Shown) -> DirectLogits:
@@ -77,8 +73,6 @@ def _readings(shown: Shown) -> Table:
 def python(shown: Shown) -> str:
     """The same as Python."""
     code = Code.of(shown.analysis.request, shown.view.device)
-    if not likely.is_made(shown.analysis.trace):
-        return code.text
     step, token, rival = _asked(shown)
     if shown.analysis.trace.classes:
         code.add(
@@ -87,7 +81,7 @@ def python(shown: Shown) -> str:
             model__readings__label_logits=("label_logits",),
         )
         return _parts_code(code)
-    if shown.view.why == "readings":
+    if likely.shows_readings(shown.view, shown.page_data):
         step, rival, scope = _tested(shown)
         code.add(
             f"found = tested(checkpoint, analysis, {step}, {rival}, {scope!r})",
@@ -96,6 +90,13 @@ def python(shown: Shown) -> str:
         )
         code.add("importance, shares = found.importance, found.shares", "of found.words, by the name of the reading")
         return code.text
+    if likely.fills_in(shown.page_data):
+        code.add(
+            f"found = blank_logits(checkpoint, analysis, {step}, {token}, {rival})",
+            "place from 0, ids of the token and of its rival",
+            model__readings__blank_logits=("blank_logits",),
+        )
+        return _parts_code(code)
     code.add(
         f"found = direct_logits(checkpoint, analysis, {step}, {token}, {rival})",
         "step from 0, ids of the token and of its rival",

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from model import format
 from model.inference.decisions import NEAR_TIE, is_near
+from model.text.blanks import SIGN
 from viz.shared import terms
+from viz.why import likely
 
 if TYPE_CHECKING:
     from model.readings.direct_logits import DirectLogits, Writer
     from model.trace import Site, Trace
+    from viz.cache import PageData
     from viz.why.ways import Way
 
 
@@ -23,6 +26,18 @@ def answer(found: DirectLogits, pieces: tuple[str, str], log_probs: tuple[float,
     nats, logits = terms.term("nats"), terms.term("logit", "logits")
     difference = f"their {logits} differ by <b>{format.signed(found.difference, 3)}</b> {nats}"
     return f'<p class="lab-why">{token} {first} and {rival} {second}: {difference}.</p>'
+
+
+def no_blank(page_data: PageData, found: DirectLogits) -> str:
+    """Of a model that fills in, that its text has nothing to fill in, and what is compared instead: a sentence."""
+    if not likely.fills_in(page_data) or likely.blanks(page_data):
+        return ""
+    here = f"Here the token that stands at place {found.step + 1} is held against another one."
+    return f"No blank: type {SIGN} where a word is to be filled in. {here}" if _has_blanks(page_data) else here
+
+
+def _has_blanks(page_data: PageData) -> bool:
+    return page_data.loaded.source_tokenizer.mask is not None
 
 
 def meant(found: DirectLogits, trace: Trace, pair: tuple[str, str], log_probs: tuple[float, float]) -> str:
@@ -106,7 +121,7 @@ def _sense(value: float, pair: tuple[str, str]) -> str:
 WHERE = {  # which heads bring what came by way of a token, and from whom it is hidden
     "source": ("the heads of cross-attention", "from every token, in the encoder and from the decoder"),
     "target": ("the heads of decoder self-attention", "from every token of the target"),
-    "judged": ("all heads", "from the attention of every token"),
+    "at once": ("all heads", "from the attention of every token"),
     "text": ("the heads of decoder self-attention", "from every token of the text"),
 }
 LEAST = 0.005  # nats: a change below it is none
@@ -114,7 +129,7 @@ LEAST = 0.005  # nats: a change below it is none
 
 def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]) -> str:
     """What came by way of a token, what hiding it does, and whether the two agree: sentences."""
-    heads, whom = WHERE["judged" if way.judges else "text" if way.is_alone else way.piece]
+    heads, whom = WHERE["at once" if way.at_once else "text" if way.is_alone else way.piece]
     said = f"By way of “{way.label}” {heads} wrote {format.signed(way.value, 3)}, {_sense(way.value, pair)}."
     if after is None:
         return said

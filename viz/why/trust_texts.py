@@ -25,6 +25,8 @@ CARE = (
     "gaps, are the floor: 0 on average. Occlusion takes words away itself: it knows some of the answers beforehand."
 )
 
+NO_MANY = "Over many sentences this has not been measured: it is told of this text alone."
+
 
 def verdict(found: Tested, what: str) -> str:
     """Which reading ranks the words best here, as markup; `what` is the token or the translation."""
@@ -132,10 +134,10 @@ def _joined(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def curves_told(reading: Reading, what: str) -> str:
-    """How the chart is read, as markup, with a key to its lines."""
+def curves_told(reading: Reading, kind: str, what: str) -> str:
+    """How the chart is read, as markup, with a key to its lines; attention of a kind brings the words."""
     said = (
-        f"{reading.label}: {reading.meaning} The chart follows the log-probability of {what} as more and more words are "
+        f"{reading.label}: {reading.told(kind)} The chart follows the log-probability of {what} as more and more words are "
         "taken away, from either end of this order. If the order is right, the first line falls at once, the second late."
     )
     return (

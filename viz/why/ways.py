@@ -27,24 +27,24 @@ class Way:
     place: int
     label: str
     value: float
-    judges: bool = False  # it is of a text that is judged
+    at_once: bool = False  # it is of a text that is read at once: judged, or filled in
     is_alone: bool = False  # there is one text, which is no target
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The edits under which nobody looks at the token."""
-        hidden = ("enc",) if self.judges else _HIDDEN[self.piece]
+        hidden = ("enc",) if self.at_once else _HIDDEN[self.piece]
         return tuple(f"block_{place}_all-{self.place + 1}" for place in hidden)
 
 
 def kind_of(piece: str, trace: Trace) -> str:
     """The kind of attention that brings what comes by way of a side's tokens."""
-    return "encoder" if trace.classes and piece == "source" else KINDS[piece]
+    return "encoder" if trace.outputs is None and piece == "source" else KINDS[piece]
 
 
 def title(piece: str, trace: Trace) -> str:
     """What is shown of a side's tokens."""
-    tokens = "tokens" if trace.classes else "text tokens" if trace.source is None else f"{piece} tokens"
+    tokens = "tokens" if trace.outputs is None else "text tokens" if trace.source is None else f"{piece} tokens"
     return f"By way of {tokens}, all heads of {SITE_KINDS[kind_of(piece, trace)].name}"
 
 
@@ -66,7 +66,7 @@ def chosen(view: View, found: DirectLogits, trace: Trace) -> Way | None:
     if known is None or not 0 < view.key <= len(known[0]):
         return None
     label, value = known[0][view.key - 1], float(known[1][view.key - 1])
-    return Way(view.piece, view.key - 1, label, value, bool(trace.classes), trace.source is None)
+    return Way(view.piece, view.key - 1, label, value, trace.outputs is None, trace.source is None)
 
 
 def choose(piece: str, number: int) -> None:

@@ -21,9 +21,13 @@ from model.experiments import faithfulness
 from model.experiments.faithfulness import NEAR, Curves, curves_of, ends, order, points, random_orders
 from model.experiments.taken_away import TakenAway
 from model.inference.analyse import analyse
+from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
+from model.readings.blank_logits import blank_logits
 from model.readings.gradients import gradient_times_input
 from model.readings.word_readings import READINGS, Words
+from model.text.tokenizer import Tokenizer
+from model.trace import Site
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
 SHORT = Decoding(limit=6)
@@ -213,3 +217,46 @@ def test_readings_are_tested_under_what_another_sentence_puts_in(tiny_checkpoint
     found = faithfulness.tested(tiny_checkpoint, analysis, 0, likeliest_other(analysis, 0))
     assert set(found.importance["contribution"]) == {0.0}  # no cross-attention of this sentence's own is left
     assert found.full == pytest.approx(float(analysis.trace.token_log_probs[0]), abs=1e-5)
+
+
+FILLS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "output_transform": True}
+
+
+@pytest.mark.parametrize("scope", ["step", "whole"])
+def test_of_blanks_every_reading_is_tested_too(scope):
+    """What stands in a blank: its log-probability with all words is the one that is shown; a blank is no word itself, and
+    the sum of parts is what the heads wrote."""
+    made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), dtype=torch.float64, **FILLS)
+    analysis = analyse(made, Request("The red ___ sees a ___."))
+    places = blank_places(analysis, made)
+    ids, steps = likeliest(analysis, places, made.source_tokenizer.mask), places[:1] if scope == "step" else places
+    found = faithfulness.tested(made, analysis, places[0], 17, scope)
+    assert list(found.curves) == list(READINGS) and found.kind == "encoder" and len(found.words) == 5
+    total = sum(analysis.trace.log_probs[place][ids[place]] for place in steps)
+    for curves in (*found.curves.values(), *found.random):
+        assert curves.first[0] == curves.last[0] == pytest.approx(total, abs=1e-5)
+        assert curves.first[-1] == curves.last[-1]
+    alone = found.curves["occlusion"].first[0] - found.curves["occlusion"].first[1]
+    assert found.importance["occlusion"].max() == pytest.approx(alone, abs=1e-9)
+    if scope == "step":
+        split = blank_logits(made, analysis, places[0], ids[places[0]], 17).by_kind["encoder"]
+        np.testing.assert_allclose(found.importance["sum"], found.words.sums(split), atol=1e-9)
+        weights = analysis.trace.patterns[Site("encoder", 1)].mean(0)[places[0]]
+        np.testing.assert_allclose(found.importance["last"], found.words.sums(weights), atol=1e-6)
+
+
+def test_of_a_blank_the_gradient_is_the_slope_too():
+    made = tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), dtype=torch.float64, **FILLS)
+    analysis, table = analyse(made, Request("The red ___ sees a lamp.")), made.model.source_embedding.table.weight
+    place, ids = blank_places(analysis, made)[0], analysis.trace.source.ids
+    chosen, before = likeliest(analysis, [place], made.source_tokenizer.mask), []
+    found = gradient_times_input(made, analysis, [place], chosen)
+    for factor in (1 + 1e-5, 1 - 1e-5):
+        kept = table[ids[1]].clone()
+        table[ids[1]] *= factor
+        away = TakenAway(made, analysis)
+        away.compute({place: [frozenset()]})
+        before.append(away[frozenset(), place])
+        table[ids[1]] = kept
+    assert ids.count(ids[1]) == 1 and abs(found[0, 1]) > 1e-3
+    assert found[0, 1] == pytest.approx((before[0] - before[1]) / 2e-5, abs=1e-6)

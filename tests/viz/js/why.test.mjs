@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../../../viz/why/curves.js";
+import { beside } from "../../../viz/shared/page_keys.js";
 import { cascade } from "../../../viz/why/sum_large.js";
 
 test("each bar of a sum begins where the one before it ended, and the last end is the sum", () => {
@@ -14,6 +15,11 @@ test("each bar of a sum begins where the one before it ended, and the last end i
   assert.deepEqual(total, [ends.at(-1), zero]);
   assert.ok([...bars.flat(), zero].every((share) => share >= -1e-9 && share <= 1 + 1e-9));
   assert.deepEqual(cascade([0]).bars, [[0, 0]]);
+});
+
+test("the arrow keys go from blank to blank where there are any, else from step to step", () => {
+  assert.deepEqual([beside(3, 1, 9), beside(9, 1, 9), beside(1, -1, 9)], [4, 9, 1]);
+  assert.deepEqual([beside(4, 1, 12, [4, 11]), beside(11, 1, 12, [4, 11]), beside(11, -1, 12, [4, 11]), beside(4, -1, 12, [4, 11])], [11, 11, 4, 4]);
 });
 
 test("an axis has few round numbers within its ends", () => {

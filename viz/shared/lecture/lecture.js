@@ -2,7 +2,7 @@
 // outside of lecture mode too, for the key that begins one. Nothing here makes markup from text: textContent only.
 
 import { element, followStep, free, isNews, mounted, unmounted } from "../mount.js";
-import { moves, presses } from "../page_keys.js";
+import { beside, moves, presses } from "../page_keys.js";
 import { chosenPlace, held, listed, meaning, MODIFIERS } from "./keys.js";
 import { nameAt, rectOf } from "./pointing.js";
 
@@ -98,13 +98,13 @@ function onward(state, by) {
 
 // Whether a step was made that no other player on the page has made.
 function stepped(state, event) {
-  const { steps } = state.data, at = event.composedPath()[0];
+  const { steps, only, what } = state.data, at = event.composedPath()[0], [first, last] = only.length ? [only[0], only.at(-1)] : [1, steps];
   if (!steps || !free(event, at) || (event.key === " " ? presses(at) : moves(at))) return false;
-  const wanted = { Home: 1, End: steps }[event.key] ?? (event.key in STEPS ? state.step + STEPS[event.key] : null);
-  if (wanted === null) return false;
-  const to = Math.max(1, Math.min(steps, wanted));
-  if (to !== state.step) { state.step = to; say(state, `step ${to} of ${steps}`); state.memory.told.push(to); state.report("step", to); }
-  else say(state, to === 1 ? "the first step" : "the last step");
+  const to = { Home: first, End: last }[event.key] ?? (event.key in STEPS ? beside(state.step, STEPS[event.key], steps, only) : null);
+  if (to === null) return false;
+  const number = only.length ? only.indexOf(to) + 1 : to;
+  if (to !== state.step) { state.step = to; say(state, `${what} ${number} of ${only.length || steps}`); state.memory.told.push(to); state.report("step", to); }
+  else say(state, to === first ? `the first ${what}` : `the last ${what}`);
   return true;
 }
 

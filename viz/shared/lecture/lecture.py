@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from viz import editing, pages, state, visit
@@ -67,6 +67,11 @@ def shown(shown: Shown, steps: int) -> None:
     state.keep(_FACTS, facts)
 
 
+def only(steps: Sequence[int], what: str) -> None:
+    """Says which steps (from 1) the arrow keys go through, where the page has not each of them, and what they are called."""
+    state.keep(_FACTS, state.kept(_FACTS) | {"only": list(steps), "what": what})
+
+
 def mounted() -> None:
     """Mounts what takes the keys, on every page and once it is drawn: one of them begins a lecture."""
     view = state.current()
@@ -82,7 +87,7 @@ def mounted() -> None:
         "step": 1,
         "steps": 0,
     }
-    data |= {"layers": 0, "heads": 0, "layer": 1, "head": None, "of": visit.page()}
+    data |= {"only": [], "what": "step", "layers": 0, "heads": 0, "layer": 1, "head": None, "of": visit.page()}
     data["keys"] = [[name, does, quiet] for name, does, _, quiet in _own()]
     events: dict[str, mount.Event] = {
         "lecture": (mount.flag, lambda on: state.change(lecture=on)),

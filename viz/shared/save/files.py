@@ -29,14 +29,12 @@ def offers(shown: Shown, name: str) -> tuple[Offer, ...]:
     def analysis(end: str, mime: str) -> Callable[[], File]:
         return lambda: File(stem + end, mime, analysis_file(shown.analysis.request, shown.view.device, end))
 
-    task = shown.analysis.task
-    empty = page.of_a_choice and not (task.writes or task.judges)
-    found = [] if empty or shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
+    found = [] if shown.tables is None else [Offer("What is shown, as CSV", lambda: _csv(shown, stem))]
     found += [
         Offer("Whole analysis, npz", analysis(".npz", ZIP)),
         Offer("Whole analysis, JSON", analysis(".json", JSON)),
     ]
-    if not empty and name in take.names():
+    if name in take.names():
         found.append(Offer("One HTML file, works offline", lambda: _html(shown, name, stem), PAGE))
     if python := shown.python:
         checkpoint = shown.view.checkpoint

@@ -1,0 +1,170 @@
+"""Why of a model that fills in: its steps are the blanks, and the sum goes through its head. And what stays where another
+checkpoint is chosen."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from base64 import b64decode
+
+import numpy as np
+import pytest
+import tiny
+from viz_helpers import HEADS, WHY, Lab, value
+
+from model import checkpoint as checkpoints
+from model.inference.analyse import analyse
+from model.inference.reading import likeliest
+from model.inference.request import Request
+from model.text.tokenizer import Tokenizer
+from viz import cache, state
+from viz.shared.save import save
+from viz.why.ahead import ahead
+
+ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
+READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}
+BERT = READS | {"output_transform": True, "output_bias": True, "activation": "gelu", "embedding_norm": True}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a model that fills in, and two that translate, one of them smaller."""
+    folder = tmp_path_factory.mktemp("why")
+    tokenizer = Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
+    small = {"heads": 2, "encoder_layers": 1, "decoder_layers": 1}
+    for name, changes in (("bert", BERT), ("large", {"heads": 4}), ("small", small)):
+        made = tiny.checkpoint(tokenizer, **changes)
+        checkpoints.save(dataclasses.replace(made, languages=("Danish", "Danish"), counts={}), folder / name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def offered(home, monkeypatch):
+    monkeypatch.setenv("CHECKPOINTS", str(home))
+
+
+def opened(page=WHY, **link: str) -> Lab:
+    return Lab(page, **({"checkpoint": "bert", "text": ONE, "second": TWO} | link))
+
+
+def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(home):
+    loaded = checkpoints.load(str(home / "bert"))
+    trace = (found := analyse(loaded, Request(ONE, second=TWO))).trace
+    lab = opened()
+    shown, slider = lab.sum, lab.at.select_slider(key="what if step")
+    blanks = shown["only"]
+    assert [trace.source.labels[step - 1] for step in blanks] == ["<mask>"] * 3 and shown["step"] == blanks[
+        0
+    ] == slider.value
+    assert [int(option.split()[0]) for option in slider.options] == blanks and lab.link["step"] == str(blanks[0])
+    slider.set_value(blanks[2])
+    shown = lab.run().sum
+    token = likeliest(found, [blanks[2] - 1], loaded.source_tokenizer.mask)[blanks[2] - 1]
+    logits = np.delete(trace.logits[blanks[2] - 1], [0, 1, 2, 3, token])
+    assert shown["total"] == pytest.approx(trace.logit(blanks[2] - 1, token) - logits.max(), abs=2e-3)
+    assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
+    assert abs(value(shown["remainder"])) < 1e-4 and shown["held"] == "gates GELU(u) / u of the output layer"
+    assert len(lab.at.selectbox(key="rival").options) == 12
+    (sentence,) = shown["tokens"]
+    assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
+    assert not lab.faults and not lab.warnings
+
+
+def test_a_place_that_is_no_blank_gives_way_to_the_nearest_and_without_blanks_each_has_a_choice():
+    blanks = opened().sum["only"]
+    assert [opened(step=str(step)).sum["step"] for step in (blanks[0] + 1, 999)] == [blanks[0], blanks[2]]
+    plain = opened(text="The red fox sees a lamp.", second="", step="3")
+    assert plain.sum["step"] == 3 and len(plain.at.select_slider[0].options) == 7  # not of `<s>` and `</s>`
+    assert plain.sum["only"] == list(range(2, 9)) and opened(text="The red fox.", second="").sum["step"] == 2
+    assert any(told.startswith("No blank: type ___") and "place 3" in told for told in plain.sentences("lab-note"))
+
+
+@pytest.mark.parametrize(
+    "link", [{"kind": "encoder", "layer": "2", "head": "1"}, {"piece": "ff", "layer": "1"}, {"piece": "source", "key": "3"}]
+)
+def test_a_part_or_a_word_is_tested_by_taking_it_away(link):
+    lab = opened(**link)
+    told = next(text for text in lab.sentences("lab-note") if "changes by" in text)
+    after = float(re.findall(r"[+−]\d+\.\d+", told)[-1].replace("−", "-"))
+    change = float(re.findall(r"changes by ([+−]\d+\.\d+)", told)[0].replace("−", "-"))
+    assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
+    lab.click("why hide" if "key" in link else "why off")
+    assert len(lab.edits) == 1 and not lab.faults
+
+
+def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blank_to_blank():
+    for picture in "123":
+        lab = opened(lecture="on", large=picture, step="4")
+        large = lab.sum["large"]
+        assert (large["before"], large["after"]) == ("The red ", " sees a ___. The ___ takes it.")
+        assert large["picture"] == int(picture) and not lab.faults
+        assert lab._mounted(".lecture")["only"] == lab.sum["only"]
+    assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
+
+
+def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_no_translation():
+    for tested, what in (("step", ""), ("whole", "what all blanks are filled with")):
+        lab = opened(why="readings", test=tested)
+        shown, told = lab._mounted(".ranking"), " ".join(lab.sentences("lab-note"))
+        assert len(shown["rows"]) == 7 and shown["text"] == "The text" and shown["only"] == opened().sum["only"]
+        assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
+        assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
+        assert len(lab.charts) == 1 and "has not been measured" in told
+    large = opened(why="readings", lecture="on")
+    assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
+
+
+def test_the_lines_of_python_give_the_same_sum(home):
+    lab = opened()
+    number = [offer["label"] for offer in lab._mounted(".save")["offers"]].index("Python")
+    lab.at.session_state[save.ASKED] = (number, "7")
+    made = b64decode(lab.run()._mounted(".save")["made"]["bytes"]).decode()
+    known: dict = {}
+    exec(made, known)
+    assert known["found"].difference == pytest.approx(lab.sum["total"], abs=1e-4) and known["parts"] == known["found"].ranked
+
+
+def test_slider_link_and_text_agree_after_another_checkpoint():
+    """The browser knows an option by its text: where the step has another token now, it has to be told which one it is."""
+    text = "The red fox sees a lamp."
+    lab = Lab(WHY, checkpoint="large", text=text, step="3")
+    for name in ("small", "bert", "large"):
+        lab.at.selectbox(key="checkpoint").set_value(name)
+        slider = lab.run().at.select_slider(key="what if step")
+        assert slider.value == lab.sum["step"] == int(lab.link["step"]) == lab.at.session_state["view"].step
+        (told,) = slider.proto.raw_value
+        assert slider.proto.set_value and told in slider.options and told.startswith(f"{slider.value} ")
+        rival = lab.at.selectbox(key="rival")
+        assert rival.proto.set_value and rival.proto.raw_value in rival.options
+    again = lab.run().at.select_slider(key="what if step")
+    assert not again.proto.set_value and again.value == lab.sum["step"]
+
+
+def test_what_a_smaller_checkpoint_lacks_returns_with_the_larger_one_unless_another_is_chosen():
+    link = {"checkpoint": "large", "text": "The red fox.", "second": "", "layer": "2", "head": "4", "step": "5"}
+    lab = Lab(HEADS, **link)
+
+    def at(name: str) -> tuple:
+        lab.at.selectbox(key="checkpoint").set_value(name)
+        view = lab.run().at.session_state["view"]
+        return view.layer, view.head
+
+    assert [at("small"), at("bert"), at("large")] == [(1, None), (2, None), (2, 4)]
+    assert at("small") == (1, None)
+    with pytest.MonkeyPatch.context() as patch:
+        session = {name: lab.at.session_state[name] for name in ("view", "link", "fitted")}
+        patch.setattr(state.st, "session_state", session)
+        state.change(head=1)
+        state.change(checkpoint="large")
+        assert (session["view"].layer, session["view"].head) == (2, 1)
+        state.change(source="A lamp.")
+        state.change(checkpoint="small")
+        assert session["view"].step == 1
+
+
+def test_what_shows_first_is_computed_ahead(monkeypatch):
+    asked, lab = [], opened(step="999")
+    monkeypatch.setattr(cache, "direct_logits", lambda *args: asked.append(args))
+    ahead(cache.page_data(dataclasses.replace(lab.at.session_state["view"], step=999)), "light")
+    (_, _, place, token, rival), shown = asked[0], lab.sum
+    assert place + 1 == shown["step"] == shown["only"][-1] and token != rival
