@@ -97,6 +97,12 @@ def change(**wanted: Any) -> None:
     session["touched"] = True
 
 
+def hear() -> None:
+    """Says that an event of the page starts the run, whatever becomes of it: the browser may not have heard of the last link
+    when it was sent, and an older one would take back what was done since. Called from callbacks."""
+    st.session_state["touched"] = True
+
+
 def open_anew(**wanted: Any) -> None:
     """Replaces fields of the view as a link does: neither this nor what was before can be undone; called from callbacks."""
     session = st.session_state
@@ -217,9 +223,9 @@ def clear_edits() -> None:
     change(**with_intervention(BASELINE), pad=0)
 
 
-def show_request(request: Request, experiment: str, whose: View | None = None) -> None:
+def show_request(request: Request, experiment: str, whose: View | None = None, typed: str = "") -> None:
     """Makes the view that of a ready experiment; called from callbacks. `whose`: the view whose text it was asked of, where
-    it was not asked of a sentence alone."""
+    it was not asked of a sentence alone; `typed`: a visitor's own text, which the link keeps while another is shown."""
     text = {"source": request.source}
     if whose is not None and request.source in whose.sentences:
         text = {name: getattr(whose, name) for name in ("source", "sentence", "split")}
@@ -233,6 +239,7 @@ def show_request(request: Request, experiment: str, whose: View | None = None) -
         mode=request.mode,
         step=1,
         experiment=experiment,
+        own_text=typed if typed != text["source"] else "",
     )
 
 

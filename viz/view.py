@@ -99,9 +99,10 @@ class _Sentence:
         stated_with="more",  # a model that goes on opens with another text
         undo="step",
         renews=("sentence", *_OF_A_SENTENCE),
-        drops=_MEASURED,
+        drops=(*_MEASURED, "own_text"),
         settles=("word",),
     )
+    own_text: str = declared("", "own", _LONG_TEXT, undo="along")  # a visitor's, while an experiment shows its own sentence
     second: str = declared(  # of two sentences, for a model that reads two
         "", "second", _LONG_TEXT, undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )

@@ -88,7 +88,7 @@ def _examples(ready: Sequence[Example], told: bool) -> None:
     """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
     for each in ready[:SHOWN_EXAMPLES]:
         _example(each, each.name, told)
-    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change="rerun")
+    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change=state.hear)
     if more.open:
         with more, st.container(key="example_list"):
             for each in ready[SHOWN_EXAMPLES:]:
@@ -118,7 +118,7 @@ def plain_box(view: View) -> None:
         st.text_input(
             task.box, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source)
         )
-        st.button(task.verb, key="translate")
+        st.button(task.verb, key="translate", on_click=state.hear)  # what was typed comes by itself
     if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
         with st.container(key="second_row"):
             st.text_input(

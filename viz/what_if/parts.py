@@ -142,7 +142,7 @@ def _leaks(view: View, request: Request, task: Task) -> None:
             what_if_texts.LEAKS[task.family],
             "residual stream",
         )
-        if not st.toggle("Test it, under the edits above", key="leak test"):
+        if not st.toggle("Test it, under the edits above", key="leak test", on_change=state.hear):
             return
         try:
             what_if_texts.leak_report(cache.leak_test(request, view.device))
