@@ -20,6 +20,7 @@ from viz.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
+    from model.config import ModelConfig
     from model.task import Task
 
 SHOWN_EXAMPLES = 3
@@ -123,7 +124,7 @@ def plain_box(view: View) -> None:
         with st.container(key="second_row"):
             st.text_input(
                 "Second sentence",
-                placeholder="A second sentence, if you like: does it follow the first?",
+                placeholder="A second sentence, if you like: does it follow?",
                 label_visibility="collapsed",
                 **state.bind("second", "second", view.second),
             )
@@ -190,7 +191,7 @@ def _example(each: Example, label: str, told: bool) -> None:
     )
 
 
-def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
+def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> None:
     """Which layer and head is shown, and what of them: attention, mask, or, where any are chosen, how the tokens are."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
@@ -202,10 +203,10 @@ def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
             **state.bind("show", "show", view.show),
         )
         layer_pick(view, layers)
-        head_pick(view, heads)
+        head_pick(view, config.heads)
         st.space("stretch")
         if view.show not in ("mask", "cache"):
-            texts.legend(state.theme_mode())
+            texts.legend(state.theme_mode(), config.kinds)
 
 
 def kind_pick(view: View, kinds: Sequence[str]) -> None:
