@@ -47,6 +47,7 @@ TEXTS = (
 FIELDS = {
     "text": ("source", ("", "Nine owls — «déjà vu» & 100 % + #1?", "  two spaces,\ta tab and\na line  ", *TEXTS)),
     "second": ("second", ("", "None", "They hoot — «ho» & + #1?", *TEXTS)),
+    "own": ("own_text", ("", "My own — «texte» & + #1?", *TEXTS)),
     "asked": ("asked", ("", "owl", "<script>", "x" * MAX_WORD)),
     "target": ("target", ("", "None", "L'été.", "Neuf hiboux = 9 🦉")),
     "step": ("step", (1, 7, 999)),
@@ -159,6 +160,7 @@ FIELDS = {
 GOOD = {
     "text": "Nine owls. Ten.",
     "second": "They hoot.",
+    "own": "My own owl.",
     "asked": "owl",
     "target": "Neuf hiboux.",
     "step": "7",
@@ -292,6 +294,7 @@ NONSENSE = [
     ("text", "x" * 10_000),
     ("target", "é" * 10_000),
     ("second", "é" * 10_000),
+    ("own", "o" * 10_000),
     ("asked", "x" * (MAX_WORD + 1)),
     *(("decode", text) for text in ("Beam", "", "best", "__class__")),
     *(("order", text) for text in ("size", "", "Entropy")),

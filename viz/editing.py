@@ -48,9 +48,9 @@ def clear_edits() -> None:
     state.change(**with_intervention(BASELINE), pad=0)
 
 
-def show_request(request: Request, experiment: str, whose: View | None = None) -> None:
+def show_request(request: Request, experiment: str, whose: View | None = None, typed: str = "") -> None:
     """Makes the view that of a ready experiment; called from callbacks. `whose`: the view whose text it was asked of, where
-    it was not asked of a sentence alone."""
+    it was not asked of a sentence alone; `typed`: a visitor's own text, which the link keeps while another is shown."""
     text = {"source": request.source}
     if whose is not None and request.source in whose.sentences:
         text = {name: getattr(whose, name) for name in ("source", "sentence", "split")}
@@ -64,4 +64,5 @@ def show_request(request: Request, experiment: str, whose: View | None = None) -
         mode=request.mode,
         step=1,
         experiment=experiment,
+        own_text=typed if typed != text["source"] else "",
     )

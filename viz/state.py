@@ -93,6 +93,12 @@ def change(**wanted: Any) -> None:
     session["touched"] = True
 
 
+def hear() -> None:
+    """Says that an event of the page starts the run, whatever becomes of it: the browser may not have heard of the last link
+    when it was sent, and an older one would take back what was done since. Called from callbacks."""
+    st.session_state["touched"] = True
+
+
 def open_anew(**wanted: Any) -> None:
     """Replaces fields of the view as a link does: neither this nor what was before can be undone; called from callbacks."""
     session = st.session_state

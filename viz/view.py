@@ -65,9 +65,10 @@ class _Sentence:
         stated_with="more",  # a model that goes on opens with another text
         undo="step",
         renews=("sentence", *_OF_A_SENTENCE),
-        drops=_MEASURED,
+        drops=(*_MEASURED, "own_text"),
         settles=("word",),
     )
+    own_text: str = declared("", "own", values.long_text(), undo="along")  # a visitor's, while another is shown
     second: str = declared(  # of two sentences, for a model that reads two
         "", "second", values.long_text(), undo="step", renews=_OF_A_SENTENCE, drops=_MEASURED, settles=("word",)
     )

@@ -9,6 +9,7 @@ from viz_helpers import TIMEOUT, address
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD, Request, RequestError
+from viz import state
 from viz.view import View, unedited
 
 SEEN = View(  # at other values than the defaults
@@ -103,6 +104,7 @@ def page() -> None:
     import streamlit as st
 
     from viz import state
+    from viz.shared import mount
 
     view, faults = state.open_view()
     st.session_state["seen"], st.session_state["told"] = view, faults
@@ -112,6 +114,9 @@ def page() -> None:
     for field, value in {"sentence": 2, "split": False, "checkpoint": "other", "temperature": 0.5, "seed": 9}.items():
         st.button(field, on_click=state.change, kwargs={field: value})
     st.button("layer", on_click=state.change, kwargs={"layer": 1})
+    st.button(
+        "step of 9", on_click=mount._report("timeline", "step", mount.whole(1, 9), lambda step: state.change(step=step))
+    )
     state.settle(view)
 
 
@@ -153,6 +158,16 @@ def test_another_link_wins_unless_a_widget_started_the_run():
     assert run(at).session_state["seen"] == View()
     at.query_params["head"] = "3"
     assert run(at).session_state["seen"] == View(head=3)
+
+
+def test_what_cannot_be_used_any_more_does_not_bring_back_an_older_link(monkeypatch):
+    """A step of the text before, told while the next one, which is shorter, has been computed."""
+    at = click(opened(), "new")
+    at.query_params.clear()  # the browser has not heard of the new text yet
+    monkeypatch.setattr(state, "component_value", lambda key, name: 12)
+    click(at, "step of 9")
+    assert at.session_state["seen"] == View(source="Nine owls.")
+    assert address(at) == {"text": "Nine owls."}
 
 
 def test_a_new_sentence_begins_at_its_first_step_without_the_old_target():

@@ -234,7 +234,7 @@ def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
     usable = {name for name in fields(View) if can_hold(name, junk)}
     own = {name for name in fields(View) if junk == getattr(View, name) and type(junk) is type(getattr(View, name))}
     texts = {"source", "second", "asked", "target", "near", "cut_text", "checkpoint", "experiment", "lesson", "talk", "room"}
-    text = texts | {"swap_to", "other_text", "other_checkpoint", "run"} if isinstance(junk, str) else set()
+    text = texts | {"own_text", "swap_to", "other_text", "other_checkpoint", "run"} if isinstance(junk, str) else set()
     flags = {name for name in fields(View) if isinstance(getattr(View, name), bool)} - {"guess"} if junk is True else set()
     flags |= {"guess"} if junk is True else set()
     words = {"head", "other_head", "beside_head"} if junk is None else set()
@@ -247,4 +247,5 @@ def test_a_field_holds_what_a_link_may_give_it_and_its_default(junk):
 
 def test_only_the_sentences_and_the_target_may_be_longer_than_a_link():
     long = "x" * 300_000
-    assert {name for name in fields(View) if can_hold(name, long)} == {"source", "second", "target", "other_text"}
+    texts = {"source", "own_text", "second", "target", "other_text"}
+    assert {name for name in fields(View) if can_hold(name, long)} == texts

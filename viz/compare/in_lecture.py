@@ -56,7 +56,7 @@ def _controls(shown: Shown, found: Pair | None) -> None:
     """What differs, with all that is chosen of it behind its name; and which picture."""
     view = shown.view
     name = f"{found.first.name} → {found.second.name}" if found else DIFFERENCES[view.differs].title
-    differs = st.popover(controls.plain_label(name), key="compare differs", on_change="rerun")
+    differs = st.popover(controls.plain_label(name), key="compare differs", on_change=state.hear)
     if differs.open:
         with differs, st.container(key="compare_choices"):
             choices.differs_pick(shown)

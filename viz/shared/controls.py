@@ -19,6 +19,7 @@ from viz.shared.examples import Example, examples, judged_examples, lesson, prom
 from viz.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
+    from model.config import ModelConfig
     from model.task import Task
 
 SHOWN_EXAMPLES = 3
@@ -87,7 +88,7 @@ def _examples(ready: Sequence[Example], told: bool) -> None:
     """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
     for each in ready[:SHOWN_EXAMPLES]:
         _example(each, each.name, told)
-    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change="rerun")
+    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change=state.hear)
     if more.open:
         with more, st.container(key="example_list"):
             for each in ready[SHOWN_EXAMPLES:]:
@@ -117,12 +118,12 @@ def plain_box(view: View) -> None:
         st.text_input(
             task.box, placeholder=hint, label_visibility="collapsed", **state.bind("source", "source", view.source)
         )
-        st.button(task.verb, key="translate")
+        st.button(task.verb, key="translate", on_click=state.hear)  # what was typed comes by itself
     if cache.reads_two(view.checkpoint, view.device) and (view.second or not view.lecture):
         with st.container(key="second_row"):
             st.text_input(
                 "Second sentence",
-                placeholder="A second sentence, if you like: does it follow the first?",
+                placeholder="A second sentence, if you like: does it follow?",
                 label_visibility="collapsed",
                 **state.bind("second", "second", view.second),
             )
@@ -189,7 +190,7 @@ def _example(each: Example, label: str, told: bool) -> None:
     )
 
 
-def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
+def layer_and_head(view: View, layers: int, config: ModelConfig, task: Task) -> None:
     """Which layer and head is shown, and what of them: attention, mask, or, where any are chosen, how the tokens are."""
     with st.container(key="picks", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
@@ -201,10 +202,10 @@ def layer_and_head(view: View, layers: int, heads: int, task: Task) -> None:
             **state.bind("show", "show", view.show),
         )
         layer_pick(view, layers)
-        head_pick(view, heads)
+        head_pick(view, config.heads)
         st.space("stretch")
         if view.show not in ("mask", "cache"):
-            texts.legend(state.theme_mode())
+            texts.legend(state.theme_mode(), config.kinds)
 
 
 def kind_pick(view: View, kinds: Sequence[str]) -> None:

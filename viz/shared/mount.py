@@ -90,6 +90,7 @@ class Component:
 
 def _report(key: str, name: str, check: Check, handle: Callable[..., None]) -> Callable[[], None]:
     def reported() -> None:
+        state.hear()
         told = _checked(check, lambda: state.component_value(key, name))
         if told is not None:
             handle(*told)

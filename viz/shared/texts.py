@@ -94,11 +94,10 @@ def note(sentence: str, *names: str, warn: bool = False) -> None:
     write(f'<p class="lab-note{" warn" if warn else ""}">{terms.marked(sentence, *names)}</p>')
 
 
-def legend(theme_mode: theme.Mode) -> None:
-    """The colour scales of the three kinds of site, from 0 to 1."""
+def legend(theme_mode: theme.Mode, kinds: Sequence[str]) -> None:
+    """The colour scales of these kinds of site, from 0 to 1."""
     bars = "".join(
-        f'<i style="background:linear-gradient(90deg,{",".join(theme.scale(kind, theme_mode, 9))})"></i>'
-        for kind in theme.HUES
+        f'<i style="background:linear-gradient(90deg,{",".join(theme.scale(kind, theme_mode, 9))})"></i>' for kind in kinds
     )
     write(f'<div class="lab-legend" aria-label="Scale from 0 to 1">0<span>{bars}</span>1</div>', inline=True)
 

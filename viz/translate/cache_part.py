@@ -26,18 +26,24 @@ MEASURED = "cache measured"  # session key: whose, and the run
 TOLD_EVERY = 0.2  # seconds between two words on how far it is
 
 
-def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) -> None:
-    """What every layer holds after the step that the timeline tells; below it what was measured."""
+def held(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode, above: int | None = None) -> bool:
+    """What every layer holds after the step that the timeline tells; False, and a sentence, where nothing can be kept.
+    `above`: in lecture mode, px of the stage that stand above it."""
     from model.readings.key_values import keeps
 
     if not keeps(page_data.loaded, page_data.analysis):
         texts.note(cache_texts.NOTHING_KEPT)
-        return
+        return False
     found = readings.key_values(page_data.request, view.device)
     data = key_values.payload(found, page_data.analysis, trace, page_data.loaded.config.window)
     hues = {"style": {"--hue": theme.HUES["decoder"], "--tint": theme.scale("decoder", mode, 101)[30]}}
-    key_values.key_values(data | hues, view.step)
-    if run := _measured(page_data):
+    key_values.key_values(data | hues, view.step, above)
+    return True
+
+
+def growth(view: View, page_data: cache.PageData, trace: str, mode: theme.Mode) -> None:
+    """What every layer holds after the step that the timeline tells; below it what was measured."""
+    if held(view, page_data, trace, mode) and (run := _measured(page_data)):
         texts.write('<h2 class="lab-label lab-rule">Time to write so many tokens</h2>')
         config = controls.picture("Time with the cache and without")
         st.plotly_chart(drawn(run, mode), theme=None, key="cache-time", config=config, alt=cache_texts.alt(run))

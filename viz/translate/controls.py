@@ -157,7 +157,7 @@ def _yours(view: View, task: Task) -> None:
             label_visibility="collapsed",
             **state.bind("target", "target", shown, _target),
         )
-        st.button("Read it", key="read_target")
+        st.button("Read it", key="read_target", on_click=state.hear)
     if complaint:
         texts.note(complaint[1], warn=True)
     elif view.target is None:

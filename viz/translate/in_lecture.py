@@ -1,4 +1,4 @@
-"""Translate in lecture mode: the translation with its steps, or the maps of one layer and head, as large as may be."""
+"""Translate in lecture mode: the translation with its steps, the maps of one layer and head, or the cache as it grows."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from viz import state
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.translate import controls, fill_in, judge_in_lecture, large_maps, steps, timeline
+from viz.translate import cache_part, controls, fill_in, judge_in_lecture, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
 from viz.view import View
 
-LARGE = ("steps", "maps")  # the pictures, from 1
+LARGE = ("steps", "maps", "cache")  # the pictures, from 1; the last is of a model that writes
+CACHE = len(LARGE)
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
+    from model.task import Task
 
 ABOVE, LINE, MORE = 44, 33, 26  # px of the stage: a line of the translation, one on what the edits changed, its second
 
@@ -38,25 +40,40 @@ def draw(shown: Shown) -> None:
         texts.write(f'<p class="lab-hall-fact">{facts(view, analysis)}</p>', inline=True)
     places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
     _keys(view, analysis, shown.page_data.loaded.config.causal, places)
-    hall = {"steps": not shows_maps(view)} | changes(analysis, shown.page_data.loaded)
+    large = large_of(view, analysis.task)
+    hall = {"steps": large == 1} | changes(analysis, shown.page_data.loaded)
     with shown.places.body:
         first = steps if analysis.task.writes else fill_in
         first.draw(view, shown.page_data, shown.mode, hall)
-        if shows_maps(view):
-            above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
-            head = None if view.head is None else view.head - 1
-            told = first.timeline_data(shown.page_data.request, view.device, view.layer - 1, head, shown.mode)
+        if large == 1:
+            return
+        above = ABOVE + LINE * ("edits" in hall) + MORE * ("was" in hall)
+        head = None if view.head is None else view.head - 1
+        told = first.timeline_data(shown.page_data.request, view.device, view.layer - 1, head, shown.mode)
+        if large == CACHE:
+            cache_part.held(view, shown.page_data, told["trace"], shown.mode, above)
+        else:
             large_maps.draw(analysis, view, shown.mode, above, told["trace"])
 
 
-def shows_maps(view: View) -> bool:
-    """Whether the maps stand below the translation; they would give away what is to be guessed."""
-    return lecture.picture(view, len(LARGE)) == 2 and not view.guess
+def large_of(view: View, task: Task) -> int:
+    """Which picture stands below the translation: of the cache also where the page shows it outside of lectures. The steps
+    alone while one guesses: the others would give away what is to be guessed."""
+    large = lecture.picture(view, _count(task))
+    if view.guess:
+        return 1
+    return CACHE if large == 1 and view.show == "cache" and task.writes else large
+
+
+def _count(task: Task) -> int:
+    return CACHE if task.writes else CACHE - 1
 
 
 def facts(view: View, analysis: Analysis) -> str:
     """What stands in the line at the top: the layer and the head whose lines are drawn; of two sentences, whether the second
     follows."""
+    if large_of(view, analysis.task) == CACHE:
+        return "all layers and heads"
     follows = "" if analysis.follows is None else f" · B follows A: {format.probability(analysis.follows)}"
     head = "mean over heads" if view.head is None else f"head {view.head}"
     return f"layer {view.layer} · {head}{follows}"
@@ -90,8 +107,8 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     lecture.tells("↑ ↓, Enter", takes)
     lecture.tells("space", "play the steps, and stop")
-    key(letters.PICTURE, f"view: the {LARGE[_other(view) - 1]}", lambda: change(large=_other(state.current())), quiet=True)
-    if lecture.picture(view, len(LARGE)) == 2:
+    key(letters.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
+    if large_of(view, task) == 2:
         shows = "attention" if view.show == "mask" else "mask"
         key(
             letters.SHOWS,
@@ -130,9 +147,15 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
         key(letters.CHOSEN_BY, f"tokens chosen by: {title}", lambda: change(strategy=chosen))
 
 
-def _other(view: View) -> int:
-    """The other picture."""
-    return lecture.picture(view, len(LARGE)) % len(LARGE) + 1
+def _next_large(view: View, task: Task) -> int:
+    """The picture after the one that is shown."""
+    return large_of(view, task) % _count(task) + 1
+
+
+def _turn(task: Task) -> None:
+    """To the next picture; called from callbacks. Who has left the cache does not come back to it by what the page shows."""
+    view = state.current()
+    state.change(large=_next_large(view, task), **({"show": View.show} if view.show == "cache" else {}))
 
 
 def _switch(name: str) -> None:

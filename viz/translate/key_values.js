@@ -1,17 +1,19 @@
 // The key-value cache after the step under view: every layer's row of tokens, with the cache and without. Stepping sends
 // nothing: the timeline tells the step. Nothing here makes markup from text: textContent only.
 
-import { drawing, element, followStep, mounted, toldStep, unmounted } from "../shared/mount.js";
-import { grouped, held, numbers, row, weighed } from "./key_values_parts.js";
-
-const HEIGHT = 16, GAP = 4, WIDTH = 340; // of a row, in the drawing's own units
+import { drawing, element, followStep, mounted, onResize, toldStep, unmounted } from "../shared/mount.js";
+import { grouped, held, labelled, numbers, row, sized, weighed } from "./key_values_parts.js";
 
 export default function ({ data, parentElement }) {
   const { root, state, first } = mounted({ data, parentElement }, ".key-values"), now = toldStep();
   if (state.trace !== data.trace) state.step = data.step;
   if (now?.trace === data.trace) state.step = now.step;
   Object.assign(state, { trace: data.trace, data, draw });
+  const large = data.above != null;
+  root.classList.toggle("hall", large);
+  root.style.setProperty("--above", `${data.above ?? 0}px`);
   draw();
+  if (large) onResize(state, root, draw);
   if (first) {
     state.unfollow = followStep(({ trace, step }) => {
       if (trace !== state.data.trace || step === state.step) return;
@@ -24,6 +26,7 @@ export default function ({ data, parentElement }) {
   function draw() {
     const { data } = state, step = Math.max(1, Math.min(state.step, data.reads.length));
     root.dataset.step = step;
+    state.size = sized(data.layers, data.above == null ? null : [root.clientWidth, root.clientHeight]);
     const title = element("p", "told"), both = element("div", "both"), sum = element("p", "sum");
     title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? `Nothing${data.source ? " of the target" : ""} is kept yet.` : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
     both.append(side("With the cache", step, true), side("Without", step, false));
@@ -36,18 +39,19 @@ export default function ({ data, parentElement }) {
       table.append(line);
     }
     table.rows[0].className = "head";
-    root.replaceChildren(title, both, legend(), table, sum);
+    if (data.above != null) title.append(" ", element("b", "", `${weighed(held(data, step))} kept.`));
+    root.replaceChildren(title, both, legend(), table, ...(data.above == null ? [sum] : []));
   }
 
   function side(name, step, cached) {
-    const { data } = state, box = element("div", "side"), count = data.reads.length, one = WIDTH / count;
-    const all = drawing("svg", { viewBox: `0 0 ${WIDTH + 20} ${data.layers * (HEIGHT + GAP)}`, role: "img", "aria-label": `${name}: ${cached ? `${step - 1} of ${step} tokens are read from the cache, 1 is computed` : `all ${step} tokens are computed`}, in each of ${data.layers} layers` });
+    const { data, size: { width, height, gap } } = state, box = element("div", "side"), count = data.reads.length, one = width / count;
+    const all = drawing("svg", { viewBox: `0 0 ${width + 21} ${data.layers * (height + gap)}`, role: "img", "aria-label": `${name}: ${cached ? `${step - 1} of ${step} tokens are read from the cache, 1 is computed` : `all ${step} tokens are computed`}, in each of ${data.layers} layers` });
     for (let layer = 0; layer < data.layers; layer++) {
-      const y = layer * (HEIGHT + GAP) + 1;
-      all.append(drawing("text", { x: 12, y: y + 11, class: "layer" }, layer + 1));
-      for (const [kind, from, to] of row(step, count, cached, data.window)) all.append(drawing("rect", { x: 20 + from * one, y, width: (to - from) * one, height: HEIGHT - 2, class: kind }));
-      if (one > 4) for (let n = 1; n < count; n++) all.append(drawing("line", { x1: 20 + n * one, x2: 20 + n * one, y1: y, y2: y + HEIGHT - 2 }));
-      all.append(drawing("rect", { x: 20 + (step - 1) * one, y, width: one, height: HEIGHT - 2, class: "now" }));
+      const y = layer * (height + gap) + 1;
+      if (labelled(layer, data.layers, height)) all.append(drawing("text", { x: 14, y: y + height / 2 + 3, class: "layer" }, layer + 1));
+      for (const [kind, from, to] of row(step, count, cached, data.window)) all.append(drawing("rect", { x: 20 + from * one, y, width: (to - from) * one, height: height - 2, class: kind }));
+      if (one > 4) for (let n = 1; n < count; n++) all.append(drawing("line", { x1: 20 + n * one, x2: 20 + n * one, y1: y, y2: y + height - 2 }));
+      all.append(drawing("rect", { x: 20 + (step - 1) * one, y, width: one, height: height - 2, class: "now" }));
     }
     box.append(element("h3", "", name), all);
     return box;

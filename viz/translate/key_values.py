@@ -34,6 +34,7 @@ def payload(found: KeyValues, analysis: Analysis, trace: str, window: int | None
 COMPONENT = mount.Component(__file__, '<div class="key-values"></div>', picture="Key-value cache")
 
 
-def key_values(data: dict[str, Any], step: int) -> None:
-    """Mounts the component with the payload; the step is from 1."""
-    COMPONENT.mount("key_values", data, beside={"step": step})
+def key_values(data: dict[str, Any], step: int, above: int | None = None) -> None:
+    """Mounts the component with the payload; the step is from 1, `above` the px that stand over it in lecture mode, None
+    outside of it."""
+    COMPONENT.mount("key_values", data, beside={"step": step, "above": above})

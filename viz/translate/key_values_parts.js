@@ -11,6 +11,19 @@ export function weighed(bytes) {
 // Bytes that all layers hold after a step, those of cross-attention among them.
 export const held = (data, step) => data.each * step + data.source;
 
+const PLAIN = { width: 340, height: 16, gap: 4 }, TEXTS = 262, GAP = 20; // px: of a row; of all that is said around the rows; between both sides
+const LEAST = 8, MOST = 34, LETTER = 14; // px of a layer's row
+
+// How large a layer's row is drawn: in units of the drawing, or, where a place of so many px is to be filled, in these.
+export function sized(layers, place) {
+  if (!place) return PLAIN;
+  const each = Math.max(LEAST, Math.min(MOST, Math.floor((place[1] - TEXTS) / layers)));
+  return { width: Math.max(60, (place[0] - GAP) / 2 - 20), height: each - 3, gap: 3 };
+}
+
+// Whether a layer is numbered: where rows are too low for each number, the first and the last.
+export const labelled = (layer, layers, height) => height >= LETTER - 3 || layer === 0 || layer === layers - 1;
+
 // A layer's row over `count` tokens after a step (from 1): [kind, from, to) from left to right.
 export function row(step, count, cached, window) {
   const unread = cached && window ? Math.max(0, step - window) : 0;

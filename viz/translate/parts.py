@@ -118,7 +118,7 @@ def _lower(shown: Shown) -> None:
     view, page_data = shown.view, shown.page_data
     left, right = st.columns([760, 240], gap="medium")
     with left:
-        controls.layer_and_head(view, page_data.layers, page_data.loaded.config.heads, shown.analysis.task)
+        controls.layer_and_head(view, page_data.layers, page_data.loaded.config, shown.analysis.task)
         if view.show == "decoding":
             own = dataclasses.replace(page_data.request, target=None)
             decoding_controls.panel(view, page_data, lambda: cache.analyse(own, view.device), shown.mode, SURPRISE_HEIGHT)

@@ -49,17 +49,21 @@ function closesAlone(panel, opener) {
   window.addEventListener("pointerdown", pressed, { capture: true, signal: ends.signal });
 }
 
-// Where a step looks most, and what may be asked of it, the choice of its token first: [what is told, ...]. `here` holds the
-// row's weights as they are drawn, `one` what they are of; heads are asked for by [kind, query, key], counted from 1.
+// Where the row of a step looks most, in what is drawn beside and in the mean of all heads, and what may be asked of it, the choice
+// of its token first: [what is told, ...]. `here` holds the row's weights as they are drawn, `one` what they are of; heads are
+// asked for by [kind, query, key], counted from 1.
 export function whyOf(why, step, source, { here, one, kind = "cross", reason = null, guess = false }) {
   const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
-  const apart = why.word != null && why.word !== why.source ? `; of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
-  const told = `Looks most at ${named(why.source)} (${why.weight.toFixed(2)}, mean of all heads; ${here[why.source].toFixed(2)} in ${one})${apart}.`;
+  const most = Math.max(...here), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
+  const own = most > 0 ? `${drawn} looks most at ${named(at)} (${most.toFixed(2)})` : `${drawn} looks at nothing here`;
+  const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
+  const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
+  const told = `${own}; ${all} (${why.weight.toFixed(2)})${apart}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];
   if (guess) return { told, ways }; // the way to the heads would give away what is to be guessed
-  if (why.asked) ways.push({ text: apart ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
+  if (why.asked) ways.push({ text: apart || at !== why.word ? `Which heads look at ${named(why.word)}?` : "Which heads?", tells: asks(kind, step - 1, why.word) });
   if (why.to != null) ways.push({ text: `Which head links ${named(why.word)} to ${named(why.to)}?`, tells: asks("encoder", why.word, why.to) });
   return { told, ways };
 }

@@ -14,7 +14,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
   scroll.setAttribute("aria-label", "Readings by word");
   told.setAttribute("aria-live", "polite");
   scroll.append(table());
-  root.replaceChildren(element("h2", "", "Which words decide?"), element("p", "verdict", data.verdict), scroll, told, element("p", "part"), ...(data.hall ? [] : [element("p", "care", data.care)]));
+  root.replaceChildren(element("h2", "", "Which words decide?"), element("p", "verdict", data.verdict), told, scroll, element("p", "part"), ...(data.hall ? [] : [element("p", "care", data.care)]));
   mark();
   onResize(state, root, mark);
   refocus(root, focused);

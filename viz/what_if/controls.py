@@ -94,7 +94,7 @@ def largest_changes(effects: Sequence[HeadEffect]) -> None:
         f"All {len(ranked)} heads" if len(ranked) > 1 else "The only head",
         type="tertiary",
         key="all heads",
-        on_change="rerun",
+        on_change=state.hear,
     )
     if everyone.open:
         with everyone:

@@ -41,7 +41,7 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             if view.pad:
                 pads = f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source ×"
                 st.button(pads, key="pad chip", help="Take the padding away", on_click=state.change, kwargs={"pad": 0})
-        add = st.popover("Add edit", key="add_edit", on_change="rerun")
+        add = st.popover("Add edit", key="add_edit", on_change=state.hear)
         if add.open:
             with add:
                 _editor(analysis, loaded)

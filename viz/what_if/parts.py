@@ -9,7 +9,7 @@ import streamlit as st
 from model.edits.kinds import Place
 from model.inference.request import Request
 from model.task import Task
-from viz import cache, editing, experiments, theme
+from viz import cache, editing, experiments, state, theme
 from viz.keep import cached_figure
 from viz.shared import controls, texts, wanted
 from viz.shared.change_figure import change_chart
@@ -142,7 +142,7 @@ def _leaks(view: View, request: Request, task: Task) -> None:
             what_if_texts.LEAKS[task.family],
             "residual stream",
         )
-        if not st.toggle("Test it, under the edits above", key="leak test"):
+        if not st.toggle("Test it, under the edits above", key="leak test", on_change=state.hear):
             return
         try:
             what_if_texts.leak_report(experiments.leak_test(request, view.device))

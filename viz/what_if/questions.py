@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.edits.intervention import BASELINE
 from model.inference.request import Request
 from viz import cache, editing, experiments, state, uploads
 from viz.shared import controls, texts
-from viz.view import View, unedited
+from viz.view import View, unedited, with_intervention
 from viz.what_if import texts as what_if_texts
 
 if TYPE_CHECKING:
     from model.experiments.ready import Answer, Experiment
 
-OWN = "view before questions"  # session key: the visitor's own view, and the sentence that a question has put in its place
+OWN = "view before questions"  # session key: the visitor's own view, the sentence that a question has put in its place, and
+# the text that the visitor had given, empty where none was
 
 
 def questions(view: View, language: str, kinds: Sequence[str]) -> None:
@@ -104,26 +106,38 @@ def run(known: Experiment, view: View, sentence: str | None) -> None:
 
 def show(request: Request, name: str, whose: View | None = None) -> None:
     """Makes the view that of an experiment, and keeps the visitor's own for the way back."""
-    now = state.current()
-    if _own(now) is None and not _is_own(now):
-        state.keep(OWN, (now, request.source))
-    elif kept := state.kept(OWN):
-        state.keep(OWN, (kept[0], request.source))
-    editing.show_request(request, name, whose)
+    now, kept = state.current(), state.kept(OWN)
+    if (own := _own(now)) is not None:
+        typed = now.own_text
+    elif _is_own(now):
+        own, _, typed = kept
+    else:
+        own, typed = now, "" if state.is_own_text() else now.source
+    state.keep(OWN, (own, request.source, typed))
+    editing.show_request(request, name, whose, typed)
 
 
 def _own(view: View) -> View | None:
-    """The visitor's own view, where a question has put another sentence or checkpoint in the place of its own."""
-    own, sentence = state.kept(OWN) or (None, None)
+    """The visitor's own view, where a question has put another sentence or checkpoint in the place of its own. Whoever comes
+    by a link has the text of it alone."""
+    own, sentence, typed = state.kept(OWN) or (None, None, "")
+    if view.own_text not in ("", view.source) and (view.own_text, view.source) != (typed, sentence):
+        return _of_link(view)
     if own is None or view.source != sentence:
         return None
     elsewhere = view.experiment is not None and view.checkpoint != own.checkpoint
     return own if view.source != own.source or elsewhere else None
 
 
+def _of_link(view: View) -> View:
+    """The visitor's own view, of which a link has kept the text."""
+    plain = {"second": "", "target": None, "pad": 0, "mode": View.mode, "step": 1, "experiment": None}
+    return dataclasses.replace(view, **with_intervention(BASELINE), source=view.own_text, own_text="", **plain)
+
+
 def _is_own(view: View) -> bool:
     """Whether a question is asked of the visitor's own sentence: then what was there before it is kept already."""
-    own, _ = state.kept(OWN) or (None, None)
+    own, *_ = state.kept(OWN) or (None,)
     return own is not None and view.experiment is not None and view.source == own.source
 
 

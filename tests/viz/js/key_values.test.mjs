@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { grouped, held, numbers, row, weighed } from "../../../viz/translate/key_values_parts.js";
+import { grouped, held, labelled, numbers, row, sized, weighed } from "../../../viz/translate/key_values_parts.js";
 
 const DATA = { layers: 2, heads: 4, each: 512, source: 300, window: null, cached: [10, 11, 12], whole: [10, 22, 36] };
 
@@ -26,4 +26,14 @@ test("bytes grow by the same with every step, and are said as they are", () => {
   assert.deepEqual([held(DATA, 1), held(DATA, 3)], [812, 1836]);
   assert.deepEqual([weighed(812), weighed(1836), weighed(999960), weighed(3e6)], ["812 bytes", "1.8 kB", "1.00 MB", "3.00 MB"]);
   assert.deepEqual([grouped(7), grouped(1234567)], ["7", "1,234,567"]);
+});
+
+test("a large picture fills its place, and shows each layer however many there are", () => {
+  assert.deepEqual(sized(6), sized(6, null));
+  for (const layers of [1, 4, 6, 12]) {
+    const { width, height, gap } = sized(layers, [860, 400]);
+    assert.ok(height >= 5 && layers * (height + gap) <= 400 - 240 && 2 * (width + 20) <= 860);
+    assert.ok(labelled(0, layers, height) && labelled(layers - 1, layers, height));
+  }
+  assert.equal(labelled(1, 12, 5), false); // numbers would lie over each other
 });

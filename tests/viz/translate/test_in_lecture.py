@@ -45,7 +45,7 @@ def keys(**link: str) -> dict[str, str]:
 
 def test_a_key_says_what_it_would_bring_about_now():
     plain, other = keys(), keys(large="2", causal="off", mode="again", rows="training", sentence="2")
-    assert (plain["v"], other["v"]) == ("view: the maps", "view: the steps")
+    assert (plain["v"], other["v"]) == ("view: the maps", "view: the cache")
     assert (plain["m"], other["m"]) == ("causal mask off", "causal mask on")
     assert (plain["s"], other["s"]) == ("sentence 2 of 2", "sentence 1 of 2")
     assert (plain["r"], other["r"]) == ("rows: shifted", "rows: one row")
@@ -53,6 +53,19 @@ def test_a_key_says_what_it_would_bring_about_now():
     lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
     assert lab._mounted("large_maps") is None  # they would give the next tokens away
     assert lab.timeline["hall"]["steps"] is True
+
+
+def test_the_cache_is_one_of_the_pictures_where_a_text_is_written():
+    chosen, shown = (Lab(text="I am tired.", lecture="on", step="3", **link) for link in ({"large": "3"}, {"show": "cache"}))
+    for lab in (chosen, shown):  # what the page shows outside of a lecture is shown in it
+        assert lab.timeline["hall"]["steps"] is False
+        told = lab._mounted("key_values")
+        assert (told["step"], told["trace"]) == (3, lab.timeline["trace"]) and told["above"] > 0
+    assert keys(show="cache")["v"] == keys(large="3")["v"] == "view: the steps"
+    peeking = Lab(text="I am tired.", lecture="on", large="3", causal="off", mode="again")
+    assert peeking._mounted("key_values") is None and any("Nothing can be kept" in text for text in peeking.html)
+    hidden = Lab(text="I am tired.", lecture="on", show="cache", guess="first")
+    assert hidden._mounted("key_values") is None and hidden.timeline["hall"]["steps"] is True
 
 
 def test_what_is_drawn_can_be_drawn_again_by_a_key():

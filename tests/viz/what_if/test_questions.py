@@ -58,13 +58,14 @@ def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     said = f"This question uses the sentence “{known.sentence}”; yours comes back afterwards."
     assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
-    assert lab.link == {"text": known.sentence, "try": "padding", **shown}
+    assert lab.link == {"text": known.sentence, "own": SENTENCE, "try": "padding", **shown}
     there = what_if(**lab.link)
-    assert there.sentences("lab-answer") == [f"{known.question} {expected}"]
-    assert "back to own" not in there.buttons  # who comes by a link has no sentence of their own here
+    assert there.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
+    plain = what_if(**{name: value for name, value in lab.link.items() if name != "own"})
+    assert plain.sentences("lab-answer") == [f"{known.question} {expected}"] and "back to own" not in plain.buttons
     lab.click("edit padding-off")
     assert lab.sentences("lab-answer") == []
-    assert lab.link == {"text": known.sentence, "pad": str(PADS), "mode": "again"}
+    assert lab.link == {"text": known.sentence, "own": SENTENCE, "pad": str(PADS), "mode": "again"}
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
 
 
@@ -87,6 +88,22 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     assert experiments.answer("scaling", Request(SENTENCE, pad=2), "auto").text in said
     assert (lab.box, lab.link["edits"], lab.link["pad"]) == (SENTENCE, "scaling-off", "2")
     assert lab.click("try align").click("back to own").link == made
+
+
+def test_a_text_that_was_typed_stays_in_the_link_while_a_question_shows_another():
+    typed, (known,) = "My brother sold his old car.", [e for e in EXPERIMENTS if e.name == "padding"]
+    lab = what_if(text=typed, **{"try": "order"})
+    assert lab.box == typed and lab.link == {"text": typed, "try": "order"}  # asked of what was typed
+    lab.click("try padding").click("try scaling")
+    assert (lab.link["own"], lab.box != typed) == (typed, True)
+    again = what_if(**lab.link)  # a link, or a page that is loaded anew, knows nothing else
+    assert unescaped(again.at.button(key="ask own").label) == f"Ask it of your sentence, “{typed}”"
+    again.click("try padding")
+    assert (again.link["own"], again.box) == (typed, known.sentence)
+    assert again.click("back to own").link == {"text": typed}
+    assert lab.click("ask own").link["text"] == typed and "own" not in lab.link
+    assert lab.click("try padding").link["own"] == typed
+    assert lab.click("back to own").link == {"text": typed, "try": "order"}
 
 
 def test_a_branch_is_the_baseline_and_says_so():

@@ -17,7 +17,7 @@ from model.inference.analyse import analyse
 from model.inference.reading import likeliest
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
-from viz import cache, state
+from viz import cache, readings, state
 from viz.shared.save import save
 from viz.why.ahead import ahead
 
@@ -164,7 +164,7 @@ def test_what_a_smaller_checkpoint_lacks_returns_with_the_larger_one_unless_anot
 
 def test_what_shows_first_is_computed_ahead(monkeypatch):
     asked, lab = [], opened(step="999")
-    monkeypatch.setattr(cache, "direct_logits", lambda *args: asked.append(args))
+    monkeypatch.setattr(readings, "direct_logits", lambda *args: asked.append(args))
     ahead(cache.page_data(dataclasses.replace(lab.at.session_state["view"], step=999)), "light")
     (_, _, place, token, rival), shown = asked[0], lab.sum
     assert place + 1 == shown["step"] == shown["only"][-1] and token != rival

@@ -17,7 +17,7 @@ def panel(view: View) -> None:
     """The button, and what it opens."""
     if view.lecture:
         room.sign()
-    opened = st.popover("Present", key=going.PANEL, on_change="rerun", width="content" if view.lecture else "stretch")
+    opened = st.popover("Present", key=going.PANEL, on_change=state.hear, width="content" if view.lecture else "stretch")
     if opened.open:
         with opened, st.container(key="present"):
             _lecture(view)
