@@ -39,7 +39,7 @@ def test_the_wheel_holds_all_that_the_lab_is_made_of():
     parts = ("config.json", "tokenizer.json", "model.safetensors")
     shipped = ("en-fr", "en-fr-peek", "en-fr-learned")
     assert {f"model/checkpoints/{name}/{part}" for name in shipped for part in parts} <= set(files)
-    assert {"model/checkpoints/probes.txt", "model/checkpoints/examples.txt"} <= set(files)
+    assert {f"model/checkpoints/{name}.txt" for name in ("probes", "probes-more", "examples")} <= set(files)
     assert max(file.stat().st_size for file in files.values()) < LARGEST
 
 

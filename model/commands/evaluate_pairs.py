@@ -87,6 +87,8 @@ def inputs(args: argparse.Namespace) -> Inputs:
         raise ValueError(f"--{unread[0].replace('_', '-')} is given without --data; give both")
     if args.join and args.references == "all":
         raise ValueError("--join joins the first reference of each sentence; leave out --references all")
+    if args.warnings and (unread := list(options.given(args, ("join", "at_least")))):
+        raise ValueError(f"--warnings counts all sentences one by one; leave out --{unread[0].replace('_', '-')}")
     if args.data is None and args.record not in (None, "probes"):
         raise ValueError(f"--record is {shown(args.record)}; of probes alone expected probes")
     seed = {} if args.seed is None else {"seed": args.seed}

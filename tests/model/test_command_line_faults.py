@@ -107,6 +107,7 @@ TRAIN = ["train", "--data", "x", "--dev", "x", "--out", "x"]
         (["evaluate", "--data", "x", "--measures", "--join", "3"], "--measures chooses by itself what is measured; leave"),
         (["evaluate", "--data", "x", "--join", "1"], "--join is 1-1; expected as 3-5 or 4, with 2 to 20"),
         (["evaluate", "--data", "x", "--join", "3", "--references", "all"], "--join joins the first reference of each"),
+        (["evaluate", "--data", "x", "--join", "3", "--warnings"], "--warnings counts all sentences one by one; leave"),
         (["evaluate", "--probes", "--join", "3"], "--join is given without --data; give both"),
         (["evaluate", "--probes", "--record", "test"], "--record is 'test'; of probes alone expected probes"),
         (["evaluate", "--data", "x", "--seed", "3"], "--seed says nothing to the strategy greedy; give --strategy sample"),
