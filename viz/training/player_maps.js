@@ -103,7 +103,7 @@ export function everyHead(place, grid, chosen, data, root, choose) {
   function settle() {
     wide = box.clientWidth || 280;
     const height = data.large ? Math.max(200, innerHeight / zoomOf(root) - boxOf(box).top - 40) : Infinity;
-    tile = Math.max(8, Math.min((wide - NUMBERS) / grid.heads, data.large ? (height - NUMBERS) / grid.layers : 52));
+    tile = Math.max(8, Math.min((wide - NUMBERS) / grid.heads, data.large ? (height - NUMBERS) / grid.layers : data.grids.length === 1 ? 76 : 52));
     const ratio = density(root), high = NUMBERS + tile * grid.layers;
     Object.assign(canvas, { width: Math.round(wide * ratio), height: Math.round(high * ratio) });
     Object.assign(canvas.style, { width: `${wide}px`, height: `${high}px` });
