@@ -92,7 +92,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       row.append(element("span", "n p", percent(p)));
       const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
-      if (!sampling && !data.open && rival != null && !offline && !data.hall) {
+      if (!sampling && open && rival != null && !offline && !data.hall) {
         const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));
         why.title = id === chosen[1] ? "What speaks for it" : `What speaks for “${chosen[0]}”, and not for this one`;
         why.setAttribute("aria-label", id === chosen[1] ? `Why ${piece}` : `Why not ${piece}`);

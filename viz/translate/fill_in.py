@@ -37,15 +37,15 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
     data = timeline_data(page_data.request, view.device, view.layer - 1, head, mode)
     left, right = steps.places(hall)
     rows = candidate_rows(page_data.request, view.device, data["trace"])
+    reasons = [reason if is_open else None for reason, is_open in zip(candidates.reasons(rows), rows["open"], strict=True)]
     with left:
         timeline.timeline(
             data,
-            {"step": view.step, "rows": "training", "guess": view.guess, "hall": hall}
-            | {"reasons": [None] * len(data["target"])},
+            {"step": view.step, "rows": "training", "guess": view.guess, "hall": hall} | {"reasons": reasons},
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: None,
             on_why=lambda kind, query, key: steps.to_heads(page_data.request, kind, query, key),
-            on_reason=lambda step, rival: None,
+            on_reason=steps.to_the_reason,
         )
     with right:
         told = state.complaint("word")
@@ -57,7 +57,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             on_word=lambda step, text: _put(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
             on_ask=lambda step, text: state.change(asked=text.strip()[:MAX_WORD], step=step),
-            on_reason=lambda step, rival: None,
+            on_reason=steps.to_the_reason,
         )
 
 

@@ -37,7 +37,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             on_step=lambda step: state.change(step=step),
             on_rows=lambda rows: state.change(rows=rows),
             on_why=lambda kind, query, key: to_heads(page_data.request, kind, query, key),
-            on_reason=_to_the_reason,
+            on_reason=to_the_reason,
             on_again=controls.draw_again,
         )
     with right:
@@ -48,7 +48,7 @@ def draw(view: View, page_data: cache.PageData, mode: theme.Mode, hall: dict[str
             on_branch=lambda step, token: controls.branch(page_data, step, token),
             on_word=lambda step, text: controls.word(page_data, step, text),
             on_guess=lambda on: state.change(guess=on),
-            on_reason=_to_the_reason,
+            on_reason=to_the_reason,
         )
 
 
@@ -65,7 +65,7 @@ def to_heads(request: Request, kind: str, query: int, key: int) -> None:
     visit.go_to("heads")
 
 
-def _to_the_reason(step: int, rival: int) -> None:
+def to_the_reason(step: int, rival: int) -> None:
     """To what speaks for the token of a step, and what for its rival."""
     state.change(step=step, rival=rival)
     visit.go_to("why")

@@ -93,7 +93,9 @@ def draw(shown: Shown, rival: int) -> None:
     view, loaded = shown.view, shown.page_data.loaded
     with st.container(key="why_test", horizontal=True, vertical_alignment="center", gap="small"):
         shared_texts.label(trust_texts.HOW)
-        choose_scope(shown)
+        if len(likely.stops(shown.page_data)) > 1:
+            shared_texts.label("Tested on")
+            choose_scope(shown)
     test = tested(shown, rival)
     if test is None:
         return

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from model.experiments.faithfulness import Tested
 
 CHANCE = 0.05  # of the random orders: where more of them are as good as the best reading, it may be luck
-HOW = (
-    "Words are taken away in each reading’s order, and in reverse; the area between the two curves is its measure. Tested on"
-)
+HOW = "Words are taken away in each reading’s order, and in reverse; the area between the two curves is its measure."
 CARE = (
     "A word is taken away by masking it: no token may look at it any more, the others keep their places. (Deleting it from "
     "the text would move the others.) The model has hardly met such gaps in training, so random orders, which make the same "

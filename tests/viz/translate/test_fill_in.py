@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, Lab
+from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model.format import probability
@@ -154,6 +154,18 @@ def test_a_word_of_ones_own_is_told_with_its_probability_or_its_pieces(home):
     pieces = answers(opened(asked="caterpillar"), "candidates")["told"][str(places[0])]
     assert "pieces here" in pieces and "a blank is one token" in pieces
     assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
+
+
+def test_of_each_blank_it_is_asked_why_its_likeliest_token_and_not_the_next():
+    lab = opened()
+    shown, rows = lab.timeline, answers(lab, "candidates")
+    assert [reason is not None for reason in shown["reasons"]] == rows["open"] and any(rows["open"])
+    place = shown["blanks"][1]
+    own, other, rival = shown["reasons"][place]
+    assert own == rows["chosen"][place][0] and rival in [row[1] for row in rows["rows"][place][:2]]
+    there = opened(WHY, step=str(place + 1), rival=str(rival))
+    assert there.sum["step"] == place + 1 and there.at.selectbox(key="rival").value == rival and not there.warnings
+    assert there.sentences("lab-why")[0].startswith(own) and other in there.sentences("lab-why")[0]
 
 
 def test_a_word_that_was_asked_for_is_forgotten_with_its_sentence():
