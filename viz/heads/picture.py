@@ -39,7 +39,14 @@ def draw(shown: Shown) -> None:
                 label_visibility="collapsed",
                 **state.bind("order", "order", view.order),
             )
-            _segments("Measure", MEASURES, "measure", view.measure)
+            st.segmented_control(
+                "Measure",
+                MEASURES,
+                required=True,
+                format_func=str.capitalize,
+                label_visibility="collapsed",
+                **state.bind("measure", "measure", view.measure),
+            )
         all_heads.heads(
             thumbnails(page_data.request, view.device, shown.mode),
             payload(page_data.request, view.device, view, shown.mode),
@@ -81,14 +88,3 @@ def find(request: Request, kind: str | None, query: int, key: int) -> None:
     else:
         find = (kind, query, key)
         state.change(find=find, **found_head(request, state.current(), find))
-
-
-def _segments(name: str, options: tuple[str, ...], field: str, value: str) -> None:
-    st.segmented_control(
-        name,
-        options,
-        required=True,
-        format_func=str.capitalize,
-        label_visibility="collapsed",
-        **state.bind(field, field, value),
-    )
