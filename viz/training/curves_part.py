@@ -51,6 +51,11 @@ def legend(lines) -> str:
     return f'<p class="lab-training-lines">{"".join(parts)}</p>'
 
 
+def kinds_legend(history: History, metric: str) -> str:
+    """Which lines are heads of which kind of attention, of those that a metric is drawn of."""
+    return legend([Line(SITE_NAMES[kind], (), (), f"{kind}_ink") for kind in curves.kinds_of(history, metric)])
+
+
 def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
     """A number of every head over the steps, and when the first of them became what it is."""
     name = histories.chosen(view)
@@ -65,7 +70,7 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
             label_visibility="collapsed",
             **state.bind("training reach", "reach", view.reach),
         )
-    texts.write(legend([Line(SITE_NAMES[kind], (), (), f"{kind}_ink") for kind in curves.kinds_of(history, view.grown)]))
+    texts.write(kinds_legend(history, view.grown))
     draw_heads(view, mode, history, stamp)
     for sentence in curves.appeared(name, stamp, view.reach):
         texts.note(sentence)

@@ -12,7 +12,7 @@ from viz.training import curves, curves_part, histories, live, parts, rates, rat
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
 HALL = 1.9  # how many times as large a chart is drawn
-LEFT = 380  # px at 720 lines for a chart below its title, a sentence and the slider
+LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
 
 
 def draw(shown: Shown) -> None:
@@ -49,14 +49,17 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
             _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:
         _titled("Every head, over the steps", " ".join(curves.appeared(name, stamp, view.reach)[:1]))
+        texts.write(curves_part.kinds_legend(history, view.grown))
         chosen = curves_part.chosen(view, history)
         figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
         schedule = rates_part.asked(view, history)
-        _titled("The learning rate", f"The peak is {rates.peak(schedule):.3g}, {rates_part.peak_at(schedule)}.")
+        _titled("The learning rate", "")
         texts.write(rates_part.formula(schedule))
-        _chart("Learning rate", rates.schedule_figure(name, history, stamp, schedule, mode, height), "Both schedules")
+        texts.write(curves_part.legend(rates.lines(history, schedule)))
+        figure = rates.schedule_figure(name, history, stamp, schedule, mode, height, marked=False)  # there is no slider
+        _chart("Learning rate", figure, "Both schedules")
     elif what == "Smoothing":
         if (found := rates_part.row_of(shown)) is None:
             texts.note("This model gives a text a label and predicts no tokens.")

@@ -99,19 +99,29 @@ def lines(history: History, schedule: Schedule) -> list[Line]:
 
 
 def schedule_figure(
-    name: str, history: History, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int = HEIGHT
+    name: str,
+    history: History,
+    stamp: histories.Stamp,
+    schedule: Schedule,
+    mode: theme.Mode,
+    height: int = HEIGHT,
+    marked: bool = True,
 ) -> go.Figure:
-    """Both schedules, and the run's own rate over them; not kept of a run that goes on, as in `curves.figure`."""
-    return _drawn(history, schedule, mode, height) if history.going else _figure(name, stamp, schedule, mode, height)
+    """Both schedules, and the run's own rate over them, with the line of the slider's step where it is `marked`; not kept
+    of a run that goes on, as in `curves.figure`."""
+    if history.going:
+        return _drawn(history, schedule, mode, height, marked)
+    return _figure(name, stamp, schedule, mode, height, marked)
 
 
 @cached_figure
-def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
-    return _drawn(histories.history(name)[0], schedule, mode, height)
+def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
+    return _drawn(histories.history(name)[0], schedule, mode, height, marked)
 
 
-def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int) -> go.Figure:
-    return curves(lines(history, schedule), "learning rate", mode, schedule.total, height=height, shared=marks_step(history))
+def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
+    shared = marked and marks_step(history)
+    return curves(lines(history, schedule), "learning rate", mode, schedule.total, height=height, shared=shared)
 
 
 @dataclass(frozen=True)

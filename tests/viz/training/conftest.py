@@ -1,0 +1,32 @@
+"""The runs that the tests of the page Training look at."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import tiny
+from training_helpers import make
+
+from model.training.history import LOG, PROBES, SETTINGS
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, pair_files):
+    """A folder with a run, and some that are none, or damaged."""
+    folder = tmp_path_factory.mktemp("runs")
+    lines = [f"{n}\t{source}\t{target}\n" for n, (source, target) in enumerate(tiny.HELD_OUT[:3])]
+    (folder / "probes.txt").write_text("".join(lines), encoding="utf-8")
+    make(folder / "mine", (*pair_files, folder / "probes.txt"), epochs=4, log_every=2, clip=0.5).train()
+    for name in ("torn", "bare", "other"):
+        shutil.copytree(folder / "mine", folder / name)
+    (folder / "torn" / PROBES).write_bytes(b"PK\x03\x04 nonsense")
+    for path in (folder / "bare" / PROBES, folder / "bare" / "checkpoint" / PROBES, folder / "bare" / LOG):
+        path.unlink()
+    (folder / "other" / SETTINGS).write_text('{"training": {"clip": "tight"}, "model": 3}', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def named(runs, monkeypatch):
+    monkeypatch.setenv("RUNS", str(runs))
