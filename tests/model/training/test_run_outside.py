@@ -14,12 +14,13 @@ import torch
 from training_helpers import make
 
 from model.text.corpus import DataError
+from model.text.probes import read_probes
 from model.training import saved_state
 from model.training.meter import LARGEST, Meter, Step
 from model.training.recording import Recording, Sentence
 from model.training.run import Run
 from model.training.run_folder import Files, RunFolder, TrainingError
-from model.training.snapshots import encode, read
+from model.training.snapshots import encode
 
 
 def refused(folder, files, message: str) -> None:
@@ -246,7 +247,7 @@ def test_a_recording_that_unpacks_to_more_than_it_says(tmp_path):
 def test_probes_from_a_device_or_too_long_are_refused(tmp_path, tokenizer):
     (tmp_path / "zero").symlink_to("/dev/zero")
     with pytest.raises(DataError, match="zero is no regular file, but a device, a pipe or the like; expected a readable"):
-        read(tmp_path / "zero")
+        read_probes(tmp_path / "zero")
     for text, message in (("q" * 30_000, "more than 20,000 characters"), ("q " * 200, "more than 128 tokens on a side")):
         with pytest.raises(DataError, match=f"the probe 'fox' has {message}; shorten it"):
             encode([("fox", "a", [text])], tokenizer, tokenizer)
