@@ -55,7 +55,7 @@ def with_typed_copies(pairs: Sequence[tuple[str, str]], every: int) -> list[tupl
 
 def alone(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Words that are no sentence, without an end sign on both sides: sources of one word, and what stands before the only
-    comma of both sides if that is up to three words (of 90 of those of 158,284 sentences, 3 were no translations)."""
+    comma of both sides if that is up to three words (of 150 such of the shipped model's training, 4 translate otherwise)."""
     found = []
     for source, target in pairs:
         one, two = OPENING.match(source), OPENING.match(target)

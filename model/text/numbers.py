@@ -40,7 +40,7 @@ WORDS = {
 BESIDE = {
     *("a", "an", "or", "one", "and", "point", "hundred", "thousand", "million", "billion", "dozen", "thirds", "quarters"),
     *("ou", "et", "un", "une", "virgule", "cent", "cents", "mille", "millions", "milliard", "milliards", "douzaines"),
-    *("tiers", "quarts", "quatre", "soixante", "you", "tous", "toutes"),
+    *("tiers", "quarts", "quatre", "soixante", "of", "you", "tous", "toutes"),
 }
 LETTERS = re.compile(r"[0-9](?!h\b|h[0-9])[^\W\d_]|[^\W\d_]-?(?<!\bh)(?<![0-9]h)[0-9]")  # 20th, 3D, F-16; but 8h45
 PRONOUNCED = re.compile(r"\ban? [^\w\s]?[0-9]", re.IGNORECASE)  # an 8
