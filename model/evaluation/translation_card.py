@@ -47,6 +47,8 @@ def _pairs(run: Mapping[str, Any]) -> str:
     told = {
         "typed_copies": "One pair in {:,} stands again as people type it.",
         "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
+        "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
+        "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
         "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
         "first_target_epochs": "The last {:,} epochs see only the first target of each source.",
     }

@@ -203,8 +203,10 @@ def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
     assert "1 encoder and 1 decoder layers, 2 heads" in card and "(kept)" in card
     assert "merge" not in card and "people type" not in card
     made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
+    made.metrics["training"] |= {"renamed_share": 0.05, "renumbered_share": 0.02}
     told = translation_card.card(made)
-    for part in ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see"):
+    rewritten = ("For each pair 0.05 more have made-up names", "For each pair 0.02 more have other numbers")
+    for part in ("of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see", *rewritten):
         assert part in told
     (saved / "README.md").unlink(missing_ok=True)
     card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)
