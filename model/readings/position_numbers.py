@@ -138,7 +138,7 @@ def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | No
     trained = None if trained is None else min(trained, len(table))
     end = seen if trained is None else max(seen, trained)
     told = {"seen": seen, "trained": trained, "rows": len(table)}
-    told["together"] = together(table[seen:end]), together(table[end:])
+    told["together"] = together(table[seen:end], drawn_length(table)), together(table[end:], drawn_length(table))
     found = _numbers(values, similarity, rotated, reached, residual, **told)
     mean, least, most = by_distance(similarity[:seen, :seen])
     return PositionNumbers(**{**vars(found), "mean": mean, "least": least, "most": most})
@@ -150,15 +150,27 @@ def orthogonal_map(start: np.ndarray, reached: np.ndarray) -> np.ndarray:
     return left @ right
 
 
+def drawn_length(table: np.ndarray) -> float:
+    """The mean squared length of the rows that a learned table [R,D] was drawn with: D beside scaled embeddings, 1 beside
+    others and in older checkpoints (`Transformer`). Told by the last quarter, the rows that sentences reach least: whichever
+    their median is nearer to, as a ratio.
+    """
+    rows, width = table.shape
+    last = (table[-max(1, rows // 4) :].astype(np.float64) ** 2).sum(1)
+    return float(width) if np.median(last) > math.sqrt(width) else 1.0
+
+
 def moved_rows(table: np.ndarray) -> int:
-    """How many first rows of a learned table [R,D] training has plainly moved: after them, every row alone is what a row of
-    N(0, 1/D) would be, in its length and in its likeness to the row before it. At least 1.
+    """How many first rows of a learned table [R,D] training has plainly moved: after them, every row alone is what a row
+    drawn from a normal distribution (`drawn_length`) would be, in its length and in its likeness to the row before it. At
+    least 1.
 
     A row that no sentence reached gets no gradient, and stays what it was at the beginning (`Transformer`).
     """
     width = table.shape[1]
-    squares = (table.astype(np.float64) ** 2).sum(1)  # [R], about 1 at the beginning
-    length = np.abs(squares * width - width) / math.sqrt(2 * width)  # in standard deviations of a chi-squared
+    squares = (table.astype(np.float64) ** 2).sum(1)  # [R]
+    freed = squares / drawn_length(table) * width  # at the beginning a chi-squared of D degrees
+    length = np.abs(freed - width) / math.sqrt(2 * width)  # in its standard deviations
     unit = table / np.maximum(1e-12, np.sqrt(squares))[:, None]
     alike = np.abs((unit[1:] * unit[:-1]).sum(1)) * math.sqrt(width)  # [R-1]
     moved = length > UNLIKELY
@@ -166,12 +178,12 @@ def moved_rows(table: np.ndarray) -> int:
     return int(np.flatnonzero(moved).max(initial=0)) + 1
 
 
-def together(rows: np.ndarray) -> float:
-    """By how many standard deviations the squares of rows [M,D], summed, differ from those of rows of N(0, 1/D): what hardly
-    moved any row may have moved all of them. 0 for no rows.
+def together(rows: np.ndarray, drawn: float) -> float:
+    """By how many standard deviations the squares of rows [M,D], summed, differ from those of rows as they were `drawn`
+    (`drawn_length`): what hardly moved any row may have moved all of them. 0 for no rows.
     """
     freedom = rows.size
-    total = float((rows.astype(np.float64) ** 2).sum()) * rows.shape[1]  # a chi-squared with that many degrees
+    total = float((rows.astype(np.float64) ** 2).sum()) / drawn * rows.shape[1]  # a chi-squared with that many degrees
     return (total - freedom) / math.sqrt(2 * freedom) if freedom else 0.0
 
 

@@ -12,6 +12,7 @@ import torch
 from model.network.positions import rotary, sinusoidal, wavelengths
 from model.readings.position_numbers import (
     by_distance,
+    drawn_length,
     learned_numbers,
     moved_rows,
     orthogonal_map,
@@ -24,9 +25,13 @@ SIZES = pytest.mark.parametrize(
 )
 
 
-def random_table(rows: int, width: int, seed: int = 0) -> np.ndarray:
-    """Rows as they are before training, N(0, 1/D)."""
-    return np.random.default_rng(seed).normal(0, width**-0.5, (rows, width)).astype(np.float32)
+DRAWN = pytest.mark.parametrize("scaled", [False, True])  # N(0, 1/D), or N(0, 1) beside scaled embeddings
+
+
+def random_table(rows: int, width: int, seed: int = 0, scaled: bool = False) -> np.ndarray:
+    """Rows as they are before training."""
+    std = 1.0 if scaled else width**-0.5
+    return np.random.default_rng(seed).normal(0, std, (rows, width)).astype(np.float32)
 
 
 def test_two_dimensions_by_hand():
@@ -131,9 +136,10 @@ def test_a_shift_out_of_the_table_has_no_residual(shift):
     assert math.isnan(found.worst)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_rows_that_training_moved_are_told_from_random_ones(seed):
-    table = random_table(160, 128, seed)
+@DRAWN
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_that_training_moved_are_told_from_random_ones(seed, scaled):
+    table = random_table(160, 128, seed, scaled)
     assert moved_rows(table) == 1
     longer, alike = table.copy(), table.copy()
     longer[:25] *= 2
@@ -142,25 +148,30 @@ def test_rows_that_training_moved_are_told_from_random_ones(seed):
     assert moved_rows(alike) == 25
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_rows_that_are_hardly_moved_stand_out_together_and_random_ones_do_not(seed):
-    table = random_table(160, 128, seed)
-    assert abs(together(table)) < 3.5
+@DRAWN
+@pytest.mark.parametrize("seed", range(10))
+def test_rows_that_are_hardly_moved_stand_out_together_and_random_ones_do_not(seed, scaled):
+    table, drawn = random_table(160, 128, seed, scaled), 128 if scaled else 1
+    assert abs(together(table, drawn)) < 3.5
     table[:20] *= 3
     table[20:60] *= 1.1  # each by less than two standard deviations of a row
+    assert drawn_length(table) == drawn
     found = learned_numbers(table, 64, 1, trained=60)
     assert (found.seen <= 60, found.trained, found.rows) == (True, 60, 160)
-    assert found.together == (together(table[found.seen : 60]), together(table[60:]))
-    assert together(table[20:60]) > 5 > 3.5 > abs(found.together[1])
+    assert found.together == (together(table[found.seen : 60], drawn), together(table[60:], drawn))
+    assert together(table[20:60], drawn) > 5 > 3.5 > abs(found.together[1])
     unknown = learned_numbers(table, 64, 1)
-    assert (unknown.trained, unknown.together[1]) == (None, together(table[found.seen :]))
+    assert (unknown.trained, unknown.together[1]) == (None, together(table[found.seen :], drawn))
     assert learned_numbers(table, 64, 1, trained=999).trained == 160
 
 
-def test_a_fresh_model_has_no_row_that_training_moved():
+@DRAWN
+def test_a_fresh_model_has_no_row_that_training_moved(scaled):
     torch.manual_seed(0)
-    fresh = tiny.build(tiny.config(positions="learned", d_model=64, max_positions=200))
-    assert moved_rows(fresh.source_embedding.positional.table.weight.detach().numpy()) == 1
+    fresh = tiny.build(tiny.config(positions="learned", d_model=64, max_positions=200, embedding_scale=scaled))
+    table = fresh.source_embedding.positional.table.weight.detach().numpy()
+    assert (moved_rows(table), drawn_length(table)) == (1, 64 if scaled else 1)
+    assert abs(learned_numbers(table, 64, 1, trained=20).together[0]) < 3.5
 
 
 def test_a_table_of_zeros_and_one_row_are_no_fault():
