@@ -135,7 +135,7 @@ def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
     assert len(probes) == len({probe.source for probe in probes}) == 60
     assert kinds[:20] == ["probes.txt"] * 20
     assert len(set(kinds)) == 12 and min(map(kinds.count, kinds)) >= 3
-    plain = [re.sub(r"[\W_]+", " ", probe.source.lower()) for probe in probes]
+    plain = [re.sub(r"[\W_]+", " ", probe.source.lower()).strip() for probe in probes]
     assert len(set(plain)) == 60
     for probe in probes:
         accepted = [probed.alike(each, probe.source) for each in probe.accepted]
