@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
@@ -96,6 +97,16 @@ RIGHT = [
     ("I am tired", "Je suis fatigué", "Je suis fatigué."),
     ("i am in paris", "Je suis à Paris", "je suis à paris."),
     ("War And Peace", "Guerre et paix", "Guerre et Paix"),
+    ("He said 'yes'.", "Il a dit « oui ».", "Il a dit ‘oui’."),
+    ("He said 'yes'.", "Il a dit « c'est l'heure ».", "Il a dit ‹ c’est l’heure ›."),
+    ("Well...", "Eh bien...", "Eh bien…"),
+    ("Well… no", "Eh bien… non", "Eh bien... non."),
+    ("Is she coming?", "Vient-elle ?", "Vient\u2011elle\u00a0?"),
+    ("It costs 25 euros.", "Il coûte 25 €.", "Il coûte 25€."),
+    ("See you tomorrow!", "À demain !", "A demain !"),
+    ("see you tomorrow", "À demain", "à demain."),
+    ("see you tomorrow", "À demain", "A demain"),
+    ('He said "I am tired"', 'Il a dit "je suis fatigué"', 'Il a dit "je suis fatigué".'),
 ]
 WRONG = [
     ("I am tired.", "Je suis fatigué.", "Je suis fatigué"),  # the source has a full stop
@@ -103,6 +114,12 @@ WRONG = [
     ("I am in Paris.", "Je suis à Paris.", "je suis à paris."),
     ("I am tired", "Je suis fatigué", "Je suis fatigué !"),
     ("It is late.", "Il est tard.", "Ilest tard."),
+    ("It is late.", "Il est tard.", "Il est tard ."),
+    ("It is late, Emma.", "Il est tard, Emma.", "Il est tard , Emma."),
+    ("He goes to the sea.", "Il va à la mer.", "Il va a la mer."),  # no capital
+    ('He said "I am tired."', "Il a dit qu'il est fatigué.", "Il a dit qu'il est fatigué"),  # ends, within quotes
+    ("Hello Emma", "Bonjour Emma", "Bonjour emma"),  # two words are no title
+    ("Well", "Eh bien", "Eh bien..."),
 ]
 
 
@@ -118,8 +135,13 @@ def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
     assert len(probes) == len({probe.source for probe in probes}) == 60
     assert kinds[:20] == ["probes.txt"] * 20
     assert len(set(kinds)) == 12 and min(map(kinds.count, kinds)) >= 3
+    plain = [re.sub(r"[\W_]+", " ", probe.source.lower()).strip() for probe in probes]
+    assert len(set(plain)) == 60
     for probe in probes:
-        assert len(probe.accepted) == len(set(probe.accepted)) and all(probe.accepted), probe.source
+        accepted = [probed.alike(each, probe.source) for each in probe.accepted]
+        assert accepted and all(accepted), probe.source
+        assert len(accepted) == len(set(accepted)), (probe.source, {each for each in accepted if accepted.count(each) > 1})
+        assert not any(mark in each for each in accepted for mark in "{}|/"), probe.source
         assert probe.source[0].isupper() or probe.kind == "lower case"
     names = [name for name, *_ in read_probes(probed.FILES[1])]
     assert len(set(names)) == len(names)
