@@ -100,7 +100,10 @@ def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blan
         assert (large["before"], large["after"]) == ("The red ", " sees a ___. The ___ takes it.")
         assert large["picture"] == int(picture) and not lab.faults
         assert lab._mounted(".lecture")["only"] == lab.sum["only"]
+    assert lab._mounted(".lecture")["what"] == "blank"
     assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
+    facts = opened(checkpoint="large", second="", lecture="on")._mounted(".lecture")
+    assert (facts["only"], facts["what"]) == ([], "step")
 
 
 def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_no_translation():
