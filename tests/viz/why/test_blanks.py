@@ -114,6 +114,9 @@ def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_
         assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
         assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
         assert len(lab.charts) == 1 and "has not been measured" in told
+    one, whole = (opened(text="The red ___.", second="", why="readings", test=tested) for tested in ("step", "whole"))
+    assert one._mounted(".ranking") == whole._mounted(".ranking")  # there is nothing to choose, and no other to be told of
+    assert one.sentences("lab-note") == whole.sentences("lab-note") and "tested-on" not in whole.keys
     large = opened(why="readings", lecture="on")
     assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
 
