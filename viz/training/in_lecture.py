@@ -12,7 +12,7 @@ from viz.training import curves, curves_part, histories, live, parts, rates, rat
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
 HALL = 1.9  # how many times as large a chart is drawn
-SIGN = 46  # px at 720 lines of the sign of a run that goes on, with what is between it and the title
+SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is between it and the title
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
 
 
