@@ -14,10 +14,12 @@ from viz.shared.save import save
 
 
 def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts: Sequence[str]) -> None:
-    """Makes each offer of a page that is wanted: none fails, and a file of one page is headed as what it is for such a
-    model. `parts`: what the first page's file has."""
+    """Makes each offer of a page that is wanted: it is there, none fails, and a file of one page is headed as what it is for
+    such a model. `parts`: what the first page's file has."""
+    made_of = set()
     for number, offer in enumerate(lab._mounted(".save")["offers"]):
         if (label := offer["label"]) in wanted:
+            made_of.add(label)
             lab.at.session_state[save.ASKED] = (number, "7")
             made = lab.run()._mounted(".save")["made"]
             assert "fault" not in made, (name, label, made)
@@ -26,3 +28,4 @@ def make_offers(lab: Lab, name: str, task: Task, wanted: Collection[str], parts:
                 file = b64decode(made["bytes"]).decode()
                 assert f"<h1>{page.title}</h1><p>{html.escape(page.question)}</p>" in file
                 assert name != "translate" or all(f'class="part-{part}"' in file for part in parts)
+    assert made_of == set(wanted), (name, sorted(made_of))

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,18 @@ class Lab:
         """What has not been computed, for nobody has looked."""
         ids = [c.proto.id for c in self.at.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
         return [found.rpartition("-wanted ")[2] for found in ids]
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of all that stands on the page, as the classes of a browser have them."""
+
+        def below(node: Any) -> Iterator[str]:
+            yield getattr(getattr(node, "proto", None), "id", None) or ""
+            for child in getattr(node, "children", {}).values():
+                yield from below(child)
+
+        found = (re.fullmatch(r"\$\$ID-\w+-(.+)", each) for each in below(self.at._tree))
+        return {re.sub(r"[^\w-]", "-", each[1]) for each in found if each}
 
     @property
     def box(self) -> str:

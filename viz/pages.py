@@ -22,7 +22,7 @@ class Page:
     of_a_head: bool = True  # to one layer and head
     of_a_step: bool = True
     of_a_sentence: bool = True  # of the visitor's; else the page has things of its own to show
-    of_a_choice: bool = False  # of one token, or label, over another
+    of_a_choice: bool = False  # it asks of a token that was chosen over another: of a text that is judged, of its label
 
     @property
     def file(self) -> str:

@@ -93,6 +93,8 @@ def test_every_page_opens_and_speaks_of_no_part_that_is_not_there(family):
         assert all("Translate" not in label for label in (b.label for b in lab.at.button)), (page, link)
         if "cross" in said(lab):
             assert "has no" in said(lab), (page, link)
+        if page == WHY and "lecture" not in link and not lab.faults:  # readings of a source where one is read
+            assert ("why-part" in lab.keys) == (family == "encoder-only")
         if page not in (WHY, COMPARE):
             shown = lab.charts or any(name.split(".")[-1] not in ("copy_link", "tour", "watch") for name in drawn)
             assert shown or lab.faults, (page, link)
@@ -193,7 +195,8 @@ def test_every_page_is_saved_as_what_it_is(family):
         assert ("One HTML file, works offline" in labels) is (name in take.names())
         numbers = name != "lessons" and (name != "variants" or found().record is not None)
         assert ("What is shown, as CSV" in labels) is numbers
-        make_offers(lab, name, task, ("What is shown, as CSV", "One HTML file, works offline"), ("timeline", "candidates"))
+        wanted = ["One HTML file, works offline"] * (name in take.names()) + ["What is shown, as CSV"] * numbers
+        make_offers(lab, name, task, wanted, ("timeline", "candidates"))
 
 
 @EACH

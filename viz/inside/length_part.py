@@ -52,7 +52,8 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     texts.note(length_texts.HOW)
     with st.container(key="length_run", horizontal=True, vertical_alignment="center", gap="small"):
         _measuring()
-        st.button("Stop", key="stop measuring", type="tertiary")  # as any event of the page; the stylesheet shows it in time
+        # as any event of the page; the stylesheet shows it in time
+        st.button("Stop", key="stop measuring", type="tertiary", on_click=state.hear)
     for column, (what, (title, _)) in zip(st.columns(2, gap="medium"), CHARTS.items(), strict=True):
         with column:
             texts.write(f'<h2 class="lab-label">{title}</h2>')
@@ -97,6 +98,7 @@ def _measuring() -> None:
             with place:
                 texts.fault(str(fault))
             return
+        state.hear()
         st.rerun()
     with place:
         made, ready = own(), length_runs.stored()

@@ -15,7 +15,7 @@ export function led() {
   window.addEventListener("message", ({ source, data }) => { if (source === page && data?.lab === "show") show(data); });
 
   leader.begin = ({ view, chosen, take }) => {
-    const point = ring(), bring = bringer(view.large);
+    const point = ring(), bring = bringer(view.large, "guess" in view.led);
     let base = view.asked, stepped = null, busy = false;
     leader.looks = () => { if (leader.on && !busy) tell({ lab: "touched" }); };
     followStep(({ step }) => { // the timeline tells the others at once, and the file only when it rests

@@ -21,11 +21,12 @@ function scrollDown(box, above) {
   window.scrollBy({ top: box.top - Math.max(24, above), behavior });
 }
 
-// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/offline/parts.py` has them.
-export function bringer(places) {
+// Gives what brings that into sight which the lecturer shows alone; `places` as `viz/offline/parts.py` has them. Where one guesses first
+// and the page `hides` what comes, it is the first.
+export function bringer(places, hides) {
   let shown = "";
-  return ({ lecture, large = "1" }) => {
-    const [part, selector] = (lecture === "on" && places[Number(large) - 1]) || ["", ""];
+  return ({ lecture, large = "1", guess }) => {
+    const [part, selector] = (lecture === "on" && places[guess && hides ? 0 : Number(large) - 1]) || ["", ""];
     if (selector === shown) return;
     shown = selector;
     const box = selector && document.querySelector(`.part-${part}`)?.shadowRoot.querySelector(selector)?.getBoundingClientRect();

@@ -41,6 +41,7 @@ def control(view: View) -> None:
             type="zip",
             max_upload_size=most,
             key=f"zip {state.kept(TRIED) or 0}",
+            on_change=state.hear,
         )
         texts.note(
             "The folder of a trained or converted model: config.json, tokenizer, model.safetensors. Only you see it, and "
@@ -60,6 +61,7 @@ def _bring(view: View, file: UploadedFile) -> None:
     if not fault:
         state.keep(GOOD, (state.kept(GOOD) or 0) + 1)
         state.change(checkpoint=name)
+    state.hear()
     st.rerun()
 
 

@@ -12,6 +12,7 @@ from viz.training import curves, curves_part, histories, live, parts, rates, rat
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
 HALL = 1.9  # how many times as large a chart is drawn
+SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is between it and the title
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
 
 
@@ -41,7 +42,7 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
     elif what in ("Maps", "All heads", "Heads"):
         for sentence in history.lacks:
             texts.note(sentence)
-    name, height = histories.chosen(view), chart.height(LEFT, HALL)
+    name, height = histories.chosen(view), chart.height(LEFT - SIGN * history.going, HALL)
     if what == "Loss":
         found = curves.curve(history, "loss")
         _titled(found.title, found.told)

@@ -11,6 +11,7 @@ import time
 import streamlit as st
 
 from model.training import found_runs
+from viz import state
 from viz.shared import texts
 from viz.training import histories
 
@@ -27,15 +28,21 @@ def _watch(name: str, seen: histories.Stamp) -> None:
     try:
         history, stamp = histories.history(name)
     except ValueError:
-        st.rerun()
+        _again()
     if not history.going or stamp != seen:
-        st.rerun()
+        _again()
     progress = history.progress
     far = "It has begun: the first line of its log comes after the first steps." if progress is None else progress.told()
     texts.write(
         f'<p class="lab-training-now" aria-live="off"><i>Live</i> {html.escape(far)} '
         f"<small>{told_ago(time.time() - found_runs.written(stamp))}</small></p>"
     )
+
+
+def _again() -> None:
+    """The whole page; the browser may not have heard of the last link yet."""
+    state.hear()
+    st.rerun()
 
 
 def told_ago(seconds: float) -> str:

@@ -33,8 +33,9 @@ def run_pick(view: View) -> None:
     names = list(known) if now in known else [*known, now]
 
     def told(name: str) -> str:
-        is_run = known.get(name, ("", False))[1] and not name.endswith(")")  # which says in which folder it lies
-        return f"{uploads.shown(name)} (run)" if is_run else uploads.shown(name)
+        place, is_run = known.get(name, (None, False))
+        says_more = place is None or not place.name.startswith(name)  # in which folder it lies
+        return f"{uploads.shown(name)} (run)" if is_run and not says_more else uploads.shown(name)
 
     st.selectbox(
         "Run",
@@ -125,14 +126,14 @@ def ended(history: History) -> str:
 def sentence_pick(view: View, history: History) -> None:
     """Which of the sentences that were watched."""
     assert history.recording is not None
-    sentences = history.recording.sentences
+    sentences, now = history.recording.sentences, number(view, history)
     names = {n: s.source_text or s.target_text for n, s in enumerate(sentences, 1)}
     st.selectbox(
         "Sentence",
         list(names),
         format_func=lambda n: names.get(n, ""),
         label_visibility="collapsed",
-        **state.bind("training sentence", "probe", number(view, history)),
+        **state.bind("training sentence", "probe", now, text=names[now]),
     )
 
 

@@ -66,7 +66,7 @@ function player(root) {
 
   function filled() { // the steps have come, or some of them still have not
     const ids = data?.pieces.join(), found = data && ids !== known?.ids && piecesOf(keptPieces(), data.pieces);
-    if (chosen && found) together(found, data).then((made) => { if (ids === data?.pieces.join()) { known = { ids, ...made }; draw(); } });
+    if (chosen && found) together(found, data).then((made) => { if (made && ids === data?.pieces.join()) { known = { ids, ...made }; draw(); } });
   }
 
   function draw() {

@@ -12,25 +12,35 @@ export const keptPieces = () => (globalThis.attentionLabRecordedSteps ||= new Ma
 
 export const weightOfPiece = ({ maps }) => maps.reduce((sum, text) => sum + text.length, 0);
 
-// Keeps a piece by its id; what was asked for the longest ago goes first, and never the piece itself.
+// Keeps a piece by its id. It is spared, with what was asked for last, until other pieces are asked for.
 export function keepPiece(kept, piece, most = MOST) {
   kept.delete(piece.id);
   kept.set(piece.id, piece);
-  let sum = [...kept.values()].reduce((all, each) => all + weightOfPiece(each), 0);
-  for (const [id, each] of kept) {
-    if (sum <= most || id === piece.id) return;
-    kept.delete(id);
-    sum -= weightOfPiece(each);
-  }
+  kept.spared = new Set([...kept.spared ?? [], piece.id]);
+  letGo(kept, most);
 }
 
 // The pieces of some ids in their order, which are now those that were asked for last; null where one has not come yet.
-export function piecesOf(kept, ids) {
+export function piecesOf(kept, ids, most = MOST) {
   if (!ids.every((id) => kept.has(id))) return null;
-  return ids.map((id) => {
+  const found = ids.map((id) => {
     const piece = kept.get(id);
     kept.delete(id);
     kept.set(id, piece);
     return piece;
   });
+  kept.spared = new Set(ids);
+  letGo(kept, most);
+  return found;
+}
+
+// What was asked for the longest ago goes first, while there is too much.
+function letGo(kept, most) {
+  let sum = [...kept.values()].reduce((all, each) => all + weightOfPiece(each), 0);
+  for (const [id, each] of kept) {
+    if (sum <= most) return;
+    if (kept.spared.has(id)) continue;
+    kept.delete(id);
+    sum -= weightOfPiece(each);
+  }
 }

@@ -20,8 +20,10 @@ async function inflated(text) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
-// The pieces of a sentence's steps as one: the maps of each kind of attention, and what was written and how surely.
+// The pieces of a sentence's steps as one: the maps of each kind of attention, and what was written and how surely. Null where a step has
+// been recorded between what is told of the steps and their pieces: both are on their way again.
 export async function together(pieces, { steps, grids }) {
+  if (pieces.reduce((sum, { probabilities }) => sum + probabilities.length, 0) !== steps.length) return null;
   const maps = await Promise.all(grids.map(async (_, n) => {
     const parts = await Promise.all(pieces.map((piece) => inflated(piece.maps[n]))), whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     parts.reduce((start, part) => { whole.set(part, start); return start + part.length; }, 0);

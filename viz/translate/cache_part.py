@@ -90,6 +90,7 @@ def _measuring(page_data: cache.PageData) -> None:
         st.button("Stop", key="stop measuring", type="tertiary")
     if is_asked:
         state.keep(MEASURED, (_whose(page_data), _run(page_data, place)))
+        state.hear()
         st.rerun()
 
 

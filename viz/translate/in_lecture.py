@@ -59,13 +59,14 @@ def draw(shown: Shown) -> None:
 def large_of(view: View, task: Task) -> int:
     """Which picture stands below the translation: of the cache also where the page shows it outside of lectures. The steps
     alone while one guesses: the others would give away what is to be guessed."""
-    large = lecture.picture(view, _count(task))
+    large = lecture.picture(view, count(task))
     if view.guess:
         return 1
     return CACHE if large == 1 and view.show == "cache" and task.writes else large
 
 
-def _count(task: Task) -> int:
+def count(task: Task) -> int:
+    """How many pictures there are."""
     return CACHE if task.writes else CACHE - 1
 
 
@@ -107,7 +108,8 @@ def _keys(view: View, analysis: Analysis, causal: bool, places: list[int]) -> No
     takes = "choose another candidate, and go on with it" if task.writes else "choose a candidate for a blank"
     lecture.tells("↑ ↓, Enter", takes)
     lecture.tells("space", "play the steps, and stop")
-    key(letters.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
+    if not view.guess:  # then the steps stand alone
+        key(letters.PICTURE, f"view: the {LARGE[_next_large(view, task) - 1]}", lambda: _turn(task), quiet=True)
     if large_of(view, task) == 2:
         shows = "attention" if view.show == "mask" else "mask"
         key(
@@ -149,7 +151,7 @@ def _decoding_keys(view: View, analysis: Analysis, causal: bool) -> None:
 
 def _next_large(view: View, task: Task) -> int:
     """The picture after the one that is shown."""
-    return large_of(view, task) % _count(task) + 1
+    return large_of(view, task) % count(task) + 1
 
 
 def _turn(task: Task) -> None:

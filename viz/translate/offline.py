@@ -12,13 +12,15 @@ from viz import theme
 from viz.cache import PageData
 from viz.offline.parts import Choice, Part, Pick, Taken
 from viz.shared import file_maps, sides
-from viz.translate import candidates, fill_in, judge, judged, timeline, word_table
+from viz.translate import candidates, fill_in, in_lecture, judge, judged, timeline, word_table
 from viz.view import ROWS, View
 
 if TYPE_CHECKING:
     from model.experiments.label_test import LabelTest
 
-LARGE = (("timeline", ".timeline"), ("file_maps", ".maps"))
+STEPS, MAPS = ("timeline", ".timeline"), ("file_maps", ".maps")
+LARGE = {"steps": STEPS, "maps": MAPS, "cache": STEPS}  # of the cache the file has the steps alone
+LARGE_JUDGED = (("judged", ".judged"), ("word_table", ".word-table"), MAPS)
 MOST_VIEWS = 80  # of layers and heads: where there are more, those of one layer are held
 
 
@@ -106,9 +108,12 @@ def _told(page_data: PageData, found: Any) -> tuple[str, ...]:
 
 
 def _large(page_data: PageData) -> tuple[tuple[str, str], ...]:
-    """What a lecture shows alone, in the order of `in_lecture.LARGE`, and of a classifier of `judge_in_lecture.LARGE`."""
-    first = (("judged", ".judged"), ("word_table", ".word-table")) if page_data.analysis.task.judges else LARGE[:1]
-    return (*first, LARGE[-1])
+    """Where in the file each picture stands that a lecture on this view shows, in the order of the view's `large`."""
+    view, task = dataclasses.replace(page_data.view, guess=False), page_data.analysis.task
+    if task.judges:
+        return LARGE_JUDGED
+    asked = [dataclasses.replace(view, large=number) for number in range(1, in_lecture.count(task) + 1)]
+    return tuple(LARGE[in_lecture.LARGE[in_lecture.large_of(each, task) - 1]] for each in asked)
 
 
 def _led(page_data: PageData) -> dict[str, tuple[Any, ...]]:
@@ -123,7 +128,7 @@ TAKEN = Taken(
     picks=_picks,
     led=_led,
     told=_told,
-    large=LARGE,
+    large=(STEPS, MAPS),
     large_of=_large,
     rounded=file_maps.ROUNDED,
 )

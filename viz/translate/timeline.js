@@ -228,7 +228,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue, 
       chip.title = `${data.source[j].t}: weight ${percent(weight)}${data.source[j].note ? `. ${data.source[j].note}` : ""}`;
       chip.querySelector(".weight").style.width = `${weight * 100}%`;
     });
-    const heavy = looked.weights.map((weight, j) => [weight, j]).filter(([weight]) => weight > WRITTEN).sort((a, b) => b[0] - a[0]);
+    const heavy = looked.weights.map((weight, j) => [weight, j]).filter(([weight, j]) => weight > WRITTEN && (!data.guess || looked.kind !== "decoder" || j <= step)).sort((a, b) => b[0] - a[0]);
     find(".unseen").textContent = `The lines in words: ${reads} → ${predicts} looks at ${heavy.map(([weight, j]) => `${looked.tokens[j].t} ${percent(weight)}`).join(", ") || "no token above 0.08"}.`;
     const hide = (chip, hidden) => { chip.firstChild.textContent = hidden ? "?" : chip.dataset.label; };
     const mark = (chip, n) => { // n: how many tokens were there when it was read, or said

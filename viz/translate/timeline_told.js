@@ -56,9 +56,10 @@ export function whyOf(why, step, source, { here, one, kind = "cross", reason = n
   const texts = source.map((token) => token.t), named = (at) => `“${cut(nth(texts, at), LONGEST)}”`, ways = [];
   if (reason && !guess) ways.push({ text: `Why ${shown(reason[0])}, and not ${shown(reason[1])}?`, tells: ["reason", { step, token: reason[2] }] });
   if (!why) return { told: "", ways };
-  const most = Math.max(...here), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
+  const hides = guess && kind === "decoder", most = Math.max(...(hides ? here.slice(0, step) : here)), at = here.indexOf(most), drawn = one[0].toUpperCase() + one.slice(1);
   const own = most > 0 ? `${drawn} looks most at ${named(at)} (${most.toFixed(2)})` : `${drawn} looks at nothing here`;
   const all = most > 0 && at === why.source ? "so do all heads on average" : `all heads on average at ${named(why.source)}`;
+  if (hides && Math.max(why.source, why.word ?? 0) >= step) return { told: `${own}.`, ways }; // without the causal mask they look at what is not said yet
   const apart = why.word != null && why.word !== why.source ? `, of the words at ${named(why.word)} (${why.onWord.toFixed(2)})` : "";
   const told = `${own}; ${all} (${why.weight.toFixed(2)})${apart}.`;
   const asks = (kind, query, key) => ["why", { kind, query: query + 1, key: key + 1 }];

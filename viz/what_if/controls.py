@@ -44,7 +44,7 @@ def matrix_picks(view: View, kinds: Sequence[str]) -> None:
             options,
             format_func=reach.__getitem__,
             label_visibility="collapsed",
-            **state.bind("scope", "scope", shown),
+            **state.bind("scope", "scope", shown, text=reach[shown]),
         )
     texts.note(
         "Colour is attention weight; rows ask, columns answer. Click a cell to block it, a token to block its row or "

@@ -92,9 +92,9 @@ def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkp
         case forms.Layer(key, kind):
             return _number("Layer", loaded.config.layers[_there(kind, loaded.config.kinds)], key)
         case forms.Text(key, label, value):
-            return st.text_input(label, value, key=f"editor {key}")
+            return st.text_input(label, value, key=f"editor {key}", on_change=state.hear)
         case forms.Number(key, label, low, high, value):
-            return int(st.number_input(label, low, high, value, key=f"editor {key}"))
+            return int(st.number_input(label, low, high, value, key=f"editor {key}", on_change=state.hear))
         case forms.Which(key, label, options, note):
             chosen = _chosen(label, list(options), key, options.__getitem__)
             if note:
@@ -105,7 +105,7 @@ def _asked_in_words(question: forms.Question, analysis: Analysis, loaded: Checkp
 
 def _chosen(label: str, options: list, key: str, shown: Callable[[Any], str] = str, first: int = 0) -> Any:
     """What is chosen of some options; where a browser sends what none of them is, the first."""
-    chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}")
+    chosen = st.selectbox(label, options, first, format_func=shown, key=f"editor {key}", on_change=state.hear)
     return chosen if chosen in options else options[first]
 
 

@@ -33,7 +33,7 @@ def draw(shown: Shown, asked: Choice) -> None:
     steps = view.step, len(shown.analysis.trace.predicted)
     trust = shown.page_data.loaded.trust
     only, said = likely.only(shown.page_data), trust_texts.said(test.found)
-    data = ranking.payload(test.found, trust, view.tested, test.chosen, shown.mode, steps, only, said)
+    data = ranking.payload(test.found, trust, test.scope, test.chosen, shown.mode, steps, only, said)
     ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 

@@ -54,6 +54,11 @@ def stops(page_data: PageData) -> list[int]:
     return only(page_data) or list(range(1, len(page_data.analysis.trace.places) + 1))
 
 
+def tested(view: View, page_data: PageData) -> str:
+    """What readings are tested on, of `TESTED`; where one step has a choice, that step is the whole."""
+    return view.tested if len(stops(page_data)) > 1 else "step"
+
+
 def look(view: View, page_data: PageData) -> View:
     """The view at a step that has a choice: its own, or the one that is nearest."""
     known = stops(page_data)

@@ -37,6 +37,7 @@ class Test:
     """The readings, tested."""
 
     found: Tested
+    scope: str  # what they are tested on, of `TESTED`
     at: tuple[int, int]  # step, from 0, and rival, as they are asked for
     what: str  # they are tested on, in words
     chosen: str  # the reading that is looked at
@@ -45,7 +46,8 @@ class Test:
 def tested(shown: Shown, rival: int) -> Test | None:
     """The test of this view; None, and a sentence, where there is nothing to test."""
     view, page_data = shown.view, shown.page_data
-    at = (view.step - 1, rival) if view.tested == "step" else (0, 0)  # of the whole one, no step is any other
+    scope = likely.tested(view, page_data)
+    at = (view.step - 1, rival) if scope == "step" else (0, 0)  # of the whole one, no step is any other
     place = st.empty()
 
     def show(share: float) -> None:
@@ -53,7 +55,7 @@ def tested(shown: Shown, rival: int) -> Test | None:
             place.progress(share, "Words are taken away")
 
     try:
-        found = experiments.faithfulness(page_data.request, view.device, *at, view.tested, show)
+        found = experiments.faithfulness(page_data.request, view.device, *at, scope, show)
     except ValueError as fault:
         place.empty()
         shared_texts.fault(str(fault))
@@ -61,8 +63,8 @@ def tested(shown: Shown, rival: int) -> Test | None:
     place.empty()
     token = likely.chosen_tokens(page_data)[view.step - 1]
     (label,) = page_data.loaded.target_tokenizer.pieces([token])
-    what = f"“{label}”" if view.tested == "step" else WHOLE[_of(page_data)]
-    return Test(found, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
+    what = f"“{label}”" if scope == "step" else WHOLE[_of(page_data)]
+    return Test(found, scope, at, what, view.reading or (found.best if found.is_told else next(iter(READINGS))))
 
 
 def _of(page_data: cache.PageData) -> str:
@@ -102,10 +104,10 @@ def draw(shown: Shown, rival: int) -> None:
     found, chosen = test.found, test.chosen
     shared_texts.write(trust_texts.verdict(found, test.what))
     steps = view.step, len(shown.analysis.trace.predicted)
-    data = ranking.payload(found, loaded.trust, view.tested, chosen, shown.mode, steps, likely.only(shown.page_data))
+    data = ranking.payload(found, loaded.trust, test.scope, chosen, shown.mode, steps, likely.only(shown.page_data))
     ranking.ranking(data, choose_reading, pieces.choose_step)
     fills_in = likely.fills_in(shown.page_data)
-    shared_texts.note(trust_texts.NO_MANY if fills_in else trust_texts.dev_verdict(loaded.trust, view.tested, loaded.name))
+    shared_texts.note(trust_texts.NO_MANY if fills_in else trust_texts.dev_verdict(loaded.trust, test.scope, loaded.name))
     _curves(shown, test)
 
 
@@ -114,7 +116,7 @@ def _curves(shown: Shown, test: Test) -> None:
     with st.container(key="why_curves"):
         shared_texts.write(trust_texts.curves_told(reading, test.found.kind, test.what))
         st.plotly_chart(
-            drawn(shown.page_data.request, view.device, *test.at, view.tested, test.chosen, shown.mode),
+            drawn(shown.page_data.request, view.device, *test.at, test.scope, test.chosen, shown.mode),
             theme=None,
             key="curves",
             config=controls.picture(f"Tokens taken away: {reading.label}"),

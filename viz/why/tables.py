@@ -56,7 +56,7 @@ def _tokens(shown: Shown, found: DirectLogits) -> Table:
 def _tested(shown: Shown) -> tuple[int, int, str]:
     """Step, rival and scope, as the part of the readings asks."""
     step, _, rival = _asked(shown)
-    return (step, rival, "step") if shown.view.tested == "step" else (0, 0, "whole")
+    return (step, rival, "step") if likely.tested(shown.view, shown.page_data) == "step" else (0, 0, "whole")
 
 
 def _readings(shown: Shown) -> Table:

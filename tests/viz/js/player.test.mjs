@@ -22,27 +22,31 @@ test("a step lies along an axis as its scale has it", () => {
   assert.equal(along(300, { type: "linear", range: [0, 200] }), null);
 });
 
-test("the browser keeps what it was sent within bounds, and never lets go of the newest", () => {
+test("the browser keeps what it was sent within bounds, and never lets go of what is asked for, or has not been yet", () => {
   const kept = new Map(), piece = (id, size) => ({ id, maps: ["x".repeat(size)] });
   for (const id of ["a", "b", "c"]) keepPiece(kept, piece(id, 40), 120);
   assert.deepEqual(piecesOf(kept, ["a", "c"]).map(({ id }) => id), ["a", "c"]);
   keepPiece(kept, piece("d", 40), 120); // b was asked for the longest ago
   assert.deepEqual([...kept.keys()], ["a", "c", "d"]);
   assert.equal(piecesOf(kept, ["a", "b"]), null);
-  keepPiece(kept, piece("e", 500), 120);
-  assert.deepEqual([...kept.keys()], ["e"]);
+  for (const id of ["e", "f"]) keepPiece(kept, piece(id, 500), 120); // two pieces of one sentence
+  assert.equal(piecesOf(kept, ["e", "f"], 120).length, 2);
+  assert.deepEqual([...kept.keys()], ["e", "f"]);
+  keepPiece(kept, piece("g", 40), 120);
+  assert.ok(piecesOf(kept, ["e", "f"], 120));
 });
 
 test("pieces of the steps are put together as if there had been one", async () => {
   const maps = [[9, 1], [250, 4], [3, 4]], changes = maps.flatMap((step, n) => step.map((value, i) => (n ? value - maps[n - 1][i] : value)));
   const deflated = async (values) => new Uint8Array(await new Response(new Blob([Uint8Array.from(values)]).stream().pipeThrough(new CompressionStream("deflate"))).arrayBuffer());
   const packed = async (values) => btoa(String.fromCharCode(...await deflated(values)));
-  const piece = async (first, end) => ({ maps: [await packed(changes.slice(2 * first, 2 * end))], written: ["a", "b", "c"].slice(first, end), probabilities: [], losses: [] });
+  const piece = async (first, end) => ({ maps: [await packed(changes.slice(2 * first, 2 * end))], written: ["a", "b", "c"].slice(first, end), probabilities: [[0.5], [0.6], [0.7]].slice(first, end), losses: [] });
   const data = { steps: [0, 1, 5], grids: [{}] };
   for (const ends of [[[0, 3]], [[0, 2], [2, 3]]]) {
     const found = await together(await Promise.all(ends.map((each) => piece(...each))), data);
     assert.deepEqual([[...found.maps[0]], found.written], [maps.flat(), ["a", "b", "c"]]);
   }
+  assert.equal(await together([await piece(0, 2)], data), null); // a step is still to come
 });
 
 test("a new step of a run that goes on moves who rests at the newest, and nobody else", () => {

@@ -102,6 +102,9 @@ test("why: what is looked at most is named, whatever it is; what was chosen, the
   assert.equal(whyOf({ ...end, word: null }, 6, source, { ...shown, here: [0, 0, 0, 0, 0] }).told, "This head looks at nothing here; all heads on average at “</s>” (0.66).");
   assert.equal(whyOf({ ...end, source: 1, word: 1, asked: true }, 6, source, shown).ways[1].text, "Which heads look at “dog”?"); // another than this head's
   assert.deepEqual(whyOf(end, 6, source, { ...shown, guess: true }).ways, []);
+  const decoder = { ...shown, kind: "decoder", guess: true };
+  for (const [step, told] of [[3, "This head looks most at “and” (0.13)."], [5, "This head looks most at “a (2nd)” (0.98); all heads on average at “</s>” (0.66), of the words at “dog” (0.03)."]])
+    assert.equal(whyOf(end, step, source, decoder).told, told); // no token that is not said yet is named
 });
 
 test("large maps fill their canvas and do not meet; maps of the same rows share their labels", () => {

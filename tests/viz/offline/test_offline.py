@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -20,6 +21,8 @@ from model.trace import KINDS
 from viz import cache, experiments, theme
 from viz.links import link, parse
 from viz.offline import packing, take
+from viz.translate import in_lecture
+from viz.translate import offline as translate
 from viz.view import View
 from viz.what_if import offline as what_if
 
@@ -195,6 +198,9 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
     page_data = take.page_data_of(made, analysis, take.view_of(request, "tiny", layer=1, guess=True))
     assert page_data.view.kind in made.config.kinds and page_data.view.guess
     assert f"<h1>{analysis.task.title}</h1>".encode() in take.file_of("translate", page_data)
+    cached = dataclasses.replace(page_data, view=dataclasses.replace(page_data.view, show="cache"))
+    for places in map(translate.TAKEN.large_of, (page_data, cached)):  # each picture that a lecture can show has its place
+        assert places == (translate.STEPS, translate.MAPS, translate.STEPS)[: in_lecture.count(analysis.task)]
     with pytest.raises(ValueError, match=r"There is no cross-attention here; this checkpoint has .* self-attention\."):
         take.page_data_of(made, analysis, take.view_of(request, "tiny", kind="cross"))
 

@@ -55,6 +55,7 @@ class Rerun(Exception):
 @pytest.fixture
 def rerun(monkeypatch):
     def asked():
+        assert live.st.session_state.pop("touched")  # an older link does not win
         raise Rerun
 
     monkeypatch.setattr(live.st, "rerun", asked)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import os
 import re
+import shutil
 import zlib
 
 import numpy as np
@@ -123,6 +125,14 @@ def test_no_such_run_is_one_sentence_and_another_can_be_chosen():
     lab.at.selectbox(key="training run").set_value("mine")
     lab.run()
     assert (lab.link["run"], lab.faults) == ("mine", [])
+
+
+def test_a_run_is_called_one_unless_its_name_says_the_folder_that_it_lies_in(runs, tmp_path, monkeypatch):
+    for path in (tmp_path / "here" / "again (2)", tmp_path / "there" / "again (2)"):
+        shutil.copytree(runs / "bare", path)
+    monkeypatch.setenv("RUNS", os.pathsep.join(str(tmp_path / name) for name in ("here", "there")))
+    options = Lab(TRAINING, run="again (2)").at.selectbox(key="training run").options
+    assert {"again (2) (run)", "again (2) (there)"} <= set(options)
 
 
 def test_what_is_looked_at_of_a_training_goes_with_the_checkpoint():

@@ -52,7 +52,7 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert "t" in other and "t" not in plain
     lab = Lab(text="I am tired.", lecture="on", large="2", guess="first")
     assert lab._mounted("large_maps") is None  # they would give the next tokens away
-    assert lab.timeline["hall"]["steps"] is True
+    assert lab.timeline["hall"]["steps"] is True and "v" not in keys(guess="first")
 
 
 def test_the_cache_is_one_of_the_pictures_where_a_text_is_written():

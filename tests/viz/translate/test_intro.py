@@ -27,5 +27,9 @@ def test_a_click_leads_to_the_lessons():
 def test_the_tour_has_five_stops_and_can_be_begun_on_every_page():
     assert len(STOPS) == 5 and all(stop.text and stop.at for stop in STOPS)
     assert Lab(text="I love you.")._mounted(".tour")["here"] is True
+    for text, checkpoint in (("I love you.", "en-fr"), ("A dull film.", "sentiment")):
+        lab = Lab(text=text, checkpoint=checkpoint)
+        at = [selector for stop in lab._mounted(".tour")["stops"] for selector in stop["at"]]
+        assert {key.removeprefix(".st-key-") for key in at if key.startswith(".st-key-")} <= lab.keys
     lab = Lab("viz/lessons/page.py", text="I love you.")
     assert lab._mounted(".tour")["here"] is False and lab._mounted(".tour_invitation") is None

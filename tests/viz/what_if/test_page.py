@@ -103,7 +103,10 @@ def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
     lab.at.selectbox(key="scope").set_value("head")
     lab.run().pick("head", "mean")
     assert place_of(lab) == "cross.2"  # without one head there is none to edit
-    assert lab.at.selectbox(key="scope").options == ["all layers", "layer 2"]
+    scope = lab.at.selectbox(key="scope")
+    assert scope.options == ["all layers", "layer 2"]
+    scope = lab.pick("layer", 3).at.selectbox(key="scope")  # the browser knows an option by its text, which is another now
+    assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
 # -- both translations ----------------------------------------------------------------------------------------------------

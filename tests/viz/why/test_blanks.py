@@ -100,7 +100,10 @@ def test_in_a_lecture_the_blank_stands_in_its_sentence_and_the_keys_go_from_blan
         assert (large["before"], large["after"]) == ("The red ", " sees a ___. The ___ takes it.")
         assert large["picture"] == int(picture) and not lab.faults
         assert lab._mounted(".lecture")["only"] == lab.sum["only"]
+    assert lab._mounted(".lecture")["what"] == "blank"
     assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
+    facts = opened(checkpoint="large", second="", lecture="on")._mounted(".lecture")
+    assert (facts["only"], facts["what"]) == ([], "step")
 
 
 def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_no_translation():
@@ -111,6 +114,9 @@ def test_the_readings_of_the_words_are_tested_on_a_blank_or_on_all_and_speak_of_
         assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
         assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
         assert len(lab.charts) == 1 and "has not been measured" in told
+    one, whole = (opened(text="The red ___.", second="", why="readings", test=tested) for tested in ("step", "whole"))
+    assert one._mounted(".ranking") == whole._mounted(".ranking")  # there is nothing to choose, and no other to be told of
+    assert one.sentences("lab-note") == whole.sentences("lab-note") and "tested-on" not in whole.keys
     large = opened(why="readings", lecture="on")
     assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
 
