@@ -8,10 +8,11 @@ from collections import Counter
 import pytest
 import tiny
 
-from model.config import END, MAX_TOKENS
+from model.config import END, MAX_TOKENS, TrainConfig
 from model.text.augmented import Joins
 from model.text.bpe_dropout import APOSTROPHES, Dropout, Dropped
 from model.text.corpus import Corpus
+from model.training.epochs import Epochs
 
 TEXTS = [*tiny.SENTENCES[:8], *(text for pair in tiny.ODD_PAIRS for text in pair), "", "’", "a 1234 “b”  c", "l'l'é"]
 
@@ -87,3 +88,15 @@ def test_joined_pairs_are_cut_anew_too_and_a_row_that_would_be_too_long_is_left(
             assert tokenizer.decode(row) == tokenizer.decode(ids) and len(row) <= MAX_TOKENS
             changed.add(row != ids)
     assert changed == {True, False}
+
+
+def test_a_vocabulary_without_merges_is_told_in_the_words_of_the_command(tokenizer, monkeypatch):
+    corpus, config = Corpus.encode(tiny.PAIRS, tokenizer, tokenizer), TrainConfig(bpe_dropout=0.1)
+    assert Epochs(corpus, tiny.PAIRS, tokenizer, tokenizer, config).dropouts
+
+    def without(self):
+        raise ValueError("there is no list of merges that could be shown")
+
+    monkeypatch.setattr(type(tokenizer), "merges", without)
+    with pytest.raises(ValueError, match=r"--bpe-dropout is 0.1; expected 0, for the vocabulary .* has no list of merges"):
+        Epochs(corpus, tiny.PAIRS, tokenizer, tokenizer, config)
