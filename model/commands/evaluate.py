@@ -11,7 +11,7 @@ from model.files import shown
 from model.folders import is_name
 
 # Keys of metrics.json that are no scores.
-WRITTEN = ("parameters", "training", "validations", "warnings", "alignment", "probes")
+WRITTEN = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
 HELP = "BLEU and chrF on a file of pairs, bits a character on a text, or how many blanks or labels are right"
 OF_PAIRS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options that a text has no use for
 

@@ -1,10 +1,11 @@
-"""python -m model evaluate, of a model that translates: BLEU and chrF, whom it addresses, what never ends, which probes are
-right."""
+"""python -m model evaluate, of a model that translates: BLEU and chrF, whom it addresses, what reaches the limit of tokens,
+which probes are right."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,9 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
     probes = probed.read(files)  # before anything is translated
     found = _measured(args, loaded, decoding)
     if probes:
-        found["probes"] = probed.measure(loaded, probes, decoding) | how(decoding)
+        own = {path.resolve() for path in files} == {path.resolve() for path in probed.FILES}
+        told = {"files": [path.name for path in files], "own": own}
+        found["probes"] = probed.measure(loaded, probes, decoding) | how(decoding) | told
     if args.record:
         _record(args, loaded, found)
     if args.json:
@@ -106,7 +109,7 @@ def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) 
     if args.data is None:
         return {}
     pairs, key = read_pairs(args.data), args.record or "test"
-    told = how(decoding) | {"data": args.data.name.partition(".")[0], "data_sha256": file_hash(args.data)}
+    told = how(decoding) | {"data": named(args.data), "data_sha256": file_hash(args.data)}
     with tqdm(unit="sentence", disable=args.json) as bar:
         if args.measures:
             found = measures.measure_all(loaded, pairs, args.limit, decoding, bar.update)
@@ -123,14 +126,22 @@ def _measured(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) 
 
 def _record(args: argparse.Namespace, loaded: Checkpoint, found: dict[str, Any]) -> None:
     from model import checkpoint as checkpoints
-    from model.evaluation import card, card_parts, translation_card
+    from model.evaluation import card, card_parts, measures, translation_card
 
-    folder, metrics = checkpoints.find(args.checkpoint), loaded.metrics | found
+    old = {args.record + name for name in measures.NAMES.values()} if args.measures else set()
+    metrics = {name: entry for name, entry in loaded.metrics.items() if name not in old} | found
+    translation_card.section(metrics)  # what cannot be told is not written either
+    folder = checkpoints.find(args.checkpoint)
     checkpoints.write_json(folder / "metrics.json", metrics)
     card_parts.begin(folder / "README.md", loaded, translation_card.card)
     if "warnings" in found:
         card.write(folder / "README.md", metrics["warnings"])
     translation_card.write(folder / "README.md", metrics)
+
+
+def named(path: Path) -> str:
+    """The name of a file of pairs, without what says its format."""
+    return re.sub(r"\.(?:tsv(?:\.gz)?|zip)$", "", path.name)
 
 
 def _told(found: dict[str, Any]) -> list[str]:

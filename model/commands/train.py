@@ -35,8 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", choices=tuple(TRAINING_TASKS), default="translate", help=f"{hint} (default: %(default)s)")
     hint = "; ".join(f"{task.name}: {task.examples}" for task in TRAINING_TASKS.values())
     files: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
-    parser.add_argument("--data", help=f"what is learned. {hint}", **files)
-    parser.add_argument("--dev", help="what the weights that are kept are chosen by, in the same form", **files)
+    parser.add_argument("--data", help=f"what is learned, from one or several files. {hint}", **files)
+    hint = "what the weights that are kept are chosen by, in the same form; of translate one file"
+    parser.add_argument("--dev", help=hint, **files)
     hint = "folder of the run; the same command goes on with it"
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
     hint = "sentences to watch through the training (default: the project's own): name TAB source TAB target; "
@@ -65,6 +66,9 @@ def run(args: argparse.Namespace) -> None:
     fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
     chosen, learned = options.given(args, fields), options.given(args, TrainConfig.__dataclass_fields__)
     task.check(chosen | learned, {"data": len(args.data), "dev": len(args.dev)})
+    for option, paths in (("--data", args.data), ("--dev", args.dev)):
+        if twice := next((path for n, path in enumerate(paths) if path.resolve() in {p.resolve() for p in paths[:n]}), None):
+            raise ValueError(f"{option} names {shown(str(twice))} twice; name each file once")
     config = TrainConfig(**(dict(task.training) | learned))
     sizes = {"source_vocab": 260, "target_vocab": 260, "family": task.family}
     ModelConfig(**(sizes | dict(task.model) | chosen))  # faults are told before the data is read

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 # As words, in any case; t' before a vowel. *Le tien* and *le vôtre* are left out, for *tiens* is a verb as well; so is an
-# imperative alone, as *Viens !*, which says neither.
+# imperative alone, as *Viens !*, which says neither. *Il s'est tu* and *sur ce ton* are counted all the same: to tell them
+# takes more than the word.
 WORDS = {"tu": ("tu", "te", "t'", "toi", "ton", "ta", "tes"), "vous": ("vous", "votre", "vos")}
 LANGUAGE = "French"
+_NOUNS = re.compile(r"(?<!\w)(?:rendez|garde[- ]à)-vous(?!\w)")  # *un rendez-vous*, *au garde-à-vous* address nobody
 _STANDS = {
     name: re.compile("|".join(rf"(?<!\w){word}" + ("" if word[-1] == "'" else r"(?!\w)") for word in words))
     for name, words in WORDS.items()
@@ -17,7 +20,7 @@ _STANDS = {
 
 def says(text: str) -> set[str]:
     """Which of *tu* and *vous* a text has a word of: none, one or both. An apostrophe may be the typographic one."""
-    plain = text.lower().replace("’", "'")
+    plain = _NOUNS.sub("", unicodedata.normalize("NFC", text).lower().replace("’", "'"))
     return {name for name, stands in _STANDS.items() if stands.search(plain)}
 
 

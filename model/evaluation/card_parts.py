@@ -31,7 +31,7 @@ def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
     output = (
         "whose embedding is also the output projection" if config.tied_output else "with an output projection of its own"
     )
-    if not config.two_in_one and config.source_vocab != config.target_vocab:
+    if not config.joint_vocab:
         words = f"byte-level BPE vocabularies of {config.source_vocab:,} and {config.target_vocab:,} tokens"
     else:
         words = f"a {'joint ' * config.two_in_one}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
@@ -48,16 +48,19 @@ def data(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) 
     """`sizes` says how much a part of the metrics is, the training and the dev files, in words of several things."""
     run, dev = metrics["training"], metrics["dev"]
     hashes = "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items())
-    return f"## Data\n\nTrained on {sizes(run)}; chosen by {sizes(dev)}{_held_out(run)}.\n\n{hashes}"
+    return f"## Data\n\nTrained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}.\n\n{hashes}"
 
 
-def _held_out(run: Mapping[str, Any]) -> str:
-    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256."""
+def _chosen_by(run: Mapping[str, Any]) -> str:
+    """A clause about the files that chose the weights: whether they were learned from too, by their SHA-256. What two
+    different files share is not looked for."""
     digests = run["data_sha256"]
     learned = {digest for name, digest in digests.items() if name.split()[0] == "train"}
     chosen = [digest in learned for name, digest in digests.items() if name.split()[0] == "dev"]
+    if not chosen:
+        return ""
     if not any(chosen):
-        return " that are held out"
+        return ", from a file of its own" if len(chosen) == 1 else ", from files of their own"
     return ", which are also trained on" if all(chosen) else ", part of which is also trained on"
 
 
@@ -73,11 +76,21 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
     return (
         f"## Training\n\n{begun}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
         f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
-        f"{run['batch_tokens']:,} tokens, {run['epochs']} epochs; label smoothing {run['label_smoothing']:g}; weight decay "
+        f"{run['batch_tokens']:,} tokens{_cut(run)}, {_several(run['epochs'], 'epoch')}; label smoothing "
+        f"{run['label_smoothing']:g}; weight decay "
         f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
         f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{more} "
         f"{_kept(made.metrics)}; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
     )
+
+
+def _cut(run: Mapping[str, Any]) -> str:
+    """A batch keeps its rows where words are cut anew."""
+    return " as the vocabulary cuts them" if run.get("bpe_dropout") else ""
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _kept(metrics: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from model.text.corpus import by_source
 
-MOST_JOINED = 20  # sentences in one text
+MOST_JOINED = 10  # sentences in one text
 
 
 @dataclass(frozen=True)
@@ -59,4 +59,5 @@ class Inputs:
     def to_dict(self) -> dict[str, int | list[int]]:
         """What differs from all sentences one by one, for metrics.json."""
         told: dict[str, int | list[int]] = {"at_least": self.at_least} if self.at_least > 1 else {}
+        told |= {} if self.limit is None else {"limit": self.limit}
         return told | ({"join": list(self.join), "join_seed": self.seed} if self.join else {})

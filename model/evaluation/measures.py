@@ -1,5 +1,5 @@
-"""What is measured of a model that translates, on a file of pairs: BLEU and chrF, how many translations never end, whom they
-address; of single sentences, of long ones, and of several that are typed as one text."""
+"""What is measured of a model that translates, on a file of pairs: BLEU and chrF, how many translations reach the limit of
+tokens, whom they address; of single sentences, of long ones, and of several that are typed as one text."""
 
 from __future__ import annotations
 
@@ -46,16 +46,19 @@ def measure_all(
     decoding: Decoding = GREEDY,
     progress: Progress = lambda done: None,
 ) -> dict[str, dict[str, Any]]:
-    """`measure` of all distinct sentences (at most `limit`) against the `first` and `all` references, of those that are
-    `long` and of the sentences `joined`; a kind of input of which the file has none is left out."""
-    groups = Inputs(limit=limit).of(pairs)
+    """`measure` of all distinct sentences (at most `limit`) against the `first` and `all` references, of those of them that
+    are `long` (with a limit they tell it as `of_first`) and of the sentences `joined`; a kind of input of which the file has
+    none is left out."""
+    inputs = replace(EVERY, limit=limit)
+    groups = inputs.of(pairs)
     said = _said(checkpoint, groups, decoding, progress)
-    found = {each: _row(checkpoint, groups, said, each, EVERY) for each in REFERENCES}
+    found = {each: _row(checkpoint, groups, said, each, inputs) for each in REFERENCES}
     if JOINED.join and len(groups) >= JOINED.join[0]:
         found["joined"] = measure(checkpoint, pairs, replace(JOINED, limit=limit), "first", decoding, progress)
     if rows := [n for n, (source, _) in enumerate(groups) if len(source.split()) >= LONG]:
         chosen = [groups[n] for n in rows]
         found["long"] = _row(checkpoint, chosen, said.chosen(rows), "first", Inputs(at_least=LONG))
+        found["long"] |= {} if limit is None else {"of_first": limit}
     return found
 
 
@@ -72,6 +75,6 @@ def _row(checkpoint: Checkpoint, groups: Groups, said: Said, references: str, in
     return found
 
 
-def never_ends(row: Mapping[str, Any]) -> float:
+def reaches_limit(row: Mapping[str, Any]) -> float:
     """The share of inputs, 0 to 1, whose translation reached the limit of tokens."""
     return row["unfinished"] / row["sentences"]

@@ -34,7 +34,7 @@ def translate(
     for a sentence does not depend on the others.
     """
     device = next(model.parameters()).device
-    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch([s[:MAX_CHARACTERS] for s in sentences])]
+    ids = [[*row[: MAX_TOKENS - 1], END] for row in source_tokenizer.encode_batch(_read(sentences))]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
     found: dict[int, Hypothesis] = {}
     for start in range(0, len(order), batch_size):
@@ -48,16 +48,17 @@ def translate(
 
 @dataclass(frozen=True)
 class Said:
-    """What a model made of some sentences: the texts, which of them came to an end before the limit of tokens, and the
-    seconds that they all took."""
+    """What a model made of some sentences: the texts, which of them came to an end before the limit of tokens, which sources
+    were cut there, and the seconds that they all took; None where it is not known of just these."""
 
     texts: list[str]
     ended: list[bool]
-    seconds: float
+    cut: list[bool]
+    seconds: float | None
 
     def chosen(self, rows: Sequence[int]) -> Said:
-        """Some of them; the time is that of all."""
-        return Said([self.texts[n] for n in rows], [self.ended[n] for n in rows], self.seconds)
+        """Some of them, whose own time is not known."""
+        return Said(*([each[n] for n in rows] for each in (self.texts, self.ended, self.cut)), None)
 
 
 def say(
@@ -75,7 +76,12 @@ def say(
         found = translate(model, source_tokenizer, sentences, decoding=decoding, progress=progress)
     model.train(was_training)
     seconds = time.perf_counter() - began
-    return Said([target_tokenizer.decode(each.ids) for each in found], [each.finished for each in found], seconds)
+    texts, ended = [target_tokenizer.decode(each.ids) for each in found], [each.finished for each in found]
+    return Said(texts, ended, [len(row) >= MAX_TOKENS for row in source_tokenizer.encode_batch(_read(sentences))], seconds)
+
+
+def _read(sentences: Sequence[str]) -> list[str]:
+    return [each[:MAX_CHARACTERS] for each in sentences]
 
 
 def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -97,9 +103,8 @@ def score(translations: Sequence[str], references: Sequence[Sequence[str]]) -> d
 
 
 def scored(said: Said, references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """`score` of what was said, with `sentences`, `unfinished` (how many stopped at the limit) and `seconds`."""
-    return score(said.texts, references) | {
-        "sentences": len(said.texts),
-        "unfinished": said.ended.count(False),
-        "seconds": round(said.seconds, 2),
-    }
+    """`score` of what was said, with `sentences`, `unfinished` (how many stopped at the limit), `cut` where sources
+    were (how many), and `seconds` where they are known."""
+    found = score(said.texts, references) | {"sentences": len(said.texts), "unfinished": said.ended.count(False)}
+    found |= {"cut": said.cut.count(True)} if any(said.cut) else {}
+    return found | ({} if said.seconds is None else {"seconds": round(said.seconds, 2)})

@@ -35,7 +35,7 @@ class TakenAway:
     def __init__(self, checkpoint: Checkpoint, analysis: Analysis) -> None:
         trace = analysis.whole
         if trace.source is None or trace.classes:
-            raise ValueError("This checkpoint reads no source: there are no words to take away.")
+            raise ValueError("This checkpoint chooses no token from a source: there are no source words to take away.")
         if not analysis.request.intervention.padding_mask:
             raise ValueError("The padding mask is off, so words that are taken away would still be seen: switch it on.")
         self._checkpoint, self._analysis, self._source = checkpoint, analysis, trace.source.ids

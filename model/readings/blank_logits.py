@@ -1,7 +1,7 @@
 """Why this word in a blank: the difference of two tokens' logits at a place, as an exact sum over all that wrote there.
 
 As `direct_logits`, of a model that reads all at once. Where its head has a transform, norm(f(W x)) (Devlin et al. 2019),
-the way back goes through it: the gate f(u) / u of each unit and the statistics of the norm are held as they were in this
+the way back goes through it: the factor f(u) / u of each unit and the statistics of the norm are held as they were in this
 pass.
 """
 
@@ -39,8 +39,8 @@ def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: 
         direction, added = before_transform(model.transform, hidden, direction)
         offset += added
         name = {"swiglu": "silu"}.get(checkpoint.config.activation, checkpoint.config.activation)
-        title, *_ = ACTIVATIONS[name].title.split()  # without what is said of its form
-        held = f"gates {title}(u) / u of the output layer"
+        title, *form = ACTIVATIONS[name].title.split(maxsplit=1)
+        held = " ".join([f"factors {title}(u) / u", *form, "of the output layer"])
     parts = Stream(model, probe, at, "encoder", ids[place], place, ids).split(direction[None])
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()

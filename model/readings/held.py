@@ -1,7 +1,7 @@
 """What is not linear on the way from the residual stream to a logit, held as it was in this pass: then the rest is a sum.
 
-Of a norm the statistics are held (Elhage et al. 2021); of a function f that acts on each unit alone its factor f(u) / u,
-which is called its gate where f is GELU or SiLU. A direction of what comes out is so made a direction of what went in.
+Of a norm the statistics are held (Elhage et al. 2021); of a function f that acts on each unit alone its factor f(u) / u.
+A direction of what comes out is so made a direction of what went in.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Epochs:
             (share, key, rewritten_pairs(key, read, config.seed)) for key in KINDS if (share := getattr(config, key))
         ]
         share = config.bpe_dropout
-        found = {tokenizer: Dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
+        found = {tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
         self.dropouts = (found[source], found[target]) if share else None
         self.usual, self.corpus = lru_cache(1)(self._usual), lru_cache(1)(self._corpus)
 
@@ -62,3 +62,13 @@ class Epochs:
         made = range(len(self.whole), len(corpus))
         rows = [*self.whole.first, *made] if late else None
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
+
+
+def _dropout(tokenizer: Tokenizer, share: float) -> Dropout:
+    """ValueError for a vocabulary that is no list of merges, as those of other programs."""
+    try:
+        return Dropout(tokenizer, share)
+    except ValueError as fault:
+        raise ValueError(
+            f"--bpe-dropout is {share:g}; expected 0, for the vocabulary that this run begins with has no list of merges"
+        ) from fault

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 from model.folders import LONGEST, SHIPPED, is_name
@@ -20,13 +21,23 @@ def named() -> tuple[Path, ...]:
 def survey(home: Path | None = None) -> dict[str, Path]:
     """The folder of each run by its name: of the folders that RUNS names, each of which is a run or a folder of runs, and of
     the project's own; runs that were made together lie one folder deeper. Where a name is taken already, the later one is
-    told apart by the folder that it lies in."""
+    told apart by the folder that it lies in; of several in one place that have the same name, each is."""
     found: dict[str, Path] = {}
+    known: set[Path] = set()
     for place in (*named(), home or HOME):
+        new: dict[Path, Path] = {}
         for path in _inside(place):
-            if path.resolve() in {each.resolve() for each in found.values()}:
-                continue
-            for more in ("", f" ({path.parent.name})", *(f" ({path.parent.name} {n})" for n in range(2, len(found) + 3))):
+            new.setdefault(path.resolve(), path)
+        paths = [path for whole, path in new.items() if whole not in known]
+        known |= set(new)
+        count = Counter(path.name for path in paths)
+        for path in paths:
+            folder = path.parent.name
+            for more in (
+                *[""] * (count[path.name] == 1),
+                f" ({folder})",
+                *(f" ({folder} {n})" for n in range(2, len(known) + 3)),
+            ):
                 name = path.name[: LONGEST - len(more)] + more
                 if name not in found and is_name(name):
                     found[name] = path

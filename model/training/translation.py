@@ -46,7 +46,7 @@ def prepare(order: Order) -> Material:
         epochs=epochs,
         dev=Translations(dev, *both, 4 * config.batch_tokens),
         loss=batch_loss,
-        size={"pairs": len(corpus)},
+        size={"pairs": len(corpus), "copies": sum(row >= len(read) for row in corpus.kept)},
         told=told,
         counts=counts,
         seen=seen,

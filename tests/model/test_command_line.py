@@ -185,8 +185,8 @@ def test_every_strategy_is_an_option(learned, capsys):
 def test_evaluate_prints_for_people_and_takes_a_limit(learned, pair_files, capsys):
     assert main(["evaluate", "--checkpoint", learned, "--data", str(pair_files[1]), "--limit", "3"]) == 0
     heads, _, row, _, signature = capsys.readouterr().out.splitlines()
-    assert heads.startswith("| data | references | decoding | BLEU | chrF | never ends | n |")
-    assert row.startswith("| dev | first | greedy | ") and row.endswith(" | 0.0% | 3 |")
+    assert heads.startswith("| data | references | decoding | BLEU | chrF | reaches 128 tokens | n |")
+    assert row.startswith("| dev, first 3 | first | greedy | ") and row.endswith(" | 0.0% | 3 |")
     assert "nrefs:1" in signature
 
 
@@ -218,17 +218,21 @@ def test_all_that_is_measured_can_be_recorded_and_stands_in_the_card(saved, pair
     (saved / "config.json").write_text(json.dumps(config | {"languages": ["English", "French"]}), encoding="utf-8")
     (tmp_path / "mine.txt").write_text("a: one\tA fox.\tUn renard.\n", encoding="utf-8")
     (saved / "README.md").write_text("# saved\n\nby hand\n", encoding="utf-8")
+    former = json.loads((saved / "metrics.json").read_text(encoding="utf-8")) | {"mine_long": {"bleu": 99.0}, "other": 1}
+    (saved / "metrics.json").write_text(json.dumps(former), encoding="utf-8")
     args = ["evaluate", "--checkpoint", str(saved), "--probes", str(tmp_path / "mine.txt"), "--json", "--beam", "1"]
     assert main([*args, "--data", str(pair_files[1]), "--limit", "3", "--measures", "--record", "mine"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert set(told) == {"mine", "mine_all_references", "mine_joined", "probes"}  # none has 15 words
     metrics = json.loads((saved / "metrics.json").read_text(encoding="utf-8"))
     assert told.items() <= metrics.items() and metrics["bleu"] == 1.0
+    assert "mine_long" not in metrics and metrics["other"] == 1  # what this file has none of is not left from another
     assert all(len(metrics[name]["data_sha256"]) == 64 for name in told if name != "probes")
     assert "address" in metrics["mine"] and metrics["probes"]["beam"] == 1
+    assert (metrics["probes"]["files"], metrics["probes"]["own"]) == (["mine.txt"], False)
     card = (saved / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# saved\n\nby hand\n\n## Measures\n")
-    assert "| dev, 3 to 5 joined (seed 1) | first | greedy |" in card and "| a | 0 | 1 |" in card
+    assert "| dev, first 3, 3 to 5 joined (seed 1) | first | greedy |" in card and "| a | 0 | 1 |" in card
     assert main([*args, "--record", "probes"]) == 0  # alone
     assert set(json.loads(capsys.readouterr().out)) == {"probes"}
     assert json.loads((saved / "metrics.json").read_text(encoding="utf-8")) == metrics

@@ -41,7 +41,7 @@ def test_only_sentences_of_so_many_words_are_taken_and_then_so_many_of_them():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"join": (1, 3)}, "--join is 1-3; expected as 3-5 or 4, with 2 to 20 sentences"),
+        ({"join": (1, 3)}, "--join is 1-3; expected as 3-5 or 4, with 2 to 10 sentences"),
         ({"join": (5, 3)}, "--join is 5-3"),
         ({"join": (3, 99)}, "--join is 3-99"),
         ({"at_least": 0}, "--at-least is 0; expected at least 1 word"),
@@ -72,6 +72,8 @@ def test_a_file_with_too_few_sentences_is_told():
         ("Le tuteur a voulu toitures, vosges et étonné.", set()),
         ("Y a-t-il du thé ?", set()),
         ("Tiens, il pleut.", set()),
+        ("J'ai un rendez-vous. Garde-à-vous !", set()),
+        ("C’est vous-même qui avez pris rendez-vous.", {"vous"}),
     ],
 )
 def test_words_of_address_are_found_as_words(text, found):
@@ -189,6 +191,8 @@ def test_all_measures_are_those_that_are_measured_one_by_one(french):
     for name, row in one.items():
         assert found[name] | {"seconds": 0} == row | {"seconds": 0}, name
     assert sum(told) == 24 + found["joined"]["sentences"]  # nothing is translated twice
+    assert "seconds" not in found["long"] and "seconds" in found["all"]  # the time of all is not that of some
+    assert "cut" not in found["first"]
     assert found["all"]["bleu"] == 100 > found["first"]["bleu"]
     assert found["long"]["sentences"] == 1 and found["long"]["address"]["said"]["vous"] == 1.0
     assert found["joined"]["unfinished"] == found["joined"]["sentences"]  # of which the dictionary knows none
@@ -201,6 +205,10 @@ def test_the_card_tells_what_was_measured_and_no_more(french, tmp_path):
     told = translation_card.measures(found | {"dev": {"bleu": 1.0, "chrf": 2.0, "sentences": 3, "unfinished": 0}})
     rows = [line.split(" | ")[0] for line in told.splitlines() if line.startswith("| test")]
     assert rows[:3] == ["| test", "| test_all_references", "| test_joined, 3 to 5 joined (seed 1)"]
+    known = {"training": {"data_sha256": {"dev": "d0"}}, "dev_beam": found["test"] | {"data_sha256": "d0"}}
+    named = {"x": found["test"] | {"data": "a|b", "data_sha256": "e1"}, "y": found["test"] | {"data_sha256": "e1"}}
+    told_names = translation_card.measures(known | named)  # of a file that another entry names, whatever their keys are
+    assert [line.split(" | ")[0] for line in told_names.splitlines()][2:5] == ["| dev", r"| a\|b", r"| a\|b"]
     assert "100.0%" in told and "| dev" not in told and "right" not in told
     card = tmp_path / "README.md"
     card.write_text("# mine\n\nby hand\n\n## Limits\n\nby hand too\n", encoding="utf-8")
@@ -211,6 +219,76 @@ def test_the_card_tells_what_was_measured_and_no_more(french, tmp_path):
     assert text.startswith("# mine\n\nby hand\n\n## Limits\n\nby hand too\n\n## Measures\n")
     assert text.count("## Measures") == 1 and "| a | 1 | 2 |" in text
     assert translation_card.measures({"test": {"bleu": 3.0, "sentences": 2}}) == ""  # of older files, which say less
+
+
+ROW = {"bleu": 5.0, "chrf": 20.0, "sentences": 4, "unfinished": 1, "references": "first", "data": "test"}
+PROBED = {"right": 1, "sentences": 1, "kinds": {"a|b": {"right": 1, "sentences": 1}, "": {"right": 0, "sentences": 0}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"beam": 4, "alpha": 1.0}, "| test | first | beam 4 | 5.00"),
+        ({"beam": 4, "alpha": 0.5}, "| beam 4, alpha 0.5 |"),
+        (
+            {"strategy": "sample", "temperature": 0.8, "top_k": 5, "top_p": 1.0, "seed": 3},
+            "| sample, temperature 0.8, top-k 5,",
+        ),
+        ({"beam": 1, "limit": 100}, "| test, first 100 | first | greedy |"),
+        ({"beam": 1, "at_least": 15, "of_first": 9}, "| test, first 9, sources of 15 words and more |"),
+        ({"beam": 1, "join": [4, 4], "join_seed": 2, "cut": 2}, "| test, 4 joined (seed 2), 2 cut at 128 tokens |"),
+        ({"beam": 1}, "| 25.0% | 4 |"),
+    ],
+)
+def test_a_row_tells_what_its_scores_depend_on(changes, part):
+    assert part in translation_card.measures({"test": ROW | changes})
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        *(
+            {"test": ROW | {name: value}}
+            for name in ("bleu", "chrf", "sentences", "unfinished")
+            for value in ("x", None, -1)
+        ),
+        {"test": ROW | {"sentences": 0, "unfinished": 0}},
+        {"test": ROW | {"join": [3, 5]}},
+        {"test": ROW | {"join": 3, "join_seed": 1}},
+        {"test": ROW | {"address": {"said": {"tu": 0.5}}}},
+        {"test": ROW | {"address": [1]}},
+        {"test": ROW | {"alpha": "x"}},
+        {"test": ROW | {"references": ["first"]}},
+        *({"probes": value} for value in ([1], "x", 3, {}, {"right": 1, "sentences": 2}, PROBED | {"kinds": {"a": 3}})),
+        {"probes": PROBED | {"right": "x"}},
+        {"training": [], "probes": None},
+    ],
+)
+def test_entries_of_another_form_are_left_out(entries):
+    assert translation_card.measures(entries) == ""
+
+
+def test_the_table_of_probes_says_whose_they_are_and_keeps_its_form():
+    told = translation_card.measures({"probes": PROBED | {"beam": 4, "files": ["mine.txt"], "own": False}})
+    assert "Of 1 sentence of `mine.txt` 1 comes out as" in told and "own" not in told
+    assert r"| a\|b | 1 | 1 |" in told and "| unnamed | 0 | 0 |" in told
+    assert "of the project's own" in translation_card.measures({"probes": PROBED | {"beam": 4, "own": True}})
+    older = translation_card.measures({"probes": PROBED | {"beam": 4, "sentences": 2}})
+    assert older.startswith("Of 2 sentences 1 comes out")
+
+
+def test_sources_that_are_cut_are_counted(french):
+    made, _ = french
+    long = "fox " * 300
+    found = measures.measure(made, [("Hi.", "Salut."), (long, "Long.")])
+    assert found["cut"] == 1 and found["sentences"] == 2
+
+
+def test_a_card_tells_one_vocabulary_from_two_of_the_same_size(exact_checkpoint):
+    config = exact_checkpoint.config
+    for joint, part in ((True, "a joint byte-level BPE vocabulary of"), (False, "byte-level BPE vocabularies of")):
+        made = dataclasses.replace(exact_checkpoint, config=dataclasses.replace(config, joint_vocab=joint))
+        assert config.source_vocab == config.target_vocab and part in card_parts.what_it_is(made, "Transformer", "2 layers")
 
 
 def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
@@ -227,8 +305,17 @@ def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
     made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
     made.metrics["training"] |= {"renamed_share": 0.05, "renumbered_share": 0.02}
     told = translation_card.card(made)
+    made.metrics["training"] |= {"copies": 4}
+    told = translation_card.card(made)
+    assert "Trained on 50 pairs and 4 copies of some as people type them; chosen by the first targets of" in told
+    assert "from a file of its own" in told and "tokens as the vocabulary cuts them," in told
+    one = made.metrics["training"] | {"typed_copies": 1, "first_target_epochs": 1, "copies": 1, "epochs": 1}
+    single = translation_card.card(dataclasses.replace(made, metrics=made.metrics | {"training": one}))
+    for part in ("Every pair stands again", "The last epoch sees only", "and 1 copy of some", ", 1 epoch;"):
+        assert part in single
     rewritten = ("For each pair 0.05 more have made-up names", "For each pair 0.02 more have other numbers")
-    for part in ("of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see", *rewritten):
+    told_of = ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see")
+    for part in (*told_of, *rewritten):
         assert part in told
     (saved / "README.md").unlink(missing_ok=True)
     card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)

@@ -187,6 +187,14 @@ def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     monkeypatch.setenv("RUNS", f"{other}{os.pathsep}{tmp_path / 'nowhere'}")
     assert found_runs.survey(home) == {"mine": other / "mine", f"mine ({home.name})": home / "mine"}
     assert found_runs.unusable() == ("RUNS: nowhere is no folder.",)
+    shutil.copytree(home / "mine", tmp_path / "apart" / "a" / "mine")
+    monkeypatch.setenv("RUNS", str(tmp_path / "apart"))
+    assert found_runs.survey(tmp_path / "nowhere") == {"mine": tmp_path / "apart" / "a" / "mine"}
+    shutil.copytree(home / "mine", tmp_path / "apart" / "b" / "mine")  # then no place has a name that hangs on their order
+    runs = {f"mine ({name})": tmp_path / "apart" / name / "mine" for name in "ab"}
+    assert found_runs.survey(tmp_path / "nowhere") == runs
+    assert found_runs.survey(other) == runs | {"mine": other / "mine"}
+    shutil.rmtree(tmp_path / "apart")
     monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
     assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
 

@@ -64,7 +64,7 @@ def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(h
     logits = np.delete(trace.logits[blanks[2] - 1], [0, 1, 2, 3, token])
     assert shown["total"] == pytest.approx(trace.logit(blanks[2] - 1, token) - logits.max(), abs=2e-3)
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
-    assert abs(value(shown["remainder"])) < 1e-4 and shown["held"] == "gates GELU(u) / u of the output layer"
+    assert abs(value(shown["remainder"])) < 1e-4 and shown["held"] == "factors GELU(u) / u of the output layer"
     assert len(lab.at.selectbox(key="rival").options) == 12
     (sentence,) = shown["tokens"]
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
