@@ -23,7 +23,7 @@ ALONE = (
     "{} blanks are predicted at once, from one reading: none knows what another is filled with. Fill one, and all is read "
     "again."
 )
-SEEN = "Each place shows how likely its token is while the model sees it: together that is no probability of the sentence."
+SEEN = "Each token is seen as it is predicted: no probability of the sentence."
 NO_BLANK = f"There is no blank: type {SIGNS} where a word is to be filled in. {SEEN}"
 UNKNOWN = "How often that is right has not been measured for this checkpoint."
 

@@ -39,7 +39,7 @@ export default function ({ data, parentElement }) {
       table.append(line);
     }
     table.rows[0].className = "head";
-    if (data.begun) sum.append(`. The ${data.begun} tokens of the text are read in one pass, with the cache or without: all that is counted over several steps counts from the first new token`);
+    if (data.begun) sum.append(`. The ${data.begun} tokens of the text are read in one pass either way: the first new token comes with step ${data.begun + 1}, and the table adds up from there.`);
     if (data.above != null) title.append(" ", element("b", "", `${weighed(held(data, step))} kept after it.`));
     root.replaceChildren(title, both, legend(), table, ...(data.above == null ? [sum] : []));
   }

@@ -47,6 +47,6 @@ export function numbers(data, step) {
     ["Keys and values computed", grouped(each), grouped(each * step), times(step)],
     ["Keys and values read from the cache", grouped(each * read), "0", ""],
     ["Multiplications at this step", grouped(cached[step - 1]), grouped(whole[step - 1]), times(whole[step - 1] / cached[step - 1])],
-    ...(all ? [[given ? `All to write steps ${given + 1} to ${step}` : `Multiplications up to step ${step}`, grouped(all[0]), grouped(all[1]), times(all[1] / all[0])]] : []),
+    ...(all ? [[given ? `Multiplications for steps ${given + 1} to ${step}` : `Multiplications up to step ${step}`, grouped(all[0]), grouped(all[1]), times(all[1] / all[0])]] : []),
   ];
 }
