@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import itertools
 import re
 import zlib
 
@@ -16,7 +17,7 @@ from model.experiments.grown import scores
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from viz import state
-from viz.training import curves, curves_part, histories, player, rates, rates_part
+from viz.training import curves, curves_figures, curves_part, histories, player, rates, rates_part
 from viz.view import View
 
 
@@ -189,6 +190,14 @@ def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
     near, far = (rates.Schedule(512, warmup, 1.0, 100) for warmup in (100, 400))
     assert rates_part.peak_at(near) == "at step 100"
     assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
+
+
+@pytest.mark.parametrize("last", [1, 3, 9, 10, 57, 200, 3030, 9000, 10_000, 24_110, 100_000])
+def test_a_chart_names_its_last_step_and_no_two_steps_meet(last):
+    linear, log = (curves_figures._ticks(last, kind) for kind in (False, True))
+    assert linear[-1] == log[-1] == last and len(linear) <= 6
+    assert all(b - a >= 0.1 * last for a, b in itertools.pairwise([0, *linear]))
+    assert all(b >= 2.5 * a for a, b in itertools.pairwise(log))
 
 
 def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
