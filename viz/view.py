@@ -242,11 +242,11 @@ class View(
             view = dataclasses.replace(view, find=None)
         if self.layer > layers:
             if self.layer != View.layer:  # the default is nobody's mistake
-                faults.append(f"The link asks for layer {self.layer}; this checkpoint has layers 1 to {layers}.")
+                faults.append(f"There is no layer {self.layer}: this checkpoint has {_up_to('layer', layers)}.")
             view = dataclasses.replace(view, layer=layers)
         if self.head is not None and self.head > heads:
             if self.head != View.head:
-                faults.append(f"The link asks for head {self.head}; this checkpoint has heads 1 to {heads}.")
+                faults.append(f"There is no head {self.head}: this checkpoint has {_up_to('head', heads)}.")
             view = dataclasses.replace(view, head=None)
         if self.top_k > vocabulary:
             faults.append(f"The link asks for the {self.top_k:,} likeliest tokens; there are {vocabulary:,}: all are kept.")
@@ -263,6 +263,11 @@ class View(
     def within(self, steps: int) -> View:
         """The view at its step, or at the last of `steps` where there are fewer."""
         return self if self.step <= steps else self.at_step(steps)
+
+
+def _up_to(what: str, count: int) -> str:
+    """How many layers or heads a checkpoint has, by their numbers."""
+    return f"one {what}" if count == 1 else f"{what}s 1 to {count}"
 
 
 def _lacking(kind: str, kinds: tuple[str, ...]) -> str:

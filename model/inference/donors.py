@@ -41,7 +41,7 @@ def donor_of(checkpoint: Checkpoint, edit: Intervention, source: Sequence[int] |
     ids = tuple(beside(checkpoint, edit.donor, list(source)))
     if len(ids) > MAX_TOKENS:
         raise RequestError(
-            f"The other sentence has {len(ids)} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
+            f"The other sentence has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it."
         )
     return Donor(ids, partners(source, ids))
 

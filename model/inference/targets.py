@@ -26,7 +26,7 @@ def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:
 def _checked(ids: list[int], what: str) -> list[int]:
     """The ids of a text with its end; RequestError where they are more than the text limit."""
     if len(ids) > MAX_TOKENS:
-        raise RequestError(f"The {what} has {len(ids)} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
+        raise RequestError(f"The {what} has {len(ids):,} tokens, </s> included; expected at most {MAX_TOKENS}. Shorten it.")
     return ids
 
 
@@ -47,10 +47,23 @@ def sources(checkpoint: Checkpoint, request: Request, padding: int) -> list[list
             raise RequestError("This model has no encoder: it goes on with one text, which is not padded.")
         return []
     if request.second:
-        rows = [_checked(source_ids(checkpoint, request.source, request.second), "text of two sentences")]
+        rows = [_of_two(checkpoint, request)]
     else:
         rows = [_checked(source_ids(checkpoint, text), "sentence") for text in (request.source, *request.other_sentences)]
     return [[*row, *[PAD] * padding] for row in pad(rows).tolist()]
+
+
+def _of_two(checkpoint: Checkpoint, request: Request) -> list[int]:
+    """The ids of a text of two sentences; RequestError, which says how long each is, where it is longer than the limit."""
+    ids = source_ids(checkpoint, request.source, request.second)
+    if len(ids) > MAX_TOKENS:
+        second = len(ids) - len(source_ids(checkpoint, request.source))
+        first, longer = len(ids) - second, "first" if len(ids) > 2 * second else "second"
+        raise RequestError(
+            f"The text of two sentences has {len(ids):,} tokens, </s> included, {first:,} in the first and {second:,} in "
+            f"the second; expected at most {MAX_TOKENS}. Shorten the {longer} one."
+        )
+    return ids
 
 
 def padding(checkpoint: Checkpoint, request: Request) -> int:
@@ -69,7 +82,9 @@ def target_of(
         return decode(checkpoint, request, rows, BASELINE, recorder)
     ids = (*begun(checkpoint, request), *encode(checkpoint.target_tokenizer, request.target, "target"), END)
     if len(ids) > MAX_TOKENS:
-        raise RequestError(f"Text and target have {len(ids)} tokens together; expected at most {MAX_TOKENS}. Shorten them.")
+        raise RequestError(
+            f"Text and target have {len(ids):,} tokens together; expected at most {MAX_TOKENS}. Shorten them."
+        )
     given = Tree((Hypothesis(ids, (0.0,) * len(ids)),))  # scored by the pass that follows
     return [given, *(decode(checkpoint, request, rows, BASELINE)[1:] if len(rows) > 1 else ())]
 
@@ -135,8 +150,8 @@ def begun(checkpoint: Checkpoint, request: Request) -> list[int]:
     ids = checkpoint.target_tokenizer.encode(request.source.strip())
     if len(ids) >= MAX_TOKENS:
         raise RequestError(
-            f"The text has {len(ids)} tokens; expected at most {MAX_TOKENS - 1}: the text and what is added share a window "
-            f"of {MAX_TOKENS}. Shorten it."
+            f"The text has {len(ids):,} tokens; expected at most {MAX_TOKENS - 1}: the text and what is added share a "
+            f"window of {MAX_TOKENS}. Shorten it."
         )
     return ids
 

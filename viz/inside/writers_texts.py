@@ -32,7 +32,11 @@ def name(writer: Writer, label: str) -> str:
         return f"what an edit put in {writer.placed}"
     if writer.layer is not None:
         return f"feed-forward network, layer {writer.layer + 1}"
-    named = {"token": f"embedding of “{label}”", "position": "its position", "segment": "its sentence, first or second"}
+    named = {
+        "token": f"embedding of “{label}”",
+        "position": "its position",
+        "segment": "its segment: first sentence or second",
+    }
     return (named | {"bias": "biases", "own": OWN})[writer.kind]
 
 

@@ -41,7 +41,7 @@ function fittedAt(size, { width, height, base, margin, x, y }) {
     const high = found.x.angle === 0 ? 1.8 * size : (leans ? SIN : 1) * longest(x) + size;
     grown[x.above ? "t" : "b"] = Math.round(Math.min(MOST_SHARE * height, high));
     // a leaning label stands out of the plot: to the right above it, to the left below
-    const over = leans ? x.lengths.map((each, i) => COS * size * each + 0.6 * size - ((x.above ? count - 1 - i : i) + 0.5) * cell) : [0];
+    const over = leans ? x.lengths.map((each, i) => COS * size * each + 0.7 * size - ((x.above ? count - 1 - i : i) + 0.5) * cell) : [0];
     const out = Math.round(Math.min(MOST_SHARE * width, Math.max(x.above ? 0 : grown.l, 0.4 * size, ...over)));
     grown[x.above ? "r" : "l"] = x.above ? Math.max(out, y ? 6 : r) : Math.max(out, y ? 0 : l);
   }

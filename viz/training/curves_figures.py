@@ -63,7 +63,7 @@ def curves(
     if shared:
         _step_line(drawing, colours)
     _axes(drawing, title, last, log_steps, colours)
-    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=24, b=38), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
 
 
@@ -113,7 +113,7 @@ def heads_chart(
         drawing.add_hline(threshold, line={"color": colours.ink, "width": 1.2, "dash": "dash"})
     _step_line(drawing, colours)
     _axes(drawing, title, max(steps), True, colours)
-    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
+    drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=24, b=38), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
 
 
@@ -181,13 +181,23 @@ def _step_line(drawing: Drawing, colours: theme.Palette) -> None:
     drawing.add_shape(type="line", name=LINE, x0=0, x1=0, xref="paper", y0=0, y1=1, yref="paper", line=line, opacity=1)
 
 
+def _ticks(last: float, log_steps: bool) -> list[int]:
+    """The steps that stand below a chart, 0 aside: round ones, and the last, which has no other near it."""
+    last = max(1, round(last))
+    if log_steps:
+        return [*(10**n for n in range(len(str(last))) if 10**n < 0.4 * last), last]
+    ten = 10 ** (len(str(last)) - 1)
+    apart = next(each for each in (ten // 5, ten // 2, ten, 2 * ten) if (each and last <= 5 * each) or each == 2 * ten)
+    return [*range(apart, math.ceil(last - 0.6 * apart), apart), last]
+
+
 def _axes(drawing: Drawing, title: str, last: float, log_steps: bool, colours: theme.Palette) -> None:
     font: dict[str, Any] = {"size": 12, "color": colours.ink2, "family": theme.SANS}
-    more: dict[str, Any] = {"range": [0, max(1, last)], "nticks": 6, "tickformat": ",d"}
+    more: dict[str, Any] = {"range": [0, max(1, last)]}
     if log_steps:
-        ticks = [10**n for n in range(math.ceil(math.log10(max(10, last))) + 1) if 10**n <= last]
         more = {"type": "log", "range": [math.log10(0.7), math.log10(max(2, last))]}
-        more |= {"tickvals": [0.7, *ticks], "ticktext": ["0", *(f"{tick:,}" for tick in ticks)]}
+    ticks = _ticks(last, log_steps)
+    more |= {"tickvals": [0.7 if log_steps else 0, *ticks], "ticktext": ["0", *(f"{tick:,}" for tick in ticks)]}
     axis = {"tickfont": font, "fixedrange": True, "zeroline": False}
     drawing.update_xaxes(title={"text": "step", "font": font, "standoff": 4}, showgrid=False, **axis, **more)
     drawing.update_yaxes(title={"text": title, "font": font, "standoff": 4}, gridcolor=colours.line, nticks=6, **axis)

@@ -26,8 +26,20 @@ def places() -> dict[str, tuple[Path, bool]]:
     checkpoints = {**survey().places, **uploads.mine()}
     found = {name: (checkpoints[name], False) for name in cache.checkpoint_names() if name in checkpoints}
     for name, place in found_runs.survey().items():
-        found[name if name not in found else f"{name} ({place.parent.name})"] = (place, True)
+        found[name if name not in found else _beside(name, place)] = (place, True)
     return found
+
+
+def _beside(name: str, place: Path) -> str:
+    """What a run is called that has the name of a checkpoint."""
+    return f"{name} ({place.parent.name})"
+
+
+def namesakes(name: str) -> list[str]:
+    """The run that has the name of a checkpoint whose history is offered, by what it is called beside it."""
+    run = found_runs.survey().get(name)
+    known = places()
+    return [each for each in [run and _beside(name, run)] if each and each in known and not known[name][1]]
 
 
 def chosen(view: View) -> str:

@@ -46,6 +46,8 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
     if what == "Loss":
         found = curves.curve(history, "loss")
         _titled(found.title, found.told)
+        if history.apart:
+            texts.note(parts.told_apart(history))
         if found.lines:
             _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:

@@ -54,11 +54,20 @@ def draw(shown: Shown) -> None:
     """All parts, one below the other."""
     with shown.places.body:
         texts.sentence_notes((), shown.faults)
+        _namesake(shown.view)
         found = open_history(shown.view)
         if found is None:
             return
         _learned(shown.view, shown.mode, *found)
         rates_part.smoothing(shown)
+
+
+def _namesake(view: View) -> None:
+    """The way to a run that has the name of the checkpoint whose training is shown."""
+    name = histories.chosen(view)
+    for run in histories.namesakes(name):
+        told = f"There is also a run named {uploads.shown(name)}: open it"
+        st.button(told, key=f"open run {run}", type="tertiary", on_click=_choose, args=(run,))
 
 
 def without_sentence(view: View, places: Places) -> None:
@@ -107,8 +116,8 @@ def told_apart(history: History) -> str:
     assert history.recording is not None
     last = max(int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries)
     return (
-        f"The sentences were recorded up to step {history.recording.steps[-1]:,}; the curves below end at step {last:,}: "
-        "the slider’s step is not marked in them."
+        f"The sentences were recorded up to step {history.recording.steps[-1]:,}. The curves are of another training, which "
+        f"counts its own steps from 0 to {last:,}: the slider’s step is not marked in them."
     )
 
 

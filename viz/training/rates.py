@@ -58,8 +58,28 @@ def rates(name: str, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rates(learning_rate, config: TrainConfig, total: int) -> tuple[np.ndarray, np.ndarray]:
-    steps = np.unique(np.linspace(1, max(2, total), POINTS).round().astype(int))
+    last = max(2, total)
+    turn = min(max(1, round(config.warmup)), last)  # where the warm-up ends: the peak is drawn, and found
+    steps = np.union1d(np.linspace(1, last, POINTS).round().astype(int), [turn])
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])
+
+
+def most(history: History) -> tuple[float, int] | None:
+    """The run's highest rate and its step. Of a log, which leaves steps out, that of its settings where both agree."""
+    taken = own(history)
+    if taken is None:
+        return None
+    steps, found, logged = taken
+    highest = float(found.max()), int(steps[found.argmax()])
+    if not logged or history.config is None:
+        return highest
+    from model.training.loss import learning_rate
+
+    total = total_of(history)
+    agrees = np.isclose(learning_rate(history.config, highest[1], total), highest[0], rtol=1e-3)
+    turn = max(1, round(history.config.warmup))
+    at_turn = learning_rate(history.config, turn, total)
+    return (at_turn, turn) if agrees and at_turn >= highest[0] and turn <= steps.max() else highest
 
 
 def own(history: History) -> tuple[np.ndarray, np.ndarray, bool] | None:

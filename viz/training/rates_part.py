@@ -6,9 +6,10 @@ import html
 
 import streamlit as st
 
+from model import format
 from model.inference.reading import blank_places, likeliest
 from model.training.history import History
-from viz import state
+from viz import state, uploads
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
 from viz.theme import Mode
@@ -43,8 +44,8 @@ def schedule(view: View, mode: Mode, history: History, stamp: histories.Stamp, h
         texts.note("The run does not say which rate it took.")
     else:
         how = "as it was logged" if own[2] else "computed from its settings by the function that training calls"
-        at = int(own[1].argmax())
-        texts.note(f"This run’s own rate, {how}: the most is {own[1][at]:.3g}, at step {int(own[0][at]):,}.")
+        most, step = rates.most(history)
+        texts.note(f"This run’s own rate, {how}: the most is {format.rounded(most, 3)}, at step {step:,}.")
 
 
 def sliders(found: rates.Schedule) -> None:
@@ -111,6 +112,8 @@ def smoothing(shown: Shown) -> None:
             "This model labels a text and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
         )
         return
+    if view.run and view.run != view.checkpoint:
+        texts.note(f"The row is of the checkpoint {uploads.shown(view.checkpoint)}, not of this run: “{view.source}”")
     with st.container(key="training_eps_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("ε")
         st.select_slider(
@@ -140,14 +143,20 @@ def bars(shown: Shown, found: rates.Smoothed, height: int = 232) -> None:
 
 def formulas(found: rates.Smoothed, eps: float) -> tuple[str, ...]:
     """Both losses with their numbers filled in."""
-    size, hard, right = f"{found.vocabulary:,}", found.hard, html.escape(found.right)
+    size, hard, right = f"{found.vocabulary:,}", f"{found.hard:.5f}", html.escape(found.right)
     whole = found.mean_nats * found.vocabulary
     taken = "This is a blank: its likeliest token is taken for the right one. " if found.is_taken else ""
     return (
         f'<p class="lab-formula">{taken}“{right}” has p = {found.probability:.4f}, so without smoothing the loss is −ln p = '
-        f"<b>{hard:.4f}</b> nats; the sum of −ln p over all {size} tokens is {whole:,.1f}.</p>",
-        f'<p class="lab-formula">ε/V: (1 − ε) · {hard:.4f} + ε/V · {whole:,.1f} = {1 - eps:g} · {hard:.4f} + '
-        f"{eps / found.vocabulary:.3g} · {whole:,.1f} = <b>{found.even_loss:.4f}</b> nats</p>",
-        f'<p class="lab-formula">ε/(V−1): (1 − ε) · {hard:.4f} + ε/(V−1) · ({whole:,.1f} − {hard:.4f}) = {1 - eps:g} · '
-        f"{hard:.4f} + {eps / (found.vocabulary - 1):.3g} · {whole - hard:,.1f} = <b>{found.others_loss:.4f}</b> nats</p>",
+        f"<b>{hard}</b> nats; the sum of −ln p over all {size} tokens is {whole:,.1f}.</p>",
+        f'<p class="lab-formula">ε/V: (1 − ε) · {hard} + ε/V · {whole:,.1f} = {1 - eps:g} · {hard} + '
+        f"{_exact(eps / found.vocabulary)} · {whole:,.1f} = <b>{found.even_loss:.4f}</b> nats</p>",
+        f'<p class="lab-formula">ε/(V−1): (1 − ε) · {hard} + ε/(V−1) · ({whole:,.1f} − {hard}) = {1 - eps:g} · '
+        f"{hard} + {_exact(eps / (found.vocabulary - 1))} · {whole - found.hard:,.1f} = "
+        f"<b>{found.others_loss:.4f}</b> nats</p>",
     )
+
+
+def _exact(value: float) -> str:
+    """A factor with so many figures that the printed terms add up to the printed sum."""
+    return format.rounded(value, 6)

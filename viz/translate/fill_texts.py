@@ -23,7 +23,8 @@ ALONE = (
     "{} blanks are predicted at once, from one reading: none knows what another is filled with. Fill one, and all is read "
     "again."
 )
-NO_BLANK = f"There is no blank: type {SIGNS} where a word is to be filled in. Each place shows how likely its token is."
+SEEN = "Each token is seen as it is predicted: no probability of the sentence."
+NO_BLANK = f"There is no blank: type {SIGNS} where a word is to be filled in. {SEEN}"
 UNKNOWN = "How often that is right has not been measured for this checkpoint."
 
 
@@ -39,7 +40,7 @@ def doubt(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
 def of_blanks(analysis: Analysis, loaded: Checkpoint) -> list[str]:
     """How many blanks there are and how they are told, a sentence each; how to type one, where there is none."""
     if loaded.source_tokenizer.mask is None:
-        return ["No token for a blank here: each place shows how likely its token is."]
+        return [f"No token for a blank here. {SEEN}"]
     count = len(blank_places(analysis, loaded))
     if not count:
         return [NO_BLANK]

@@ -155,9 +155,11 @@ def _next_large(view: View, task: Task) -> int:
 
 
 def _turn(task: Task) -> None:
-    """To the next picture; called from callbacks. Who has left the cache does not come back to it by what the page shows."""
+    """To the next picture; called from callbacks. The page shows the cache with the picture of it, and no more once that is
+    left."""
     view = state.current()
-    state.change(large=_next_large(view, task), **({"show": View.show} if view.show == "cache" else {}))
+    large, kept = _next_large(view, task), View.show if view.show == "cache" else view.show
+    state.change(large=large, show="cache" if large == CACHE else kept)
 
 
 def _switch(name: str) -> None:

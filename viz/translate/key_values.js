@@ -30,7 +30,7 @@ export default function ({ data, parentElement }) {
     const title = element("p", "told"), both = element("div", "both"), sum = element("p", "sum");
     title.append(`Step ${step} reads `, element("b", "token", data.reads[step - 1]), `. ${step === 1 ? `Nothing${data.source ? " of the target" : ""} is kept yet.` : `The ${step - 1} before it ${step === 2 ? "is" : "are"} kept: their keys and values need not be computed again.`}`);
     both.append(side("With the cache", step, true), side("Without", step, false));
-    sum.append(element("b", "", `${weighed(held(data, step))} kept. `), `${data.layers} layers × 2 × ${data.heads} heads × ${data.width} numbers × ${step} tokens × ${data.number} bytes = ${grouped(data.each * step)}`);
+    sum.append(element("b", "", `${weighed(held(data, step))} kept after it. `), `${data.layers} layers × 2 × ${data.heads} heads × ${data.width} numbers × ${step} tokens × ${data.number} bytes = ${grouped(data.each * step)}`);
     if (data.source) sum.append(`; and ${grouped(data.source)} of the ${data.sources} source tokens, for cross-attention: these were there before step 1`);
     const table = element("table");
     for (const cells of numbers(data, step)) {
@@ -39,7 +39,8 @@ export default function ({ data, parentElement }) {
       table.append(line);
     }
     table.rows[0].className = "head";
-    if (data.above != null) title.append(" ", element("b", "", `${weighed(held(data, step))} kept.`));
+    if (data.begun) sum.append(`. The ${data.begun} tokens of the text are read in one pass either way: the first new token comes with step ${data.begun + 1}, and the table adds up from there.`);
+    if (data.above != null) title.append(" ", element("b", "", `${weighed(held(data, step))} kept after it.`));
     root.replaceChildren(title, both, legend(), table, ...(data.above == null ? [sum] : []));
   }
 

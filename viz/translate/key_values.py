@@ -21,6 +21,7 @@ def payload(found: KeyValues, analysis: Analysis, trace: str, window: int | None
         "heads": first.heads,
         "width": first.width,
         "number": first.number,
+        "begun": analysis.begun,
         "reads": list(analysis.trace.inputs.labels),
         "window": window,
         "each": sum(held.each for held in found.own),

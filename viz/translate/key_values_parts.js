@@ -38,13 +38,15 @@ const times = (ratio) => `${ratio.toFixed(1)} ×`;
 export function numbers(data, step) {
   const { layers, heads, cached, whole } = data, read = Math.min(step - 1, data.window ? data.window - 1 : Infinity);
   const each = 2 * layers * heads; // vectors that a token needs: a key and a value for each head of each layer
-  const all = [sum(cached, step), sum(whole, step)];
+  const given = data.begun ?? 0; // tokens of the text, which is read in one pass with the cache or without
+  const since = (values) => (given ? whole[given] + sum(values, step) - sum(values, given + 1) : sum(values, step));
+  const all = step > given ? [since(cached), since(whole)] : null;
   return [
     ["", "with the cache", "without", ""],
     ["Tokens that go through the layers", "1", String(step), times(step)],
     ["Keys and values computed", grouped(each), grouped(each * step), times(step)],
     ["Keys and values read from the cache", grouped(each * read), "0", ""],
     ["Multiplications at this step", grouped(cached[step - 1]), grouped(whole[step - 1]), times(whole[step - 1] / cached[step - 1])],
-    [`Multiplications up to step ${step}`, grouped(all[0]), grouped(all[1]), times(all[1] / all[0])],
+    ...(all ? [[given ? `Multiplications for steps ${given + 1} to ${step}` : `Multiplications up to step ${step}`, grouped(all[0]), grouped(all[1]), times(all[1] / all[0])]] : []),
   ];
 }

@@ -115,7 +115,9 @@ def padding_text(effect: Effect, view: View) -> str:
     else:
         seen = f"Attention sees {count} after the sentence" + (", added because there was none." if effect.added else ".")
     extra = f", with {count} added" if effect.added and view.padding_mask else ""
-    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, ': training never let it look at padding')}"
+    harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
+    why = ": training never let it look at padding" if harms else ""
+    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, why)}"
 
 
 def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:

@@ -22,7 +22,7 @@ def draw(shown: Shown) -> None:
         shown.notes()
         asked = choice.choice(shown)
         found, pair = asked.found, asked.pair
-        _choose(shown, asked.others, asked.rival)
+        _choose(shown, asked)
         shared_texts.write(texts.answer(found, pair, asked.log_probs))
         if likely.shows_readings(view, shown.page_data):
             readings_part.draw(shown, asked.rival)
@@ -43,12 +43,16 @@ def draw(shown: Shown) -> None:
         sums.difference(data, pieces.choose_head, pieces.choose_piece, ways.choose, pieces.choose_step)
 
 
-def _choose(shown: Shown, others: list[int], rival: int) -> None:
+def _choose(shown: Shown, asked: choice.Choice) -> None:
     if not shown.analysis.task.judges:
         _step(shown)
+    if told := texts.elsewhere(shown.page_data, state.current().step, asked.found):
+        shared_texts.note(told)
     with st.container(key="why_rival", horizontal=True, vertical_alignment="center", gap="small"):
+        if told := texts.which_blank(shown.page_data, asked.found):
+            shared_texts.label(told)
         shared_texts.label("and not")
-        rivals.choose(shown, others, rival)
+        rivals.choose(shown, asked.others, asked.rival)
         if not likely.has_readings(shown.page_data):
             return
         st.space("stretch")

@@ -23,7 +23,7 @@ FEW = 6  # the same where they are seen from far away
 FULL = {
     "token": "embedding of “{read}”",
     "position": "its position",
-    "segment": "its sentence, first or second",
+    "segment": "its segment: first sentence or second",
     "bias": "biases",
     "patch": "put in {place}",
 }

@@ -36,6 +36,23 @@ def no_blank(page_data: PageData, found: DirectLogits) -> str:
     return f"No blank: type {SIGN} where a word is to be filled in. {here}" if _has_blanks(page_data) else here
 
 
+def which_blank(page_data: PageData, found: DirectLogits) -> str:
+    """Which of the blanks the choice is about: `Blank 1 of 2, place 7`; empty where there is none."""
+    places = likely.blanks(page_data)
+    if found.step not in places:
+        return ""
+    return f"Blank {places.index(found.step) + 1} of {len(places)}, place {found.step + 1}"
+
+
+def elsewhere(page_data: PageData, asked: int, found: DirectLogits) -> str:
+    """Of a step that was asked for, from 1, and has no choice, which one is explained instead: a sentence, or nothing."""
+    steps = len(page_data.analysis.trace.places)
+    if not likely.fills_in(page_data) or asked in likely.stops(page_data) or not 1 < asked <= steps:  # 1: nobody asked
+        return ""
+    what = "blank" if likely.blanks(page_data) else "word of the text"
+    return f"Place {asked} is no {what}: place {found.step + 1}, the nearest one, is explained."
+
+
 def _has_blanks(page_data: PageData) -> bool:
     return page_data.loaded.source_tokenizer.mask is not None
 
@@ -134,7 +151,7 @@ def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]
     if after is None:
         return said
     change = after - before
-    tested = f"The test: hidden {whom}, the difference changes by {format.signed(change, 3)}, to {format.signed(after, 3)}"
+    tested = f"The test: hidden {whom}, the difference changes by {_between(before, after)}, to {format.signed(after, 3)}"
     if abs(change) < LEAST:
         return f"{said} {tested}: nothing hangs on it."
     really = f"“{way.label}” speaks {_sense(-change, pair)}"
@@ -145,8 +162,12 @@ def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]
 
 def measured(predicted: float, before: float, after: float) -> str:
     """What switching a part off does, beside what the sum says."""
-    change = after - before
     return (
         f"Without its part the difference would change by {format.signed(-predicted, 3)}; switched off, and all that "
-        f"follows computed anew, it changes by {format.signed(change, 3)}, to {format.signed(after, 3)}."
+        f"follows computed anew, it changes by {_between(before, after)}, to {format.signed(after, 3)}."
     )
+
+
+def _between(before: float, after: float) -> str:
+    """A change, as the two numbers that are printed on both sides of it have it."""
+    return format.signed(round(after, 3) - round(before, 3), 3)

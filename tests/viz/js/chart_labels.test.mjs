@@ -29,6 +29,8 @@ for (const count of [1, 4, 14, 17, 40, 128]) for (const [width, height] of SIZES
     assert.ok(row * found.y.every >= found.size, "rows");
     if (found.x.angle === 0) assert.ok(Math.max(...axis.lengths) * found.size < (width - l - axis.lengths.length) / count);
     else assert.ok(apart(found.x, (width - l - margin.r) / count, found.size) >= 1, "columns");
+    const over = 0.5 * axis.lengths.at(-1) * found.size + 0.68 * found.size - (width - l - margin.r) / count / 2; // with the line's own height
+    if (found.x.angle === -60 && over < 0.45 * width) assert.ok(over <= r + 0.5, "the last column's label");
     if (found.size !== 10.5) assert.deepEqual([found.x.every, found.y.every], [1, 1]); // another size is for all of them
   });
 }

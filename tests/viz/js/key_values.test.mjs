@@ -20,6 +20,9 @@ test("the table counts a key and a value of every head and layer", () => {
   assert.deepEqual(now.slice(1), ["12", "36", "3.0 ×"]);
   assert.deepEqual(all.slice(1), ["33", "68", "2.1 ×"]);
   assert.equal(numbers({ ...DATA, window: 2 }, 3)[3][1], "16");
+  assert.deepEqual(numbers({ ...DATA, begun: 1 }, 3)[5].slice(1), ["34", "58", "1.7 ×"]); // the text costs the same in both: one pass
+  assert.deepEqual(numbers({ ...DATA, begun: 1 }, 2)[5].slice(1), ["22", "22", "1.0 ×"]);
+  assert.equal(numbers({ ...DATA, begun: 1 }, 1).length, 5); // of the text alone nothing is saved
 });
 
 test("bytes grow by the same with every step, and are said as they are", () => {

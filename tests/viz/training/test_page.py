@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import itertools
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from model.experiments.grown import scores
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from viz import state
-from viz.training import curves, curves_part, histories, player, rates, rates_part
+from viz.training import curves, curves_figures, curves_part, histories, player, rates, rates_part
 from viz.view import View
 
 
@@ -182,6 +183,10 @@ def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, mon
         drawn = [learning_rate(config, int(step), int(steps[-1])) for step in steps]
         assert numbers(line["y"]).tolist() == pytest.approx(drawn)
     history = of_run(runs / "mine", "mine")
+    highest = max((learning_rate(history.config, step, history.total), -step) for step in range(1, history.total + 1))
+    for each in (history, dataclasses.replace(history, steps=[])):  # as logged, every few steps, and as its settings say
+        rate, step = rates.most(each)
+        assert (rate, -step) == pytest.approx(highest)
     assert rates.planned(history) is None
     half = dataclasses.replace(history, going=True, steps=history.steps[: len(history.steps) // 2])
     steps, ahead = rates.planned(half)
@@ -195,6 +200,14 @@ def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
     near, far = (rates.Schedule(512, warmup, 1.0, 100) for warmup in (100, 400))
     assert rates_part.peak_at(near) == "at step 100"
     assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
+
+
+@pytest.mark.parametrize("last", [1, 3, 9, 10, 57, 200, 3030, 9000, 10_000, 24_110, 100_000])
+def test_a_chart_names_its_last_step_and_no_two_steps_meet(last):
+    linear, log = (curves_figures._ticks(last, kind) for kind in (False, True))
+    assert linear[-1] == log[-1] == last and len(linear) <= 6
+    assert all(b - a >= 0.1 * last for a, b in itertools.pairwise([0, *linear]))
+    assert all(b >= 2.5 * a for a, b in itertools.pairwise(log))
 
 
 def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
@@ -211,10 +224,12 @@ def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
 def test_both_smoothed_losses_are_written_out_with_their_numbers():
     lab = Lab(TRAINING, text="The dog sleeps.", step="2", eps="0.2")
     found = [text for text in lab.sentences("lab-formula") if text.startswith("ε")]
+    powers = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
     for text in found:
-        read = re.search(r"= (\S+) · (\S+) \+ (\S+) · (\S+) = (\S+) nats", text).groups()
+        plain = text.replace("\u00a0×\u00a010", "e").translate(powers)
+        read = re.search(r"= (\S+) · (\S+) \+ (\S+) · (\S+) = (\S+) nats", plain).groups()
         keeps, nats, share, others, loss = (float(number.replace(",", "")) for number in read)
-        assert keeps == 0.8 and loss == pytest.approx(keeps * nats + share * others, rel=5e-3)
+        assert keeps == 0.8 and loss == pytest.approx(keeps * nats + share * others, abs=0.6e-4)  # as printed
     assert len(found) == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import torch
 from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
+from model import format
+from model.config import END, PAD, START
 from model.format import probability
 from model.inference.analyse import analyse
 from model.inference.reading import blank_places, likeliest
@@ -106,7 +109,10 @@ def test_a_model_of_one_sentence_leaves_the_second_out_and_keeps_it():
     lab.click("without second")
     assert "second" not in lab.link and not lab.warnings and "without second" not in lab.buttons
     long = opened(text="The red fox. " * 30, second="A lamp. " * 20)
-    assert any("text of two sentences" in fault for fault in long.faults) and long.box.startswith("The red fox")
+    (fault,) = [fault for fault in long.faults if "text of two sentences" in fault]
+    both, first, second = (int(each.replace(",", "")) for each in re.findall(r"([\d,]*\d) (?:tokens|in the)", fault))
+    assert both == first + second > 128 and f"the {'first' if first > second else 'second'} one" in fault
+    assert long.box.startswith("The red fox")
 
 
 def test_one_blank_is_filled_all_is_read_again_and_it_can_be_taken_back():
@@ -132,6 +138,15 @@ def test_at_a_blank_the_smoothed_target_is_that_of_the_likeliest_token_and_says_
     assert f"has p = {float(np.exp(found.trace.log_probs[place][likely])):.4f}" in told and "<mask>" not in told
     said = opened(TRAINING, step=str(place)).sentences("lab-formula")
     assert not any("This is a blank" in text for text in said)
+
+
+def test_without_a_blank_the_ends_do_not_count_and_nothing_says_that_the_model_chose(home):
+    found = analyse(checkpoints.load(str(home / "two")), Request("The red fox."))
+    shown = opened(text="The red fox.", second="").timeline
+    own = [n for n, token in enumerate(found.trace.predicted.ids) if token not in (PAD, START, END)]
+    alone = found.trace.log_probs[own, [found.trace.predicted.ids[n] for n in own]].sum()
+    assert len(own) == len(shown["inputs"]) - 2 and shown["score"] == format.decimal(alone)
+    assert "No blank" in shown["title"] and "filled in" in opened().timeline["title"]
 
 
 def test_each_blank_is_filled_in_its_own_sentence():

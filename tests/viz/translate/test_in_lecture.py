@@ -7,7 +7,9 @@ from viz_helpers import Lab
 
 from model import Request, analyse, format, load
 from model.edits.intervention import Intervention
+from viz import cache, state
 from viz.translate import in_lecture
+from viz.view import View
 
 TEXT = "The dog didn't cross the street because it was too tired."
 
@@ -55,13 +57,21 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert lab.timeline["hall"]["steps"] is True and "v" not in keys(guess="first")
 
 
-def test_the_cache_is_one_of_the_pictures_where_a_text_is_written():
+def test_the_cache_is_one_of_the_pictures_where_a_text_is_written(monkeypatch):
     chosen, shown = (Lab(text="I am tired.", lecture="on", step="3", **link) for link in ({"large": "3"}, {"show": "cache"}))
     for lab in (chosen, shown):  # what the page shows outside of a lecture is shown in it
         assert lab.timeline["hall"]["steps"] is False
         told = lab._mounted("key_values")
         assert (told["step"], told["trace"]) == (3, lab.timeline["trace"]) and told["above"] > 0
     assert keys(show="cache")["v"] == keys(large="3")["v"] == "view: the steps"
+    lab = Lab(text="I am tired.", lecture="on", large="2")
+    view = {"view": lab.at.session_state["view"], "link": lab.link}
+    with monkeypatch.context() as patch:
+        patch.setattr(state.st, "session_state", view)
+        task = cache.task(view["view"].checkpoint, view["view"].device)
+        for large, shown in ((3, "cache"), (1, View.show), (2, View.show)):  # and back on the page the same is seen
+            in_lecture._turn(task)
+            assert (view["view"].large, view["view"].show) == (large, shown)
     peeking = Lab(text="I am tired.", lecture="on", large="3", causal="off", mode="again")
     assert peeking._mounted("key_values") is None and any("Nothing can be kept" in text for text in peeking.html)
     hidden = Lab(text="I am tired.", lecture="on", show="cache", guess="first")

@@ -58,6 +58,11 @@ def test_the_steps_are_the_blanks_and_the_parts_add_up_to_the_difference_there(h
         0
     ] == slider.value
     assert [int(option.split()[0]) for option in slider.options] == blanks and lab.link["step"] == str(blanks[0])
+    assert any(f"Blank 1 of 3, place {blanks[0]}<" in each for each in lab.html)
+    aside = opened(step=str(blanks[1] + 1))
+    (told,) = [each for each in aside.sentences("lab-note") if "is no blank" in each]
+    assert f"Place {blanks[1] + 1} " in told and f"place {aside.link['step']}," in told
+    assert not any("is no blank" in each for each in lab.sentences("lab-note"))
     slider.set_value(blanks[2])
     shown = lab.run().sum
     token = likeliest(found, [blanks[2] - 1], loaded.source_tokenizer.mask)[blanks[2] - 1]
