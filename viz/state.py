@@ -135,12 +135,15 @@ def fitted(view: View) -> None:
 
 
 def _returned(old: View, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What is wanted; with another checkpoint also what was asked for before, and gave way to what the old one has."""
+    """What is wanted; with another checkpoint also what was asked for before, and gave way to what the old one has; where
+    the text becomes another with it, nothing that was asked of a text."""
     session = st.session_state
     session["fitted"] = {name: both for name, both in session.get("fitted", {}).items() if name not in wanted}
     if wanted.get("checkpoint", old.checkpoint) == old.checkpoint:
         return wanted
-    return {name: asked for name, (asked, given) in session["fitted"].items() if getattr(old, name) == given} | wanted
+    of_a_text = fields(type(old))["source"].renews if is_own_text() else ()
+    found = {name: asked for name, (asked, given) in session["fitted"].items() if getattr(old, name) == given}
+    return {name: asked for name, asked in found.items() if name not in of_a_text} | wanted
 
 
 def spare(*pairs: tuple[str, str]) -> None:

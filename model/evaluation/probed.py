@@ -17,8 +17,11 @@ from model.text.probes import read_probes
 
 FILES = (SHIPPED / "probes.txt", SHIPPED / "probes-more.txt")
 LANGUAGES = ("English", "French")  # of these
-_SAME = str.maketrans({"’": "'", "ʼ": "'", "œ": "oe", "Œ": "Oe", "“": '"', "”": '"', "«": '"', "»": '"'})
+_SAME = str.maketrans(
+    {**dict.fromkeys("’‘ʼ‹›‚", "'"), **dict.fromkeys("“”„«»", '"'), "œ": "oe", "Œ": "Oe", "…": "...", "‐": "-", "‑": "-"}
+)
 _ENDS = (".", "!", "?", "…")
+_CLOSING = "\"'’”»›) \u00a0\u202f"  # what may stand after a sentence's end
 
 
 @dataclass(frozen=True)
@@ -47,19 +50,21 @@ def read(paths: Sequence[Path]) -> list[Probe]:
 def alike(text: str, source: str) -> str:
     """A translation without what makes no difference to its being right, nor to a reader.
 
-    Apostrophes and quotes are the typewriter's, œ is oe, every kind of space is one space, and there is none before
-    ? ! : ; or within quotes. A source that does not end in . ! ? or … leaves its translation's full stop open. One all in
-    lower case, or with a capital at every one of its several words, leaves its capitals open.
+    Apostrophes, hyphens and dots (... for …) are the typewriter's, quotes of every kind are its double ones, œ is oe, every
+    kind of space is one space, and there is none before ? ! : ; % € or within quotes. A capital needs no accent. A source
+    that does not end in . ! ? or …, quotes and brackets aside, leaves its translation's full stop open. One all in lower
+    case, or with a capital at every one of its three or more words, leaves its capitals open.
     """
     text = " ".join(unicodedata.normalize("NFC", text).translate(_SAME).split())  # also at no-break spaces
-    text = re.sub(r" +(?=[?!:;,.])", "", text)
+    text = re.sub(r" +(?=[?!:;%€])", "", text)
+    text = re.sub(r"(?<!\w)'(.+?)'(?!\w)", r'"\1"', text)
     text = re.sub(r'" ?(.*?) ?"', r'"\1"', text)
-    if not source.rstrip().endswith(_ENDS):
+    if not source.rstrip(_CLOSING).endswith(_ENDS) and not text.endswith(".."):
         text = text.removesuffix(".")
     words = source.split()
-    if source == source.lower() or (len(words) > 1 and all(word[0].isupper() for word in words)):
-        text = text.lower()
-    return text
+    if source == source.lower() or (len(words) >= 3 and all(word[0].isupper() for word in words)):
+        text = text[:1].upper() + text[1:].lower()
+    return "".join(unicodedata.normalize("NFD", each)[0] if each.isupper() else each for each in text)
 
 
 def measure(

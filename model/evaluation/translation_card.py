@@ -18,6 +18,7 @@ from model.limits import is_count, is_number
 
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
+MADE = ("joined_share", "renamed_share", "renumbered_share")  # settings that make pairs of others
 CONTROLS = ("temperature", "top_k", "top_p", "seed")  # of a strategy, as rows have them
 
 
@@ -54,6 +55,8 @@ def _pairs(run: Mapping[str, Any]) -> str:
     told = {
         "typed_copies": "{every} stands again as people type it, where that changes it.",
         "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
+        "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
+        "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
         "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
         "first_target_epochs": "{last} only the first target of each source{aside}.",
     }
@@ -61,7 +64,7 @@ def _pairs(run: Mapping[str, Any]) -> str:
     words = {
         "every": "Every pair" if every == 1 else f"One pair in {every:,}" if every else "",
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
-        "aside": "; the pairs that are made are made of all" if run.get("joined_share") else "",
+        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in MADE) else "",
     }
     return "".join(f" {text.format(run[name], **words)}" for name, text in told.items() if run.get(name))
 

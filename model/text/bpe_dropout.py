@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from model.config import END, MAX_TOKENS
 from model.text.corpus import Batch, Corpus, pad
 from model.text.tokenizer import Tokenizer
 
 APOSTROPHES = ("'", "âĢĻ")  # ' and ’, in the stand-ins of their bytes
+TEXTS = 1 << 19  # that are remembered as they are in every epoch, each some hundred bytes
 KEPT = 4096  # rows that are remembered: those of a batch are asked for twice
+
+Path = tuple[tuple[int, ...], ...]  # the ids of a word before any merge, after one, after two...
 
 
 class Dropout:
@@ -23,22 +27,45 @@ class Dropout:
     def __init__(self, tokenizer: Tokenizer, share: float) -> None:
         """`share`: how likely a merge that could come next is passed over. ValueError as `Tokenizer.merges`."""
         self.tokenizer, self.share, self.merges = tokenizer, share, tokenizer.merges()
-        self.byte_ids = functools.lru_cache(1 << 16)(tokenizer.byte_ids)
+        # By this the logarithm of a number between 0 and 1 becomes how many merges come before the first passed over.
+        self.scale = 1 / math.log1p(-share) if 0 < share < 1 else -0.0 if share else -math.inf
         self.after = functools.lru_cache(1 << 18)(self._after)  # words come again and again, and so do their pieces
+        self.path = functools.lru_cache(1 << 17)(self._path)
+        self.known = functools.lru_cache(TEXTS)(lambda ids: self._paths(tokenizer.decode(ids)))
 
     def encode(self, text: str, draw: random.Random) -> list[int]:
         """Ids of the text, which decode to it. A word that ends in an apostrophe is cut as ever: it says how the next one is
         written."""
-        found: list[int] = []
-        for piece in self.tokenizer.cut(text):
-            found += piece.ids if piece.read.endswith(APOSTROPHES) else self._merged(piece.read, draw)
-        return found
+        return self._drawn(self._paths(text), draw)
 
-    def _merged(self, read: str, draw: random.Random) -> tuple[int, ...]:
-        """The merges of a piece from its bytes on: of those that can be next the first learned that is not passed over."""
-        ids, share, chance = self.byte_ids(read), self.share, draw.random
-        while chosen := next((after for after in self.after(ids) if chance() >= share), None):
-            ids = chosen
+    def again(self, ids: tuple[int, ...], draw: random.Random) -> list[int]:
+        """The same of a text that is given by its ids, as it is cut in every epoch."""
+        return self._drawn(self.known(ids), draw)
+
+    def _drawn(self, paths: Sequence[Path], draw: random.Random) -> list[int]:
+        return [token for path in paths for token in self._merged(path, draw.random)]
+
+    def _paths(self, text: str) -> tuple[Path, ...]:
+        pieces = self.tokenizer.cut(text)
+        return tuple((tuple(p.ids),) if p.read.endswith(APOSTROPHES) else self.path(p.read) for p in pieces)
+
+    def _path(self, read: str) -> Path:
+        """What a piece is from its bytes on if each time the first learned merge is made."""
+        found = [self.tokenizer.byte_ids(read)]
+        while following := self.after(found[-1]):
+            found.append(following[0])
+        return tuple(found)
+
+    def _merged(self, path: Path, chance: Callable[[], float]) -> tuple[int, ...]:
+        """The merges of a piece from its bytes on: of those that can be next the first learned that is not passed over. How
+        often that is the first of all is one draw, as most words have none passed over."""
+        firsts = math.log(1 - chance()) * self.scale
+        if firsts >= len(path) - 1:
+            return path[-1]
+        ids, share = path[int(firsts)], self.share
+        following = self.after(ids)[1:]
+        while chosen := next((after for after in following if chance() >= share), None):
+            ids, following = chosen, self.after(chosen)
         return ids
 
     def _after(self, ids: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -77,5 +104,5 @@ class Dropped:
 
 
 def _cut(ids: list[int], dropout: Dropout, draw: random.Random) -> list[int]:
-    found = [*dropout.encode(dropout.tokenizer.decode(ids), draw), END]
+    found = [*dropout.again(tuple(ids), draw), END]
     return found if len(found) <= MAX_TOKENS else ids

@@ -202,6 +202,10 @@ class Corpus:
             [both[i][0] for i in kept], [both[i][1] for i in kept], whole - len(kept), first, [short[i] for i in kept]
         )
 
+    def with_rows(self, sources: list[list[int]], targets: list[list[int]]) -> Corpus:
+        """The corpus, and behind it encoded pairs that are made of its own: each side ends in `</s>`."""
+        return Corpus(self.sources + sources, self.targets + targets, self.dropped, self.first)
+
     def __len__(self) -> int:
         return len(self.sources)
 

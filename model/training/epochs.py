@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from functools import lru_cache
 
 from model.config import TrainConfig
-from model.text.augmented import Joins
+from model.text.augmented import Joins, with_typed_copies
 from model.text.bpe_dropout import Dropout, Dropped
 from model.text.corpus import Corpus
+from model.text.rewritten_kinds import KINDS, rewritten_pairs
 from model.text.tokenizer import Tokenizer
 
 
@@ -17,10 +19,21 @@ class Epochs:
     finds what it left."""
 
     def __init__(
-        self, corpus: Corpus, pairs: Sequence[tuple[str, str]], source: Tokenizer, target: Tokenizer, config: TrainConfig
+        self,
+        corpus: Corpus,
+        pairs: Sequence[tuple[str, str]],
+        source: Tokenizer,
+        target: Tokenizer,
+        config: TrainConfig,
+        read: Sequence[tuple[str, str]] = (),
     ) -> None:
-        self.config, self.whole = config, corpus
+        """`pairs` are those that the corpus was encoded from, `read` those of them that the files have. DataError where
+        none of these has a name or a number that could be another, though the settings ask for it."""
+        self.config, self.whole, self.tokenizers = config, corpus, (source, target)
         self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
+        self.rewritten = [
+            (share, key, rewritten_pairs(key, read, config.seed)) for key in KINDS if (share := getattr(config, key))
+        ]
         share = config.bpe_dropout
         found = {tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
         self.dropouts = (found[source], found[target]) if share else None
@@ -33,14 +46,21 @@ class Epochs:
 
     def _usual(self, epoch: int) -> Corpus:
         """All pairs of an epoch, cut as the vocabulary has it."""
-        return self.joins.with_joined(self.config.joined_share, self.config.seed, epoch) if self.joins else self.whole
+        config = self.config
+        found = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.whole
+        for share, key, rewritten in self.rewritten:
+            draw = random.Random(f"{key}/{config.seed}/{epoch}")
+            pairs = list(rewritten.drawn(round(share * len(self.whole)), draw))
+            made = Corpus.encode(with_typed_copies(pairs, config.typed_copies), *self.tokenizers)
+            found = found.with_rows(made.sources, made.targets)
+        return found
 
     def batches(self, epoch: int) -> list[list[int]]:
         """Rows of that epoch's corpus, batch by batch."""
         corpus = self.usual(epoch)
         late = epoch >= self.config.epochs - self.config.first_target_epochs
-        joined = range(len(self.whole), len(corpus))
-        rows = [*self.whole.first, *joined] if late else None
+        made = range(len(self.whole), len(corpus))
+        rows = [*self.whole.first, *made] if late else None
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
 
 

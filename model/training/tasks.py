@@ -40,6 +40,8 @@ class TrainingTask:
 
 OF_PAIRS = (
     "joined_share",
+    "renamed_share",
+    "renumbered_share",
     "typed_copies",
     "bpe_dropout",
     "first_target_epochs",

@@ -25,7 +25,7 @@ def prepare(order: Order) -> Material:
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
     both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
     model, corpus = order.model(*both), Corpus.encode(pairs, *both)
-    epochs = Epochs(corpus, pairs, *both, config)
+    epochs = Epochs(corpus, pairs, *both, config, read)
     if not len(corpus):
         raise DataError(f"{', '.join(map(str, files))}: every pair is longer than the text limit.")
     counts = {

@@ -88,9 +88,8 @@ def show(
         state.settle(view)
         return
     steps = len(steps_of(page_data.analysis).places)
-    view = page_data.view.within(steps)
-    state.fitted(view)
-    view = look(view, page_data)
+    state.fitted(page_data.view)  # not the step: it gives way to what is written of the text, whatever the checkpoint has
+    view = look(page_data.view.within(steps), page_data)
     told = (*faults, *page_data.faults)
     shown = Shown(view, page_data, found, told, state.theme_mode(), places, tables, python)
     lecture.shown(shown, steps)

@@ -55,7 +55,7 @@ JUDGED = {  # in the place of these, where a text is judged
     2: Stop(
         "Which words decide?",
         "Each word is hidden in turn, and the model runs again. Below stand other readings, and how far they agree.",
-        (".st-key-word_table",),
+        (".st-key-word-table",),
     ),
 }
 _TOUR = mount.Component(__file__, '<div class="tour"></div>')

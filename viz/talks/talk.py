@@ -15,7 +15,8 @@ from viz.view import OF_A_LECTURE, View
 MAX_STOPS = 60
 MAX_TITLE, MAX_LINE = 80, 400  # characters
 MAX_VIEW = 20_000  # characters of a stop's query: more than any link of the lab
-AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson")  # of the visit: no stop brings them along
+# What is of the visit: no stop brings it along, least of all what somebody has typed.
+AROUND = (*(name for name in OF_A_LECTURE if name != "large"), "device", "lesson", "own_text")
 UNTITLED = "My lecture"
 
 

@@ -7,7 +7,7 @@ import { pictured } from "../shared/save/pen.js";
 import { playerBar } from "./player_bar.js";
 import { ARRIVED, keptPieces, PLACED, piecesOf, placeOfPlayer } from "./player_kept.js";
 import { everyHead, oneMap } from "./player_maps.js";
-import { follows, isGrown, ofStep, SPEEDS, stepLine, together, walkedTo } from "./player_parts.js";
+import { grownTo, isGrown, ofStep, SPEEDS, stepLine, together, walkedTo } from "./player_parts.js";
 
 export default function (args) {
   const { root, state, first } = mounted(args, ".player");
@@ -18,7 +18,7 @@ export default function (args) {
 }
 
 function player(root) {
-  const heard = { said: null, told: [] }, drawn = [], timers = {};
+  const heard = { said: null, told: [], newest: false }, drawn = [], timers = {};
   const bar = playerBar({ toggle, faster, by: (change) => walk(at + change), to: walk });
   const said = pictured(element("section", "said"), "What it made of the sentence"), maps = pictured(element("section", "maps"), "The maps of this step"), all = element("section", "all");
   let data = null, chosen = null, at = 0, known = null, news = null, speed = 1, report = null, choose = null, arrangedFor = "";
@@ -61,8 +61,7 @@ function player(root) {
   }
 
   function grown(to) { // who looks at the newest step goes on with it, and nobody else is moved
-    if (follows(heard, at, bar.isHeld() || Boolean(timers.play))) at = to;
-    heard.said = to;
+    at = grownTo(heard, at, to, data.steps.length, bar.isHeld() || Boolean(timers.play));
   }
 
   function filled() { // the steps have come, or some of them still have not
@@ -124,6 +123,7 @@ function player(root) {
   function tell() {
     if (timers.play || at === (heard.told.at(-1) ?? heard.said)) return;
     heard.told.push(at);
+    heard.newest = at === data.steps.length - 1;
     report(at);
   }
 

@@ -34,8 +34,14 @@ export async function together(pieces, { steps, grids }) {
 // Whether some steps are those that there were, and perhaps more.
 export const isGrown = (before, now) => before.length <= now.length && before.every((step, n) => step === now[n]);
 
-// Whether a slider at a place goes on to the newest step when there is a new one: it rests where the server knows it to be.
-export const follows = ({ said, told }, at, isBusy) => !isBusy && !told.length && at === said;
+// Where a slider at a place is once there are `count` steps, more than there were, and the server says `to`: it goes along where it
+// rests at what the server knows of. Who has told of the newest step (`newest`) is answered by the one that is the newest now.
+export function grownTo(heard, at, to, count, isBusy) {
+  const { said, told, newest } = heard, last = told.length - 1;
+  const open = newest && to === count - 1 ? [] : told.slice(told.indexOf(to) + 1), rests = !isBusy && !open.length && at === (told[last] ?? said);
+  Object.assign(heard, { said: to, told: open });
+  return rests ? to : at;
+}
 
 // The nodes that say what the model made of the sentence at a step, beside what counts as right.
 export function ofStep({ sentence, task }, { written, probabilities, losses }, at) {

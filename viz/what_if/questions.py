@@ -68,11 +68,14 @@ def answer(view: View) -> None:
             )
         if own is None:
             return
+        whose = "the" if _is_linked(view) else "your"  # who opens a link need not be who has typed
         if known is not None and own.source != view.source:
-            label = controls.plain_label(f"Ask it of your sentence, “{_short(own)}”")
+            typed = " that was typed" if whose == "the" else ""
+            label = controls.plain_label(f"Ask it of {whose} sentence{typed}, “{_short(own)}”")
             st.button(label, key="ask own", type="tertiary", on_click=run, args=(known, own, None))
         yours = "sentence" if own.source != view.source else "checkpoint"
-        st.button(f"Back to your {yours}", key="back to own", on_click=_back, args=(own,))
+        back = "the sentence that was typed" if whose == "the" else f"your {yours}"
+        st.button(f"Back to {back}", key="back to own", on_click=_back, args=(own,))
 
 
 def is_shown(view: View, found: Answer) -> bool:
@@ -90,6 +93,8 @@ def swapped(view: View, own: View | None) -> str:
         return ""
     uses = [f"the checkpoint {uploads.shown(view.checkpoint)}"] * (view.checkpoint != own.checkpoint)
     uses += [f"the sentence “{_short(view)}”"] * (view.source != own.source)
+    if _is_linked(view):
+        return f"This question uses {' and '.join(uses)}; the sentence that was typed comes back afterwards."
     return f"This question uses {' and '.join(uses)}; {'yours come' if len(uses) > 1 else 'yours comes'} back afterwards."
 
 
@@ -120,13 +125,24 @@ def show(request: Request, name: str, whose: View | None = None) -> None:
 def _own(view: View) -> View | None:
     """The visitor's own view, where a question has put another sentence or checkpoint in the place of its own. Whoever comes
     by a link has the text of it alone."""
-    own, sentence, typed = state.kept(OWN) or (None, None, "")
-    if view.own_text not in ("", view.source) and (view.own_text, view.source) != (typed, sentence):
+    if _is_linked(view):
         return _of_link(view)
-    if own is None or view.source != sentence:
+    own, sentence, _ = state.kept(OWN) or (None, None, "")
+    if own is None or (view.source != sentence and not _is_kept(view)):
         return None
     elsewhere = view.experiment is not None and view.checkpoint != own.checkpoint
     return own if view.source != own.source or elsewhere else None
+
+
+def _is_linked(view: View) -> bool:
+    """Whether the sentence in whose place another stands is known from a link alone."""
+    return view.own_text not in ("", view.source) and not _is_kept(view)
+
+
+def _is_kept(view: View) -> bool:
+    """Whether what the visitor typed is what was kept, whichever question has put another sentence in its place."""
+    *_, typed = state.kept(OWN) or ("",)
+    return view.own_text != "" and view.own_text == typed
 
 
 def _of_link(view: View) -> View:

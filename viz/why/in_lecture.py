@@ -44,7 +44,8 @@ def draw(shown: Shown) -> None:
     with places.bar:
         _controls(shown, asked)
     names = _pictures(shown)
-    lecture.only(likely.only(shown.page_data), "blank" if likely.blanks(shown.page_data) else "word")
+    if steps := likely.only(shown.page_data):
+        lecture.only(steps, "blank" if likely.blanks(shown.page_data) else "token")
     lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":

@@ -24,8 +24,9 @@ def fills_in(page_data: PageData) -> bool:
 
 
 def has_readings(page_data: PageData) -> bool:
-    """Whether the page has the readings of the source, tested: those of a classifier stand on its first page."""
-    return not page_data.analysis.task.judges
+    """Whether the page has the readings of the source, tested: where a source is read. Those of a classifier stand on its
+    first page."""
+    return not page_data.analysis.task.judges and page_data.analysis.trace.source is not None
 
 
 def shows_readings(view: View, page_data: PageData) -> bool:

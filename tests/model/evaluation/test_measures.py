@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
@@ -98,6 +99,16 @@ RIGHT = [
     ("I am tired", "Je suis fatigué", "Je suis fatigué."),
     ("i am in paris", "Je suis à Paris", "je suis à paris."),
     ("War And Peace", "Guerre et paix", "Guerre et Paix"),
+    ("He said 'yes'.", "Il a dit « oui ».", "Il a dit ‘oui’."),
+    ("He said 'yes'.", "Il a dit « c'est l'heure ».", "Il a dit ‹ c’est l’heure ›."),
+    ("Well...", "Eh bien...", "Eh bien…"),
+    ("Well… no", "Eh bien… non", "Eh bien... non."),
+    ("Is she coming?", "Vient-elle ?", "Vient\u2011elle\u00a0?"),
+    ("It costs 25 euros.", "Il coûte 25 €.", "Il coûte 25€."),
+    ("See you tomorrow!", "À demain !", "A demain !"),
+    ("see you tomorrow", "À demain", "à demain."),
+    ("see you tomorrow", "À demain", "A demain"),
+    ('He said "I am tired"', 'Il a dit "je suis fatigué"', 'Il a dit "je suis fatigué".'),
 ]
 WRONG = [
     ("I am tired.", "Je suis fatigué.", "Je suis fatigué"),  # the source has a full stop
@@ -105,6 +116,12 @@ WRONG = [
     ("I am in Paris.", "Je suis à Paris.", "je suis à paris."),
     ("I am tired", "Je suis fatigué", "Je suis fatigué !"),
     ("It is late.", "Il est tard.", "Ilest tard."),
+    ("It is late.", "Il est tard.", "Il est tard ."),
+    ("It is late, Emma.", "Il est tard, Emma.", "Il est tard , Emma."),
+    ("He goes to the sea.", "Il va à la mer.", "Il va a la mer."),  # no capital
+    ('He said "I am tired."', "Il a dit qu'il est fatigué.", "Il a dit qu'il est fatigué"),  # ends, within quotes
+    ("Hello Emma", "Bonjour Emma", "Bonjour emma"),  # two words are no title
+    ("Well", "Eh bien", "Eh bien..."),
 ]
 
 
@@ -120,8 +137,13 @@ def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
     assert len(probes) == len({probe.source for probe in probes}) == 60
     assert kinds[:20] == ["probes.txt"] * 20
     assert len(set(kinds)) == 12 and min(map(kinds.count, kinds)) >= 3
+    plain = [re.sub(r"[\W_]+", " ", probe.source.lower()).strip() for probe in probes]
+    assert len(set(plain)) == 60
     for probe in probes:
-        assert len(probe.accepted) == len(set(probe.accepted)) and all(probe.accepted), probe.source
+        accepted = [probed.alike(each, probe.source) for each in probe.accepted]
+        assert accepted and all(accepted), probe.source
+        assert len(accepted) == len(set(accepted)), (probe.source, {each for each in accepted if accepted.count(each) > 1})
+        assert not any(mark in each for each in accepted for mark in "{}|/"), probe.source
         assert probe.source[0].isupper() or probe.kind == "lower case"
     names = [name for name, *_ in read_probes(probed.FILES[1])]
     assert len(set(names)) == len(names)
@@ -281,6 +303,7 @@ def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
     assert "1 encoder and 1 decoder layers, 2 heads" in card and "(kept)" in card
     assert "merge" not in card and "people type" not in card
     made.metrics["training"] |= {"bpe_dropout": 0.1, "joined_share": 0.5, "typed_copies": 20, "first_target_epochs": 4}
+    made.metrics["training"] |= {"renamed_share": 0.05, "renumbered_share": 0.02}
     told = translation_card.card(made)
     made.metrics["training"] |= {"copies": 4}
     told = translation_card.card(made)
@@ -290,7 +313,8 @@ def test_a_training_leaves_a_card_that_measures_are_put_into(trained, saved):
     single = translation_card.card(dataclasses.replace(made, metrics=made.metrics | {"training": one}))
     for part in ("Every pair stands again", "The last epoch sees only", "and 1 copy of some", ", 1 epoch;"):
         assert part in single
-    for part in ("probability of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see"):
+    rewritten = ("For each pair 0.05 more have made-up names", "For each pair 0.02 more have other numbers")
+    for part in ("of 0.1.", "For each pair 0.5 more", "One pair in 20 stands again", "The last 4 epochs see", *rewritten):
         assert part in told
     (saved / "README.md").unlink(missing_ok=True)
     card_parts.begin(saved / "README.md", load(str(saved)), translation_card.card)

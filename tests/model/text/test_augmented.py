@@ -7,7 +7,7 @@ import random
 import pytest
 
 from model.config import END, MAX_TOKENS
-from model.text.augmented import Joins, with_typed_copies
+from model.text.augmented import Joins, alone, with_typed_copies
 from model.text.corpus import Corpus
 
 PAIRS = [(f"The {noun} is {how}.", f"Le mot {noun} est {how}.") for noun in ("cat", "dog", "fox") for how in ("old", "red")]
@@ -59,4 +59,22 @@ def test_typed_copies_take_turns_and_keep_their_targets():
         ("the dog is old", PAIRS[2][1]),
         ("The Dog Is Red", PAIRS[3][1]),
     ]
+    apart = [("That's all I don't see.", "C'est tout."), ("I'm well, so we're well.", "Je vais bien.")] * 3
+    assert with_typed_copies([*PAIRS[:4], *apart], 1)[10:16][4:] == [
+        ("that's all I don't see", "C'est tout."),
+        ("im well, so we're well", "Je vais bien."),  # "were" would be another word
+    ]
     assert with_typed_copies([("ok", "d'accord")], 1) == [("ok", "d'accord")]  # nothing to change: no copy
+
+
+def test_words_stand_alone_without_an_end_sign_on_either_side():
+    pairs = [
+        ("Sure, I see.", "Certes, je vois."),
+        ("Three of them, then.", "Alors trois."),
+        ("Sure, Ann, I see.", "Certes, Ann, je vois."),
+        ("As far as I see, no.", "Je crois, non."),
+        ("Look!", "Regarde !"),
+        ("ok", "bien."),
+    ]
+    assert alone(pairs) == [("Sure", "Certes"), ("Look", "Regarde")]
+    assert with_typed_copies(pairs, 0) == pairs and set(alone(pairs)) < set(with_typed_copies(pairs, 50))

@@ -41,7 +41,7 @@ def test_a_word_is_cut_as_often_in_each_way_as_the_algorithm_says(tokenizer):
     one, other = next(pair for pair in merges if max(pair) < 3 + 256)  # of two bytes
     read = "".join(tokenizer._backend.id_to_token(token) for token in (one, other))
     dropout, draw = Dropout(tokenizer, 0.3), random.Random(5)
-    found = Counter(len(dropout._merged(read, draw)) for _ in range(4000))
+    found = Counter(len(dropout._merged(dropout.path(read), draw.random)) for _ in range(4000))
     assert found[2] / 4000 == pytest.approx(0.3, abs=0.03)  # four standard errors
     assert set(found) == {1, 2}
 

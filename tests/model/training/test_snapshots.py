@@ -134,6 +134,9 @@ def test_a_probe_has_room_for_all_that_is_read_of_it(blanked):
         ("a\tb\n", r"line 1: expected name TAB source TAB targets with \| between them"),
         ("# comment\n\na\tb\tc\nd\t\te\n", "line 4: expected name TAB source"),
         ("# nothing\n", "no probe in it"),
+        ("a\tb\t|\n", "line 1: expected name TAB source"),
+        ("a\tb\tc\nd\te\t" + "{f/g}" * 10 + "\n", "line 2: {a/b} makes more than 1,000 targets"),
+        ("a\tb\t" + "{c/d}" * 3000 + "\n", "line 1: {a/b} makes more than 1,000 targets"),  # a number too long to be written
     ],
 )
 def test_a_bad_file_of_probes_is_told(tmp_path, text, message):
@@ -143,6 +146,15 @@ def test_a_bad_file_of_probes_is_told(tmp_path, text, message):
         read_probes(path)
     with pytest.raises(DataError, match="No such file"):
         read_probes(tmp_path / "nowhere.txt")
+
+
+def test_what_stands_in_braces_is_a_choice_and_nothing_else_is(tmp_path):
+    path = tmp_path / "probes.txt"
+    lines = ("a\tb\tIl {est/était} {/très }tard.|Tard", "c\td\t{e} f/g {h | i}", "j\tk\t" + "|".join(map(str, range(2000))))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    (*_, some), (*_, plain), (*_, many) = read_probes(path)
+    assert some == ["Il est tard.", "Il est très tard.", "Il était tard.", "Il était très tard.", "Tard"]
+    assert plain == ["{e} f/g {h", "i}"] and len(many) == 2000
 
 
 def test_a_damaged_recording_is_told(recorder, tmp_path):

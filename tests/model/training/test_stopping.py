@@ -33,6 +33,14 @@ def probes(folder: Path) -> Path:
     return path
 
 
+def with_names(files: tuple[Path, Path], folder: Path) -> tuple[Path, Path]:
+    """The files, with pairs behind them that can have other names and numbers."""
+    train, names = folder / "train.tsv", ("Carmona", "Lorano", "Ramonca", "Carlora")
+    lines = [f"The king sees {name} {n}.\tLo roda mira {name} {n}.\n" for n, name in enumerate(names, 21)]
+    train.write_text(files[0].read_text(encoding="utf-8") + "".join(lines), encoding="utf-8")
+    return train, files[1]
+
+
 def saved(folder: Path) -> dict:
     return torch.load(folder / "state.pt", weights_only=True)
 
@@ -56,12 +64,12 @@ def log(folder: Path) -> list[dict]:
 
 def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
     """kill -9 at several moments, in the middle of whatever it does; the state, its log and the weights kept are equal."""
-    extra = ("--probes", str(probes(tmp_path)))
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert main(command(pair_files, whole, *extra)) == 0
+    extra = ("--probes", str(probes(tmp_path)), "--renamed-share", "0.1", "--renumbered-share", "0.1")
+    files, whole, killed = with_names(pair_files, tmp_path), tmp_path / "whole", tmp_path / "killed"
+    assert main(command(files, whole, *extra)) == 0
     last = 0
     for wanted in (1, 13):
-        run = Started(command(pair_files, killed, *extra), tmp_path / "told")
+        run = Started(command(files, killed, *extra), tmp_path / "told")
         while run.process.is_alive():
             if (killed / "state.pt").exists() and saved(killed)["progress"]["step"] >= wanted:
                 break
@@ -71,7 +79,7 @@ def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
         assert saved(killed)["progress"]["step"] > last
         last = saved(killed)["progress"]["step"]
     assert last < saved(whole)["progress"]["step"]
-    assert main(command(pair_files, killed, *extra)) == 0
+    assert main(command(files, killed, *extra)) == 0
     one, two = saved(whole), saved(killed)
     for part in one:
         assert same(one[part], two[part]), part

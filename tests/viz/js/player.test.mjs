@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { keepPiece, piecesOf } from "../../../viz/training/player_kept.js";
-import { along, follows, isGrown, summed, together, walkedTo } from "../../../viz/training/player_parts.js";
+import { along, grownTo, isGrown, summed, together, walkedTo } from "../../../viz/training/player_parts.js";
 
 test("maps are what they were before they were coded, modulo 256", () => {
   const steps = [[250, 3, 7], [4, 3, 0], [255, 9, 128]];
@@ -48,8 +48,18 @@ test("pieces of the steps are put together as if there had been one", async () =
 test("a new step of a run that goes on moves who rests at the newest, and nobody else", () => {
   assert.ok(isGrown([0, 1, 2], [0, 1, 2, 4]) && isGrown([0, 1], [0, 1]));
   assert.ok(!isGrown([0, 1, 2], [0, 1]) && !isGrown([0, 1, 2], [0, 2, 3, 4]));
-  assert.ok(follows({ said: 2, told: [] }, 2, false));
-  assert.ok(!follows({ said: 2, told: [] }, 2, true)); // it is held, or plays
-  assert.ok(!follows({ said: 2, told: [] }, 1, false)); // the server has not heard of it yet
-  assert.ok(!follows({ said: 2, told: [1] }, 1, false)); // nor answered
+  const grown = (heard, at, to, isBusy = false) => [grownTo(heard, at, to, 4, isBusy), heard.told];
+  assert.deepEqual(grown({ said: 2, told: [] }, 2, 3), [3, []]);
+  assert.deepEqual(grown({ said: 2, told: [] }, 2, 3, true), [2, []]); // it is held, or plays
+  assert.deepEqual(grown({ said: 2, told: [] }, 1, 3), [1, []]); // the server has not heard of it yet
+  assert.deepEqual(grown({ said: 2, told: [1], newest: false }, 1, 3), [1, [1]]); // nor answered
+  assert.deepEqual(grown({ said: 2, told: [1, 0], newest: false }, 0, 1), [0, [0]]); // it has answered the first
+  assert.deepEqual(grown({ said: 2, told: [0], newest: false }, 0, 0), [0, []]);
+});
+
+test("who has told of the newest step while a new one was written goes on with the run", () => {
+  const heard = { said: 0, told: [2], newest: true };
+  assert.equal(grownTo(heard, 2, 3, 4, false), 3);
+  assert.deepEqual(heard.told, []);
+  assert.equal(grownTo(heard, 3, 4, 5, false), 4);
 });

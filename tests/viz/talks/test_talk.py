@@ -45,12 +45,20 @@ def test_a_kept_view_comes_back_as_it_was():
 
 
 def test_what_belongs_to_the_visit_is_not_kept():
-    around = {"device": "cpu", "lesson": "unsure", "talk": "masks", "stop": 4, "lecture": True, "room": "ABC"}
+    around = {
+        "device": "cpu",
+        "lesson": "unsure",
+        "talk": "masks",
+        "stop": 4,
+        "lecture": True,
+        "room": "ABC",
+        "own_text": "Mine.",
+    }
     visit = {name: value for name, value in around.items() if name in fields(View)}
     assert set(visit) == set(AROUND) & set(fields(View))
     kept = keep("heads", dataclasses.replace(VIEW, **visit), "")
     assert kept.view == VIEW
-    assert Stop("heads", f"{kept.query}&lesson=unsure&device=cpu&stop=4").view == VIEW
+    assert Stop("heads", f"{kept.query}&lesson=unsure&device=cpu&stop=4&own=Mine.").view == VIEW
 
 
 @pytest.mark.parametrize("back", [lambda talk: unpacked(packed(talk)), lambda talk: read(file_of(talk))])

@@ -60,7 +60,8 @@ def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
     assert lab.link == {"text": known.sentence, "own": SENTENCE, "try": "padding", **shown}
     there = what_if(**lab.link)
-    assert there.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
+    typed = said.replace("yours comes", "the sentence that was typed comes")  # whoever has typed it
+    assert there.sentences("lab-answer") == [f"{typed}{known.question} {expected}"]
     plain = what_if(**{name: value for name, value in lab.link.items() if name != "own"})
     assert plain.sentences("lab-answer") == [f"{known.question} {expected}"] and "back to own" not in plain.buttons
     lab.click("edit padding-off")
@@ -80,6 +81,9 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
+    assert lab.click("undo").click("undo").link["text"] == next(e.sentence for e in EXPERIMENTS if e.name == "padding")
+    assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
+    lab.click("try padding").click("try scaling").click("back to own")
     undo = lab.at.button(key="undo")  # in a row without a single edit it says what it takes back
     assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence[:30]}")
     assert lab.click("undo").link == asked
@@ -97,7 +101,8 @@ def test_a_text_that_was_typed_stays_in_the_link_while_a_question_shows_another(
     lab.click("try padding").click("try scaling")
     assert (lab.link["own"], lab.box != typed) == (typed, True)
     again = what_if(**lab.link)  # a link, or a page that is loaded anew, knows nothing else
-    assert unescaped(again.at.button(key="ask own").label) == f"Ask it of your sentence, “{typed}”"
+    assert unescaped(again.at.button(key="ask own").label) == f"Ask it of the sentence that was typed, “{typed}”"
+    assert unescaped(again.at.button(key="back to own").label) == "Back to the sentence that was typed"
     again.click("try padding")
     assert (again.link["own"], again.box) == (typed, known.sentence)
     assert again.click("back to own").link == {"text": typed}

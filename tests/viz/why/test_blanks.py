@@ -19,6 +19,7 @@ from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
 from viz import cache, readings, state
 from viz.shared.save import save
+from viz.view import View
 from viz.why.ahead import ahead
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
@@ -160,6 +161,18 @@ def test_what_a_smaller_checkpoint_lacks_returns_with_the_larger_one_unless_anot
         state.change(source="A lamp.")
         state.change(checkpoint="small")
         assert session["view"].step == 1
+
+
+def test_what_was_asked_of_a_text_returns_with_no_other_text_and_a_step_never(monkeypatch):
+    lab = Lab(HEADS, checkpoint="small", text="The red fox.", second="", layer="2", step="999")
+    assert lab.at.session_state["view"].step < 999 and set(lab.at.session_state["fitted"]) >= {"layer"}
+    assert "step" not in lab.at.session_state["fitted"]
+    for opens, target in ((True, None), (False, "Un renard.")):
+        given = {"target": ("Un renard.", None), "layer": (2, 1)}
+        session = {"view": View(checkpoint="small", layer=1), "fitted": given, state.OWN_TEXT: opens}
+        monkeypatch.setattr(state.st, "session_state", session)
+        state.change(checkpoint="large")
+        assert (session["view"].layer, session["view"].target) == (2, target)
 
 
 def test_what_shows_first_is_computed_ahead(monkeypatch):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOT_SERVED = "Rooms need the lab’s own server: start it with make run, or python -m viz.server."
 NOTHING = "There is nothing to ask on this page: ask on the first one, or on Heads."
 LAST = "This is the last step: nothing comes after it. Go back, and ask there."
-PRIVATE = tuple(name for name in OF_A_LECTURE if name not in ("lecture", "large"))  # what is seen large is shown to all
+PRIVATE = (*(name for name in OF_A_LECTURE if name not in ("lecture", "large")), "own_text")  # what is large is shown to all
 TOO_LONG = "This view is too long for a link, so those who follow stay at the last one."
 _COMPONENT = mount.Component(__file__, '<div class="room"></div>')
 _PANEL = mount.Component(__file__, '<div class="room-panel"></div>', name="room_panel")

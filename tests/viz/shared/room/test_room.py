@@ -23,7 +23,8 @@ def asking(lab: Lab, number: int, guess: bool = False) -> dict:
 
 
 def test_what_is_shown_is_the_view_without_what_is_the_lecturers_alone():
-    lab = Lab(HEADS, text=TEXT, lecture="on", talk="course", stop="2", room="ABCDEF", layer="2", head="3", step="2")
+    own = {"talk": "course", "stop": "2", "room": "ABCDEF", "own": "What was typed before."}
+    lab = Lab(HEADS, text=TEXT, lecture="on", layer="2", head="3", step="2", **own)
     given = told(lab)
     assert given["page"] == "heads" and given["step"] == 2 and given["exploring"] and given["whole"]
     assert given["query"] == {"text": TEXT, "layer": "2", "head": "3", "lecture": "on"}
