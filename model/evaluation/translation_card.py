@@ -18,6 +18,7 @@ from model.limits import is_count, is_number
 
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
+MADE = ("joined_share", "renamed_share", "renumbered_share")  # settings that make pairs of others
 CONTROLS = ("temperature", "top_k", "top_p", "seed")  # of a strategy, as rows have them
 
 
@@ -63,7 +64,7 @@ def _pairs(run: Mapping[str, Any]) -> str:
     words = {
         "every": "Every pair" if every == 1 else f"One pair in {every:,}" if every else "",
         "last": "The last epoch sees" if last == 1 else f"The last {last:,} epochs see" if last else "",
-        "aside": "; the pairs that are made are made of all" if run.get("joined_share") else "",
+        "aside": "; the pairs that are made are made of all" if any(run.get(name) for name in MADE) else "",
     }
     return "".join(f" {text.format(run[name], **words)}" for name, text in told.items() if run.get(name))
 
