@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
+    from model.task import Task
 
 HOW = {"given": "Given target: the {} stays.", "again": "Decode again: it is chosen anew."}
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
@@ -49,15 +50,17 @@ def switches(
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
     if task.reads:
         of_target = target_text(target, analysis, view, causal) if task.writes else ""
-        _padding(view, effects["padding_mask"], of_target, task.writes)
+        _padding(view, effects["padding_mask"], of_target, task)
 
 
-def _padding(view: View, effect: Effect, of_target: str, writes: bool) -> None:
+def _padding(view: View, effect: Effect, of_target: str, task: Task) -> None:
     """The switch of the padding mask, and how much padding there is."""
+    writes = task.writes
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
-    _told(padding_text(effect, view), of_target)
+    whose = "" if writes or task.judges else " of all places, the ends too,"
+    _told(padding_text(effect, view, whose), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         name = f"Pad the {'source' if writes else 'text'} by"
         texts.label(name)
@@ -107,8 +110,9 @@ def question(view: View) -> str:
     return f'<br><a href="what-if?{html.escape(asked)}" target="_self">Does a peeking decoder cheat?</a>'
 
 
-def padding_text(effect: Effect, view: View) -> str:
-    """The padding mask on the source: what it hides, what it changes to switch it off, and why; markup."""
+def padding_text(effect: Effect, view: View, whose: str = "") -> str:
+    """The padding mask on the source: what it hides, what it changes to switch it off, and why; markup. `whose`: of what
+    the log-probability is, where that is not all that is shown."""
     count = pads(effect.pad)
     if view.padding_mask:
         seen = "There is no padding after the sentence." if effect.added else f"{count} after the sentence, unseen."
@@ -117,7 +121,7 @@ def padding_text(effect: Effect, view: View) -> str:
     extra = f", with {count} added" if effect.added and view.padding_mask else ""
     harms = effect.change < 0 and abs(effect.change) >= 0.005  # what is better, or as good, needs no excuse
     why = ": training never let it look at padding" if harms else ""
-    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, why)}"
+    return f"{seen}<br>{_measured(effect, view.padding_mask, view, extra, why, whose=whose)}"
 
 
 def target_text(target: TargetPadding | None, analysis: Analysis, view: View, causal: bool) -> str:
@@ -141,12 +145,14 @@ def pads(count: int) -> str:
     return f"{count} pad" if count == 1 else f"{count} pads"
 
 
-def _measured(effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None) -> str:
+def _measured(
+    effect: Effect, on: bool, view: View, extra: str, why: str, analysis: Analysis | None = None, whose: str = ""
+) -> str:
     """The change of the target's log-probability with its reason, and the token that loses the most."""
     hue = "loss" if effect.change < 0 else "gain"
     given = " (given the target)" if view.mode == "again" else ""
     what = terms.term("log-probability", "log-probability" if on else "Log-probability")
-    what += " of what it added" * bool(analysis and analysis.begun)
+    what += whose or " of what it added" * bool(analysis and analysis.begun)
     begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()
