@@ -64,6 +64,8 @@ def test_what_is_pointed_at_is_ringed(visit):
     for name in POINTED:
         if name.startswith("timeline") and query(page).get("large"):
             page.keyboard.press("v")
+            page.locator(".key-values").wait_for()
+            page.keyboard.press("v")
             page.locator(".timeline:not(.over-maps) .chip").first.wait_for()
             idle(page)
         if name.startswith("file_maps"):
