@@ -162,11 +162,8 @@ def keys() -> list[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 found += [word.value for word in node.keywords if word.arg == "key"]
-                found += (
-                    node.args[:1]
-                    if ast.unparse(node.func) in ("bind", "state.bind", "_COMPONENT.mount", "COMPONENT.mount")
-                    else []
-                )
+                called = ast.unparse(node.func)
+                found += node.args[:1] if called in ("bind", "state.bind") or called.endswith(".mount") else []
             elif isinstance(node, ast.FunctionDef):
                 words = node.args.args[len(node.args.args) - len(node.args.defaults) :]
                 found += [value for word, value in zip(words, node.args.defaults, strict=True) if word.arg == "key"]

@@ -81,7 +81,7 @@ def test_the_cache_follows_the_paths(changes):
         for one, two in zip(cached, beam(model, source, 4, limit=9, use_cache=False), strict=True):
             same(one, two)
         begun |= {h.ids[:2] for paths in cached for h in paths}
-    assert len(begun) > 20  # something happened
+    assert len(begun) > 12  # something happened
 
 
 def test_a_batch_with_padding_equals_single_sentences():

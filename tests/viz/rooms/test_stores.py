@@ -126,7 +126,7 @@ def test_of_many_votes_at_once_none_is_lost_and_who_watches_hears_of_them_togeth
             task.cancel()
         return len(seen) - before
 
-    assert told_by(story) <= 12  # for both: once, or a few times on a slow machine; not 150 times
+    assert told_by(story) <= 30  # for both: once, or some times on a slow machine; not 150 times
 
 
 def test_no_more_follow_than_may_however_many_come_at_once(told_by, monkeypatch):

@@ -249,8 +249,7 @@ def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loade
     for family, (page, link) in itertools.product(families, links):
         view = shown(checkpoint=family, layer="1", head="1", kind=family[:7], text="The red fox.", **link)
         tables = HOMES[page].tables(view)
-        assert bool(tables) == ((page, family) != ("why", "encoder-only"))
-        assert all(table.rows for table in tables)
+        assert tables and all(table.rows for table in tables)
         assert run(HOMES[page].python(view))["analysis"].translation == view.analysis.translation
 
 
