@@ -259,10 +259,8 @@ class TrainConfig:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     first_target_epochs: int = 0  # the last epochs see only the first target of each source
     joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
-    renamed_share: float = (
-        0.0  # for each pair so many with other names, and so many with other numbers, others in every epoch
-    )
-    renumbered_share: float = 0.0
+    renamed_share: float = 0.0  # for each pair so many with made-up names, others in every epoch
+    renumbered_share: float = 0.0  # the same with other numbers
     bpe_dropout: float = 0.0  # how likely a merge is passed over where a word of training is cut, others in every epoch
     masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
     whole_words: bool = False  # it is to tell all tokens of a word, or none
@@ -274,22 +272,12 @@ class TrainConfig:
     save_minutes: float = 4.0
 
     def __post_init__(self) -> None:
-        counts = (
-            "vocab_size",
-            "epochs",
-            "batch_tokens",
-            "learning_rate",
-            "warmup",
-            "clip",
-            "validate_every",
-            "average",
-            "masked",
-        )
+        counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
         shares = ("joined_share", "renamed_share", "renumbered_share")
         check(
             self,
             CHOICES,
-            positive=(*counts, "log_every", "save_minutes"),
+            positive=(*counts, "masked", "log_every", "save_minutes"),
             shares=(*shares, "label_smoothing", "weight_decay", "bpe_dropout", "masked"),
         )
         for name in ("patience", "seed", "typed_copies"):
