@@ -102,7 +102,7 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], at: Pass = PLAIN) -> Tensor:
         """[B,T,D] to [B,T,D]; rows that skip the sub-layer add nothing."""
         read = self.norm(x) if self.norm_first else x  # [B,T,D]
-        added = self.dropout(sublayer(read))  # [B,T,D]
+        added = self.dropout(sublayer(read)).to(x.dtype)  # [B,T,D]; where products are bfloat16 the stream is float32
         kept = at.kept(self.place, x)
         if kept is not None:
             added = added * kept

@@ -4,25 +4,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
+import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from model.config import PAD, TrainConfig
 from model.network.context import forced
 from model.network.transformer import Transformer
 from model.text.corpus import Batch
 
+_ROWS = 64  # of logits at once: 8,000 of them in float32 are 2 MB
 Loss = Callable[[Transformer, Batch, float], tuple[Tensor, int]]  # model, batch, smoothing: summed nats, and of how many
+
+
+class _SmoothedLoss(torch.autograd.Function):
+    """`smoothed_loss` in pieces that stay in the processor's cache, with its gradient made on the way: on one core it takes
+    16 ms where `F.cross_entropy` takes 28 for 1,800 rows of 8,000 logits, and a training step is 1.03 times as fast
+    (benchmarks/training_tricks.py)."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
+        size, slope = logits.size(-1), torch.empty_like(logits)  # [N,V]
+        nats = torch.zeros((), device=logits.device)
+        for start in range(0, len(logits), _ROWS):
+            x, right = logits[start : start + _ROWS].float(), target[start : start + _ROWS, None]  # [n,V], [n,1]
+            probabilities = x.softmax(-1)  # [n,V]
+            logsumexp = x.amax(-1) - probabilities.amax(-1).log()  # [n]: the likeliest has 1/V or more
+            wanted = (1 - smoothing) * x.gather(-1, right)[:, 0] + smoothing * x.mean(-1)  # [n]
+            nats += (logsumexp - wanted).sum()
+            probabilities -= smoothing / size
+            probabilities.scatter_add_(-1, right, probabilities.new_full(right.shape, smoothing - 1))
+            slope[start : start + _ROWS] = probabilities
+        ctx.save_for_backward(slope)
+        return nats
+
+    @staticmethod
+    def backward(ctx: Any, *above: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.saved_tensors[0] * above[0], None, None
 
 
 def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
     """Label-smoothed cross-entropy, summed over tokens, in nats (Szegedy et al. 2016, section 7).
 
-    logits [N,V], target [N]. The smoothed target gives eps / V to every token, the right one included; the 2017 code of
-    tensor2tensor gives eps / (V - 1) to the others alone.
+    logits [N,V], target [N]; computed in float32. The smoothed target gives eps / V to every token, the right one included;
+    the 2017 code of tensor2tensor gives eps / (V - 1) to the others alone.
     """
-    return F.cross_entropy(logits.float(), target, label_smoothing=smoothing, reduction="sum")
+    return cast(Tensor, _SmoothedLoss.apply(logits, target, smoothing))
 
 
 def others_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:

@@ -6,11 +6,13 @@ import json
 
 import pytest
 import tiny
+import torch
 from torch.nn import functional as F
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.config import PAD
+from model.device import has_bfloat16
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import forced
@@ -45,7 +47,10 @@ def test_a_run_learns_to_fill_in_and_leaves_a_checkpoint(books, tmp_path):
     lab = checkpoints.load(str(tmp_path / "run" / "checkpoint"))
     first, last = (lab.metrics["validations"][n] for n in (0, -1))
     assert last["blanks_right"] > 0.8 and last["pairs_right"] > 0.8 and last["blank_loss"] < first["blank_loss"]
-    assert last["dev_loss"] == pytest.approx(last["blank_loss"] + last["pair_loss"], abs=2e-4)
+    near = (
+        5e-3 if has_bfloat16(torch.device("cpu")) else 2e-4
+    )  # the loss is measured as the run trains, its parts in float32
+    assert last["dev_loss"] == pytest.approx(last["blank_loss"] + last["pair_loss"], abs=near)
     assert {"pairs_right", "pair_loss"} <= set(last)
     assert (lab.config.segments, lab.config.pooler, lab.config.follows, lab.source_tokenizer.mask) == (2, True, True, 3)
     assert set(lab.means) == set(tiny.sites(lab.config))

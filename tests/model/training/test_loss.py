@@ -28,6 +28,22 @@ def test_the_loss_is_torchs_cross_entropy(smoothing):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("rows", "dtype"), [(1, torch.float32), (64, torch.float32), (150, torch.float32), (150, torch.bfloat16)]
+)
+def test_the_loss_of_many_rows_and_of_half_precision_is_torchs(rows, dtype):
+    """It is worked out in pieces; far apart logits, for which the probability of the right token is 0 in float32, too."""
+    draw = torch.Generator().manual_seed(rows)
+    logits = (60 * torch.randn(rows, 301, generator=draw)).to(dtype).requires_grad_()
+    target = torch.randint(301, (rows,), generator=draw)
+    expected = F.cross_entropy(logits.float(), target, reduction="sum", label_smoothing=0.1)
+    loss = smoothed_loss(logits, target, 0.1)
+    torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
+    ours, theirs = (torch.autograd.grad(x / 7, logits)[0] for x in (loss, expected))
+    assert ours.dtype == dtype
+    torch.testing.assert_close(ours, theirs, rtol=1e-2 if dtype == torch.bfloat16 else 1e-4, atol=1e-6)
+
+
 def test_the_loss_by_hand():
     """Logits ln 1, ln 2, ln 5: probabilities 1/8, 2/8, 5/8; with eps 0.3 the target is 0.1, 0.1, 0.8."""
     logits = torch.tensor([[1.0, 2.0, 5.0]]).log()
