@@ -18,7 +18,7 @@ from typing import BinaryIO
 from model.files import DAMAGED, MEGABYTE, FileError, shown
 from model.folders import CONFIG, FILES
 
-MAX_ENTRIES = 200  # files and folders in a zip: a checkpoint has twelve
+MAX_ENTRIES = 200  # files and folders in a zip: a checkpoint has thirteen
 MAX_DIRECTORY = MEGABYTE // 4  # bytes of its list of entries
 MAX_RATIO = 200  # of a file's bytes unpacked to those packed, where it has more than a megabyte: weights do not shrink
 _STEP = MEGABYTE

@@ -9,6 +9,7 @@ seen.json           lengths of the training sentences, occurrences of their word
 means.safetensors   mean z of every head over the dev pairs' positions (model/evaluation/head_means.py); may be absent
 faithfulness.json   which reading of the source words is true, over many sentences (model/text/trust.py); may be absent
 probes.npz          what a few sentences looked like during the training (model/training/snapshots.py); may be absent
+log.jsonl           losses, rate and norms of the gradients along the way, a line for some steps; may be absent
 README.md           the model card
 """
 

@@ -29,6 +29,7 @@ FILES = (  # what the folder of a checkpoint may hold, and is read of it
     "seen.json",
     "faithfulness.json",
     "probes.npz",
+    "log.jsonl",
     "README.md",
 )
 

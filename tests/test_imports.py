@@ -326,7 +326,8 @@ def calls(name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("function", "homes"),
     [
-        ("softmax", {"model.network.attention", "model.decoding.fast"}),  # the formula, and the one faster path
+        # the formula, and the one faster path; the loss is over the vocabulary
+        ("softmax", {"model.network.attention", "model.decoding.fast", "model.training.loss"}),
         ("scaled_dot_product_attention", {"model.network.lengths"}),
         ("register_forward_hook", set()),
         ("causal", {"model.network.masks"}),

@@ -123,13 +123,16 @@ def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> Histor
     if metrics and not settings:
         lacks.append(f"{name} does not say how it was trained: its {METRICS} has no 'training'.")
     values = _json(place / "config.json", [], "")
-    found = _entries(metrics.get("validations"))
-    lacks.append(
-        f"A checkpoint keeps no log of its steps: training loss and gradients are there for the runs of "
-        f"python -m model train, in the folder {RUNS!r}."
-    )
+    log = _log(place / LOG, lacks, name) if os.path.lexists(place / LOG) else ()
+    if not log:
+        lacks.append(
+            f"{name} keeps no log of its steps: training loss and gradients are there for the runs of python -m model train "
+            f"in the folder {RUNS!r}, and beside the weights of those that end now."
+        )
+    steps, validations = _parts(log)
     recording = _recording((place / PROBES,), lacks, name, load)
-    return History(name, (), found, recording, config, _width(values.get("model")), lacks=tuple(lacks))
+    found = validations or _entries(metrics.get("validations"))
+    return History(name, steps, found, recording, config, _width(values.get("model")), over=True, lacks=tuple(lacks))
 
 
 RUNS = "runs"
@@ -142,7 +145,7 @@ def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
     given = settings.get("training") if isinstance(settings.get("training"), dict) else None
     config = None if given is None else _config(given, lacks, name)
     log = _log(place / LOG, lacks, name)
-    steps = tuple(entry for entry in log if "loss" in entry)
+    steps, validations = _parts(log)
     if log and steps and not any("gradient_norm" in entry for entry in steps):
         lacks.append(f"The log of {name} has no norms of gradients: runs that are begun now keep them.")
     model = settings.get("model") if isinstance(settings.get("model"), dict) else {}
@@ -151,9 +154,7 @@ def of_run(place: Path, name: str, load: Load = Recording.load) -> History:
     if settings.get("init"):  # its model is that of the checkpoint it began with
         width = _width(_json(place / "checkpoint" / "config.json", [], "").get("model"))
     recording = _recording((place / PROBES, place / "checkpoint" / PROBES), lacks, name, load)
-    history = History(
-        name, steps, tuple(entry for entry in log if "dev_loss" in entry), recording, config, width, lacks=tuple(lacks)
-    )
+    history = History(name, steps, validations, recording, config, width, lacks=tuple(lacks))
     over = (place / "checkpoint" / "means.safetensors").exists()  # the last thing that a run writes beside its weights
     history = dataclasses.replace(history, over=over)
     return dataclasses.replace(history, going=is_going(place, history))
@@ -224,6 +225,11 @@ def _log(path: Path, lacks: list[str], name: str) -> tuple[Entry, ...]:
     if not (found := _entries(values)):
         lacks.append(f"The log of {name} has no line yet: the first comes after the first steps.")
     return found
+
+
+def _parts(log: Sequence[Entry]) -> tuple[tuple[Entry, ...], tuple[Entry, ...]]:
+    """Of a log the steps, and the validations."""
+    return tuple(entry for entry in log if "loss" in entry), tuple(entry for entry in log if "dev_loss" in entry)
 
 
 def _entries(values: Any) -> tuple[Entry, ...]:

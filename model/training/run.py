@@ -22,6 +22,7 @@ from model.folders import own_name
 from model.network.transformer import Transformer, build
 from model.text.seen import Seen
 from model.training import saved_state, snapshots
+from model.training.before import Before
 from model.training.distributed import Group
 from model.training.loss import Objective, learning_rate
 from model.training.material import Order, prepare
@@ -68,6 +69,7 @@ class Run:
         self.material = prepare(Order(declared, files, model_options, config, start, languages))
         self.model_config, self.epochs, self.dev = self.material.model, self.material.epochs, self.material.dev
         self.recorder = snapshots.SnapshotRecorder(self.material.watched, self.material.writes, self.model_config)
+        self.before = Before.of(checkpoints.find(init), start.config, self.model_config) if init else Before()
         torch.manual_seed(config.seed)
         self.model = build(self.model_config)
         if start:
@@ -106,7 +108,8 @@ class Run:
             "meter": dict(self.sums),
         }
         self.files.save_state(state, self.progress.step)
-        self._save_probes(self.files.path)
+        if self.recorder.steps:
+            self.files.save_probes(self.recorder.recording(), self.files.path, self.progress.step)
 
     def _restore(self) -> None:
         fits = partial(saved_state.check, self.model, self.recorder, self.config.average, self.group.size)
@@ -269,15 +272,11 @@ class Run:
             kept = checkpoints.load(str(folder := self.files.path / "checkpoint"), self.device)
             try:
                 checkpoints.save_means(head_means(kept.model, self.dev.corpus), folder)
-                self._save_probes(folder)
+                self.files.keep_history(self.before, self.recorder.recording() if self.recorder.steps else None)
                 self.files.tell(kept, self.progress, self.material.card)
             except (OSError, SafetensorError) as fault:
                 raise self.files.not_saved(fault, self.progress.step) from None
         self.save()
-
-    def _save_probes(self, folder: Path) -> None:
-        if self.recorder.steps:
-            self.files.save_probes(self.recorder.recording(), folder, self.progress.step)
 
     @cached_property
     def seen(self) -> Seen | None:

@@ -21,6 +21,7 @@ from model.files import MEGABYTE, FileError, parsed, read_bytes, read_json, show
 from model.limits import is_count
 from model.text.corpus import file_hash
 from model.training import saved_state
+from model.training.before import Before, lines
 from model.training.recording import Recording
 
 MAX_TOLD = 4  # settings that differ
@@ -195,6 +196,17 @@ class RunFolder:
             recording.save(folder / "probes.npz")
         except OSError as fault:
             raise self.not_saved(fault, step) from None
+
+    def keep_history(self, before: Before, own: Recording | None) -> None:
+        """Writes recording and log beside the best weights, after those of the training that the run began with; OSError
+        where the disk is full."""
+        folder = self.path / "checkpoint"
+        if own:
+            before.with_recording(own).save(folder / "probes.npz")
+        temporary = folder / "log.jsonl.new"
+        kept = before.with_lines(lines(self.path / "log.jsonl"))
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        os.replace(temporary, folder / "log.jsonl")
 
     def not_saved(self, fault: Exception, step: int) -> TrainingError:
         """What to say where something could not be written."""
