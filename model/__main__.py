@@ -7,7 +7,7 @@ import sys
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import check, convert, evaluate, export, go_on, judge, maps, report, train, translate, variants
+from model.commands import check, choose, convert, evaluate, export, go_on, judge, maps, report, train, translate, variants
 
 COMMANDS = {
     "translate": translate,
@@ -19,6 +19,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "report": report,
     "train": train,
+    "choose": choose,
     "variants": variants,
     "convert": convert,
 }

@@ -1,0 +1,50 @@
+"""python -m model choose: one target for each source of a file of pairs."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+from pathlib import Path
+
+from model.commands import options
+
+HELP = "keep of the targets that a source has the one that a checkpoint finds likeliest"
+WHY = (
+    "Where a corpus has several translations of a sentence, a small model that learns them all mixes them. One each, chosen "
+    "by a model that has learned them all, is of one habit and not of that of an alphabet. Train with what is written, "
+    "--init and that checkpoint."
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.description = f"Writes each source once, with the likeliest of its targets. {WHY}"
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="pairs: .tsv, .tsv.gz or .zip")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="what is written: .tsv or .tsv.gz")
+    options.add_checkpoint(parser)
+    options.add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    from tqdm import tqdm
+
+    from model import checkpoint as checkpoints
+    from model.evaluation.likeliest import likeliest
+    from model.text.corpus import read_pairs
+
+    if not args.out.name.endswith((".tsv", ".tsv.gz")):
+        raise ValueError(f"--out is {args.out.name!r}; expected a name that ends in .tsv or .tsv.gz")
+    if args.out.resolve() == args.data.resolve():
+        raise ValueError("--out is the file of --data, which would be lost; give another name")
+    loaded = checkpoints.load(args.checkpoint, options.machine(args))
+    if loaded.config.family != "encoder-decoder":
+        raise ValueError(f"{loaded.name} translates nothing; expected a checkpoint of an encoder-decoder, such as en-fr")
+    pairs = read_pairs(args.data)
+    with tqdm(unit="pair", disable=None, leave=False) as bar:
+        found = likeliest(loaded, pairs, bar.update)
+    temporary = args.out.with_name(args.out.name + ".new")
+    packed = args.out.suffix == ".gz"
+    with gzip.open(temporary, "wt", encoding="utf-8") if packed else temporary.open("w", encoding="utf-8") as raw:
+        raw.writelines(f"{source}\t{target}\n" for source, target in found)
+    os.replace(temporary, args.out)
+    print(f"{len(found):,} of {len(pairs):,} pairs are in {args.out}")

@@ -1,0 +1,53 @@
+"""Of several targets the likeliest is kept, by the very log-probabilities that an analysis of each shows."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+import tiny
+
+from model.__main__ import main
+from model.evaluation.likeliest import likeliest, mean_log_probs
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.text.corpus import read_pairs
+
+PAIRS = [("a b", "x"), ("c", "y y"), ("a b", "y x"), ("c", "y y"), ("a b", "x x x"), ("a", "y")]
+
+
+@pytest.fixture(scope="module")
+def lab(tokenizer):
+    return tiny.checkpoint(tokenizer)
+
+
+def test_each_source_keeps_its_likeliest_target(lab):
+    values = mean_log_probs(lab, PAIRS)
+    for source, target in PAIRS:
+        trace = analyse(lab, Request(source=source, target=target)).trace
+        own = [float(row[token]) for row, token in zip(trace.log_probs, trace.outputs.ids, strict=True)]
+        assert values[source, target] == pytest.approx(sum(own) / len(own), abs=1e-5)
+    best = max(("x", "y x", "x x x"), key=lambda target: values["a b", target])
+    assert likeliest(lab, PAIRS) == [("a b", best), ("c", "y y"), ("a", "y")]
+    assert len({round(values["a b", target], 4) for target in ("x", "y x", "x x x")}) == 3
+
+
+def test_what_is_too_long_is_kept_only_where_nothing_else_is(lab):
+    long = "x " * 300
+    assert likeliest(lab, [("a", long), ("a", "x"), ("b", long)]) == [("a", "x"), ("b", long)]
+
+
+def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
+    from model import checkpoint as checkpoints
+
+    checkpoints.save(lab, tmp_path / "lab")
+    (tmp_path / "pairs.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS), encoding="utf-8")
+    given = ["choose", "--checkpoint", str(tmp_path / "lab"), "--data", str(tmp_path / "pairs.tsv"), "--out"]
+    assert main([*given, str(tmp_path / "chosen.tsv.gz")]) == 0
+    assert "3 of 6 pairs" in capsys.readouterr().out
+    assert read_pairs(tmp_path / "chosen.tsv.gz") == likeliest(lab, PAIRS)
+    with gzip.open(tmp_path / "chosen.tsv.gz", "rt", encoding="utf-8") as raw:
+        assert len(raw.readlines()) == 3
+    for name, told in (("pairs.tsv", "would be lost"), ("chosen.txt", "ends in .tsv or .tsv.gz")):
+        assert main([*given, str(tmp_path / name)]) == 2
+        assert told in capsys.readouterr().err
