@@ -13,7 +13,7 @@ import numpy as np
 from model.config import ModelConfig
 from model.files import FileError, parsed, read_bytes
 from model.limits import is_count
-from model.training.recording import Recording
+from model.training.recording import LOG_PROBS, Recording, Sentence
 
 KEPT = 1000  # lines of steps in the log that a checkpoint keeps; of more every second, third and so on
 MAX_LOG = 256 << 20  # bytes
@@ -46,17 +46,23 @@ class Before:
         return max(ends, default=0)
 
     def with_recording(self, own: Recording) -> Recording:
-        """A run's recording after this one; by itself where other sentences were watched. Its step 0 is this one's last."""
-        old = self.recording
-        if old is None or old.sentences != own.sentences:
+        """A run's recording after this one, of the sentences that both have watched; by itself where there is none. Its step
+        0 is this one's last."""
+        former = {_read(each): number for number, each in enumerate(self.recording.sentences)} if self.recording else {}
+        both = [(former[_read(each)], number) for number, each in enumerate(own.sentences) if _read(each) in former]
+        if self.recording is None or not both:
             return own
-        later = [number for number, step in enumerate(own.steps) if step]
-        arrays = {key: np.concatenate((old.arrays[key], own.arrays[key][later])) for key in own.arrays}
+        old, later = self.recording, [number for number, step in enumerate(own.steps) if step]
+        arrays = {}
+        for kind in (LOG_PROBS, *own.kinds):
+            for place, (before, after) in enumerate(both):
+                pieces = old.arrays[f"{kind}/{before}"], own.arrays[f"{kind}/{after}"][later]
+                arrays[f"{kind}/{place}"] = np.concatenate(pieces)
         silent = ("",) * len(old.sentences)
-        written = (old.written or (silent,) * len(old.steps)) + tuple(own.written[number] for number in later)
-        return Recording(
-            old.sentences, old.steps + tuple(self.last + own.steps[number] for number in later), arrays, written
-        )
+        written = [tuple(texts[n] for n, _ in both) for texts in old.written or (silent,) * len(old.steps)]
+        written += [tuple(own.written[step][n] for _, n in both) for step in later]
+        steps = old.steps + tuple(self.last + own.steps[number] for number in later)
+        return Recording(tuple(own.sentences[n] for _, n in both), steps, arrays, tuple(written))
 
     def with_lines(self, own: Sequence[Line]) -> list[Line]:
         """A run's log after this one, steps and seconds counted on; of very many lines some."""
@@ -64,6 +70,11 @@ class Before:
         more["seconds"] = next((line["seconds"] for line in reversed(self.lines) if "seconds" in line), 0)
         later = [line | {key: line[key] + more[key] for key in more if key in line} for line in own]
         return _thinned([*self.lines, *later])
+
+
+def _read(sentence: Sentence) -> tuple[object, ...]:
+    """What of a sentence its arrays hang on; the rest is how it is shown."""
+    return sentence.source, sentence.target, sentence.labels
 
 
 def lines(path: Path) -> list[Line]:

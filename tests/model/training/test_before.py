@@ -56,6 +56,21 @@ def test_a_run_goes_on_with_the_history_of_its_first_weights(first, tmp_path, pa
     ]
 
 
+def test_of_some_other_sentences_those_that_both_watched_go_on(first, tmp_path, pair_files):
+    init = first / "run" / "checkpoint"
+    run = make(tmp_path / "run", (*pair_files, probes(tmp_path, 2, 1, 3)), {}, str(init), epochs=1)
+    run.train()
+    old, own = of_checkpoint(init, "old").recording, of_run(tmp_path / "run", "own").recording
+    found = of_checkpoint(tmp_path / "run" / "checkpoint", "both").recording
+    assert [s.source_text for s in found.sentences] == [tiny.HELD_OUT[1][0]]
+    was, now = (next(n for n, s in enumerate(each.sentences) if s.source_text == tiny.HELD_OUT[1][0]) for each in (old, own))
+    before = len(old.steps)
+    for kind in (*found.kinds, "log_probs"):
+        assert (found.arrays[f"{kind}/0"][:before] == old.arrays[f"{kind}/{was}"]).all()
+        assert (found.arrays[f"{kind}/0"][before:] == own.arrays[f"{kind}/{now}"][1:]).all()
+    assert [texts[0] for texts in found.written[before:]] == [texts[now] for texts in own.written[1:]]
+
+
 def test_other_sentences_have_a_recording_of_their_own(first, tmp_path, pair_files):
     init = first / "run" / "checkpoint"
     run = make(tmp_path / "run", (*pair_files, probes(tmp_path, 2)), {}, str(init), epochs=1)
