@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
 from model.checkpoint import Checkpoint, find, names
-from model.config import PAD, SCHEMES
+from model.config import PAD, SCHEMES, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
 from model.inference.analysis import Analysis
@@ -170,15 +171,29 @@ def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
 
 
 def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
-    """The current checkpoint where its positions are learned, else the first in the folder that has such; None without."""
+    """The current checkpoint where its positions are learned, else one in the folder that has such, if it can be of the same
+    family; None without."""
     known = names(home)
-    ordered = [*([current] if current in known else []), *known]
-    return next((name for name in ordered if _is_trained(find(name, home) / "config.json")), None)
+    found = {name: _model(find(name, home) / "config.json") for name in known}
+    learned = [name for name in known if _is_trained(found[name])]
+    family = _family(found.get(current, {}))
+    return min(learned, key=lambda name: (name != current, _family(found[name]) != family), default=None)
 
 
-def _is_trained(path: Path) -> bool:
-    """True where a config.json names trained positions; False too where it cannot be read, which loading it would tell."""
+def _model(path: Path) -> dict[str, Any]:
+    """The model that a config.json tells of; empty where it cannot be read, which loading it would tell."""
     try:
-        return SCHEMES[json.loads(path.read_text(encoding="utf-8"))["model"]["positions"]].trained
+        found = json.loads(path.read_text(encoding="utf-8"))["model"]
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _family(model: dict[str, Any]) -> object:
+    return model.get("family", ModelConfig.family)
+
+
+def _is_trained(model: dict[str, Any]) -> bool:
+    """Whether its positions are trained."""
+    scheme = model.get("positions")
+    return isinstance(scheme, str) and scheme in SCHEMES and SCHEMES[scheme].trained

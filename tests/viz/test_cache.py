@@ -226,7 +226,7 @@ def test_a_checkpoint_that_is_not_there_is_looked_for_each_time():
 def test_no_folder_is_loaded_nor_told_of_but_those_that_are_offered(saved):
     said = []
     for name in (str(saved), "/tmp", "/nowhere", "../checkpoints/en-fr", f"{saved}/", "x" * 10**6):
-        with pytest.raises(CheckpointError, match="expected one of en-fr, en-fr-learned, en-fr-peek") as fault:
+        with pytest.raises(CheckpointError, match=r"expected one of .*en-fr, en-fr-learned, en-fr-peek") as fault:
             cache.checkpoint(name, "cpu")
         said.append(str(fault.value).replace(repr(name[:60]), "it"))
         cache.refresh(name)

@@ -184,6 +184,13 @@ def test_the_current_checkpoint_comes_first_then_the_first_that_has_learned_posi
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(json.dumps({"model": {"positions": kind}}))
     assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c", "gone")] == ["b", "b", "c", "b"]
+    reads = {"positions": "learned", "family": "encoder-only"}
+    (tmp_path / "b" / "config.json").write_text(
+        json.dumps({"model": reads})
+    )  # of the same family first, however it is called
+    assert [learned_checkpoint(name, tmp_path) for name in ("a", "b", "c")] == ["c", "b", "c"]
+    (tmp_path / "c" / "config.json").write_text(json.dumps({"model": {"positions": "rotary"}}))
+    assert learned_checkpoint("a", tmp_path) == "b"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"model": 3}', "{}", '{"model": {}}'])
