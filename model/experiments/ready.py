@@ -17,7 +17,7 @@ from model.experiments.effects import effects, layer_skips
 from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
-from model.inference.decisions import turns
+from model.inference.decisions import decided, turns
 from model.inference.request import Request
 from model.readings.alignment import HeadPeaks, head_peaks
 from model.text.aligned import ROWS, WHERE
@@ -108,7 +108,7 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
             return f"The label stays “{was}”: {odds}."
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
-        count, places = len(turns(analysis)), len(analysis.trace.predicted)
+        count, places = len(turns(analysis)), len(decided(analysis.trace))
         return f"At {count} of {places} places another token is the likeliest then."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:

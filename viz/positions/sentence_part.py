@@ -11,6 +11,7 @@ import streamlit as st
 
 from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import Labels, Positions, parse
+from model.inference.decisions import answered
 from viz import cache, experiments, readings, state, theme, uploads
 from viz.positions import texts as position_texts
 from viz.positions.drawn import token_figure, token_maps
@@ -79,7 +80,7 @@ def variants_part(page_data: cache.PageData, view: View, side: str = "") -> None
 
 def _likeliest(base: Analysis, page_data: cache.PageData) -> tuple[str, ...]:
     """What a model that writes nothing says of each place, or the label that it gives."""
-    return page_data.loaded.answers.pieces(base.trace.log_probs.argmax(-1).tolist())
+    return page_data.loaded.answers.pieces(answered(base.trace))
 
 
 def _found(plain: Request, view: View) -> Iterable[tuple[Positions, Variant | ValueError | None]]:

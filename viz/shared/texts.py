@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
-from model.inference.decisions import NEAR_TIE, near_ties, turns
+from model.inference.decisions import NEAR_TIE, answered, decided, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, state, theme
 from viz.shared import terms
@@ -129,7 +129,7 @@ def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = 
 def _said(analysis: Analysis) -> tuple[int, ...]:
     """The tokens that were written; of a model that writes nothing the likeliest at each place, or the label."""
     trace = analysis.trace
-    return tuple(trace.log_probs.argmax(-1).tolist()) if trace.outputs is None else trace.outputs.ids
+    return answered(trace) if trace.outputs is None else trace.outputs.ids
 
 
 def marked(segments: Sequence[str], changed: Sequence[bool], name: str) -> str:
@@ -163,7 +163,8 @@ def signed(value: float) -> None:
 
 def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """The steps of a translation that hardly anything decides, if there are any."""
-    found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie]
+    pairs = near_ties(analysis.trace.log_probs)
+    found = [(n + 1, pairs[n]) for n in decided(analysis.trace) if pairs[n]]
     if not found:
         return
     at = "step" if analysis.task.writes else "place"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from model import format
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import turns
+from model.inference.decisions import decided, turns
 from model.task import TRANSLATES
 from viz.shared import texts
 from viz.view import YOURS, View
@@ -122,7 +122,7 @@ def change_heading(analysis: Analysis) -> None:
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.writes:
         change = format.nats(analysis.log_prob - base.log_prob)
-        what = f"the {texts.scored(analysis)} changes by {change} nats; {_likeliest(turns(analysis), len(before.predicted))}"
+        what = f"the {texts.scored(analysis)} changes by {change} nats; {_likeliest(turns(analysis), len(decided(before)))}"
         how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = f"the {made} does not change", "Every token was chosen anew under the edits."

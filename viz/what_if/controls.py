@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from model.inference.decisions import decided
 from model.inference.predictions import kl_divergence
 from viz import editing, state
 from viz.shared import controls, texts
@@ -129,10 +130,12 @@ def largest_step(analysis: Analysis, view: View) -> None:
     base = analysis.baseline
     if base is None or analysis.comparable < 2:
         return
-    steps = slice(analysis.comparable)
-    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
-    most = int(moved.argmax()) + 1
-    if most != view.step and moved[most - 1] >= 0.0005:
+    steps = [step for step in decided(base.trace) if step < analysis.comparable]
+    if not steps:
+        return
+    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # of each of those steps
+    most = steps[int(moved.argmax())] + 1
+    if most != view.step and moved.max() >= 0.0005:
         at, said = "step" if analysis.task.writes else "place", base.trace.predicted.labels[most - 1]
         label = controls.plain_label(f"Go to {at} {most}, “{said}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})

@@ -8,7 +8,7 @@ import tiny
 
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.decisions import NEAR, is_near, near_ties, turned, turns
+from model.inference.decisions import NEAR, answered, decided, is_near, near_ties, turned, turns
 from model.inference.request import Request
 
 
@@ -53,3 +53,23 @@ def test_turns_are_where_the_likeliest_differ_or_the_translations_part(tiny_chec
         assert each.before[0] == pytest.approx(float(again.baseline.trace.probabilities[each.step]), abs=1e-6)
         assert each.after[1] == pytest.approx(float(again.trace.probabilities[each.step]), abs=1e-6)
     assert turns(analyse(tiny_checkpoint, Request(asked.source, decoding=asked.decoding))) == ()
+
+
+@pytest.mark.parametrize("pad", [0, 2])
+def test_of_a_model_that_fills_in_its_ends_are_nothing_that_is_decided(tokenizer, pad):
+    """Whatever it guesses at `<s>`, `</s>` and `<pad>`, it is told nowhere: training never asks for it."""
+    checkpoint = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0, source_start=True)
+    found = analyse(checkpoint, Request("The red fox takes a lamp.", pad=pad, intervention=tiny.edited("off_enc.1")))
+    before, after = found.baseline.trace, found.trace
+    own = [n for n, label in enumerate(before.source.labels) if label not in ("<s>", "</s>", "<pad>")]
+    assert own == decided(before) == list(range(1, len(own) + 1)) and len(before.source) == len(own) + 2 + pad
+    likeliest = [trace.log_probs.argmax(1) for trace in (before, after)]
+    assert answered(after) == tuple(likeliest[1][own].tolist())
+    differs = likeliest[0] != likeliest[1]
+    assert [each.step for each in turns(found)] == [n for n in own if differs[n]]
+    assert differs.sum() > len(turns(found)) > 0  # an end turns too
+
+
+def test_what_a_model_writes_is_decided_at_every_step(tiny_checkpoint):
+    trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", decoding=Decoding(limit=8))).trace
+    assert decided(trace) == list(range(len(trace.outputs)))

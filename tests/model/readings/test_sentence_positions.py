@@ -198,3 +198,14 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, text):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "config.json").write_text(text)
     assert learned_checkpoint("bad", tmp_path) is None
+
+
+def test_the_ends_of_a_text_are_no_part_of_what_a_model_that_fills_in_says(tokenizer):
+    reads = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
+    checkpoint = tiny.checkpoint(tokenizer, positions="learned", max_positions=40, **reads)
+    request = Request(SENTENCE)
+    base, (edit, *_) = analyse(checkpoint, request), variants(3, ("source",))
+    (found,) = try_variants(checkpoint, request, base, [edit])
+    again = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(edits=(edit,)))).trace
+    assert found.words == checkpoint.answers.pieces(again.log_probs[1:-1].argmax(-1).tolist())
+    assert len(found.changed) == len(found.words) == len(base.trace.source) - 2

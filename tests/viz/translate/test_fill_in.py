@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import re
 
 import numpy as np
@@ -230,3 +231,19 @@ def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
 )
 def test_how_good_the_head_is_stands_beside_what_it_says(metrics, told):
     assert told in fill_texts.follows_measured(metrics)
+
+
+@pytest.mark.parametrize("page", [POSITIONS, WHAT_IF])
+def test_what_it_says_of_a_text_leaves_out_the_ends(page, home):
+    link = {"text": ONE, "second": TWO, "edits": "source-positions_off"}
+    lab = opened(page, **link).look()
+    loaded = checkpoints.load(str(home / "two"))
+    trace = analyse(loaded, Request(ONE, second=TWO)).trace
+    own = [n for n, token in enumerate(trace.source.ids) if token not in (START, END)]
+    likeliest = trace.log_probs[own].argmax(-1).tolist()
+    if page == POSITIONS:
+        assert lab.sentences("lab-variant")[0] == " ".join(loaded.answers.pieces(likeliest))
+    else:
+        (both,) = [text for text in lab.html if '<div class="lab-both' in text]
+        said = re.sub(r"<[^>]+>", "", both.split("<span>Edited")[0].split("<p", 1)[1].split(">", 1)[1])
+        assert html.unescape(said) == "".join(loaded.answers.segments(likeliest)).strip()
