@@ -43,6 +43,7 @@ class PositionNumbers:
         0.0,
     )  # learned: how far rows `seen` to `trained`, and all beyond, stand out together
     rows: int | None = None  # learned: of the whole table
+    used: int | None = None  # learned: the first rows that likeness by distance and the map are measured on, at most N
 
     @property
     def spread(self) -> float:
@@ -127,20 +128,21 @@ def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
 def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | None = None) -> PositionNumbers:
     """The first rows of a learned table [R,D], of which training reached the first `trained`, where that is known. R is the
     best orthogonal map of the rows that training has plainly moved, by least squares on those very rows (orthogonal
-    Procrustes, Schoenemann 1966): nothing forces it to be exact."""
+    Procrustes, Schoenemann 1966): nothing forces it to be exact. Where no row can be told from one that was drawn, these are
+    the rows that training reached, or all where that is not known."""
     values = table[:count].astype(np.float64)  # [N,D]
     seen = moved_rows(table)
-    known = values[:seen]
+    known = values[: seen if seen > 1 else trained or len(table)]
     similarity = values @ values.T  # [N,N]
     start, reached = known[: max(0, len(known) - shift)], known[shift:]  # [M,D] each
     rotated = start @ orthogonal_map(start, reached).T  # [M,D]
     residual = np.abs(rotated - reached).max(axis=1, initial=0.0)  # [M]
     trained = None if trained is None else min(trained, len(table))
     end = seen if trained is None else max(seen, trained)
-    told = {"seen": seen, "trained": trained, "rows": len(table)}
+    told = {"seen": seen, "trained": trained, "rows": len(table), "used": len(known)}
     told["together"] = together(table[seen:end], drawn_length(table)), together(table[end:], drawn_length(table))
     found = _numbers(values, similarity, rotated, reached, residual, **told)
-    mean, least, most = by_distance(similarity[:seen, :seen])
+    mean, least, most = by_distance(similarity[: len(known), : len(known)])
     return PositionNumbers(**{**vars(found), "mean": mean, "least": least, "most": most})
 
 

@@ -57,7 +57,8 @@ def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode, height
     found, halves = scheme.numbers(), SCHEMES[scheme.name].halves
     ends = (MAX_TOKENS, figures.LIMIT) if scheme.longest is None else (scheme.longest, figures.UNSEEN)
     if found.seen is not None:
-        ends = (found.seen, "hardly moved") if found.trained is None else (found.trained, "never trained")
+        told = found.seen if found.seen > 1 else found.rows  # where no row can be told from another, no line parts them
+        ends = (told, "hardly moved") if found.trained is None else (found.trained, "never trained")
     if what == "table":
         return figures.table_map(found.values, pair, mode, *ends, halves, height)
     if what == "curves":

@@ -76,13 +76,14 @@ def _added(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, st
 
 def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, str]]:
     """Of a table that is trained."""
-    rows = f"the first {found.seen} rows, which training moved plainly"
-    missing = f"No two of {rows} lie {k} apart: choose a smaller shift."
+    rows, which = _measured(found)
+    missing = f"No two of {rows}{which and f'{which},'} lie {k} apart: choose a smaller shift."
     shift = f"Rings: PE(p) turned by the rotation R that fits best (least squares). Dots: PE(p + {k}). Lines: the error."
     worst = format.rounded(found.worst)
     missed = f"At each p at most {worst}; in all, {found.relative:.0%} of the length is missed: {_exact(found.worst)}."
     table = f"Each row is a position, each column a dimension; pair {pair} is framed. No formula made it."
-    apart = f"Mean and range over pairs of {rows}: at one distance they differ by up to {format.rounded(found.spread, 3)}."
+    spread = format.rounded(found.spread, 3)
+    apart = f"Mean and range over pairs of {rows}{which}: at one distance they differ by up to {spread}."
     measured = len(found.residual) > 0
     return _added(found, k, pair) | {
         "table": ("Table", table),
@@ -92,6 +93,15 @@ def _trained(found: PositionNumbers, k: int, pair: int) -> dict[str, tuple[str, 
         "shift": ("From p to p + k", shift if measured else missing),
         "residual": ("max |R PE(p) − PE(p + k)|", missed if measured else missing),
     }
+
+
+def _measured(found: PositionNumbers) -> tuple[str, str]:
+    """The rows of a learned table that are measured, and what is known of them: a clause, or nothing."""
+    if found.seen > 1:
+        return f"the first {found.used} rows", ", which training moved plainly"
+    if found.trained is not None:
+        return f"the first {found.used} rows", ", which training reached"
+    return f"the {'' if found.used == found.rows else 'first '}{found.used} rows", ""
 
 
 def _turned_by(found: PositionNumbers, k: int, pair: int) -> str:
@@ -159,7 +169,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
     if SCHEMES[view.scheme].trained:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
-        moved = f"{uploads.shown(name)}, {side}: rows of {width} numbers. {' '.join(_reached(found, seen))}"
+        moved = f"{uploads.shown(name)}, {side}: rows of {width} numbers. {' '.join(filter(None, _reached(found, seen)))}"
         ends = [(f"The table ends at position {drawn - 1}: a position beyond is refused.", True)] if drawn < count else []
         return [(moved, False), *ends]
     end = seen.longest if seen else MAX_TOKENS
@@ -167,7 +177,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         f" The shift by {view.pe_shift} leads out of the picture; the map holds there too." if view.pe_shift >= count else ""
     )
     if seen is None:
-        unknown = f"nobody recorded how long the training sentences of {whose} were"
+        unknown = f"how long the training texts of {whose} were is not kept with it"
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
         return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
     if count > end:
@@ -182,8 +192,13 @@ def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
     alone, apart = found.seen, found.together
     plainly = f"Rows 0 to {alone - 1} have plainly moved" if alone > 1 else "No row alone has plainly moved"
     if seen is None or found.trained is None:
-        beyond = f" Those beyond, taken together, {_apart(apart[1])}." if alone < found.rows else ""
-        return [f"{plainly}.{beyond} Nobody recorded how long its training sentences were."]
+        unknown = "How long its training texts were is not kept with this checkpoint."
+        together = f", taken together, {_apart(apart[1])}." if alone < found.rows else ""
+        if alone > 1:
+            return [f"{plainly}.{together and f' Those beyond{together}'} {unknown}"]
+        shown = f"all {found.rows}" if found.used == found.rows else f"the first {found.used} of {found.rows}"
+        beyond = f"Rows 1 to {found.rows - 1}{together}" if together else ""
+        return [f"Which rows training reached cannot be told from the table: {shown} are shown.", beyond, unknown]
     last = found.trained - 1
     told = [
         f"Training reached rows 0 to {last}: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",

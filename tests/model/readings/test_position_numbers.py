@@ -174,6 +174,15 @@ def test_a_fresh_model_has_no_row_that_training_moved(scaled):
     assert abs(learned_numbers(table, 64, 1, trained=20).together[0]) < 3.5
 
 
+@pytest.mark.parametrize(("trained", "used"), [(None, 32), (20, 20), (99, 32)])
+def test_where_no_row_stands_out_those_that_training_reached_are_measured_or_all(trained, used):
+    table = random_table(40, 16)
+    found = learned_numbers(table, 32, 2, trained)
+    assert (found.seen, found.used, len(found.mean), len(found.residual)) == (1, used, used, used - 2)
+    np.testing.assert_array_equal(found.reached, table[2:used])
+    assert found.spread == pytest.approx(max(np.ptp(np.diagonal(found.similarity[:used, :used], -d)) for d in range(used)))
+
+
 def test_a_table_of_zeros_and_one_row_are_no_fault():
     for table in (np.zeros((5, 4), np.float32), random_table(1, 4)):
         found = learned_numbers(table, 8, 1)

@@ -115,7 +115,7 @@ def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_sa
     name = only("sinusoidal")
     lab = page(checkpoint=name, pe_n="256", text="The red fox.")
     assert (
-        f"nobody recorded how long the training sentences of {name} were. The dashed line is the text limit, 128"
+        f"how long the training texts of {name} were is not kept with it. The dashed line is the text limit, 128"
         in notes(lab)
     )
     named = [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
@@ -126,7 +126,7 @@ def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_sa
 def test_a_shift_larger_than_what_is_drawn_is_told():
     assert "The shift by 100 leads out of the picture" in notes(page(pe_n="8", pe_k="100"))
     lab = page(scheme="learned", pe_n="8", pe_k="120")
-    assert "lie 120 apart: choose a smaller shift" in notes(lab)
+    assert "No two of the first 8 rows, which training moved plainly, lie 120 apart: choose a smaller shift." in notes(lab)
     assert not lab.faults
 
 
@@ -300,9 +300,23 @@ def test_without_any_learned_checkpoint_the_page_says_what_it_can_show(only):
 
 
 def test_a_table_without_a_trained_row_is_no_fault(only):
-    lab = page(checkpoint=only("learned", max_positions=140), scheme="learned", text="The fox sees a lamp.")
+    """Which rows were trained is then told by nothing: the figures are of all, and no sentence says otherwise."""
+    name = only("learned", max_positions=140)
+    lab = page(checkpoint=name, scheme="learned", text="The fox sees a lamp.", pe_n="256")
     assert not lab.faults
-    assert "No row alone has plainly moved." in notes(lab)
+    assert "Which rows training reached cannot be told from the table: all 140 are shown. Rows 1 to 139, taken" in notes(lab)
+    assert "How long its training texts were is not kept with this checkpoint." in notes(lab)
+    found = readings.learned_numbers(name, "auto", "source", 256, 1)
+    assert (found.seen, found.used, len(found.mean), len(found.residual)) == (1, 140, 140, 139)
+    apart = (
+        f"Mean and range over pairs of the 140 rows: at one distance they differ by up to {format.rounded(found.spread, 3)}"
+    )
+    assert apart in notes(lab) and found.spread > 0 and f"At each p at most {format.rounded(found.worst)};" in notes(lab)
+    assert "moved" not in notes(lab) and "choose a smaller shift" not in notes(lab) and len(lab.charts) == SIX + 3
+    named = [read(a["text"]) for chart in lab.charts[:SIX] for a in chart["layout"].get("annotations", ())]
+    assert not {"hardly moved", "never trained"} & set(named)
+    lab = page(checkpoint=name, scheme="learned", text="The fox sees a lamp.", pe_n="8", pe_k="9")
+    assert "the first 8 of 140 are shown" in notes(lab) and "No two of the first 8 rows lie 9 apart:" in notes(lab)
 
 
 @pytest.mark.parametrize("name", DRAWN)
