@@ -92,6 +92,11 @@ def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
     return tuple(Positions(side, how, amount) for side in sides for how, amount in kinds)
 
 
+def is_beyond(edit: Positions, config: ModelConfig) -> bool:
+    """Whether an edit shifts even the first token beyond the learned table, so that it can be made of no sentence."""
+    return config.scheme.trained and edit.how == "shifted" and edit.amount >= config.max_positions
+
+
 @dataclass(frozen=True)
 class Variant:
     """What one edit of positions does to a sentence."""

@@ -154,9 +154,10 @@ def _sentence(shown: Shown) -> None:
 
 def _experiments(shown: Shown, side: str) -> None:
     """What the model makes of the text with a side's positions off, shuffled and shifted; made one after the other."""
-    from model.readings.sentence_positions import variants
+    from model.readings.sentence_positions import is_beyond, variants
 
-    edits = variants(shown.view.pe_shift, (side,))
+    config = shown.page_data.loaded.config
+    edits = [edit for edit in variants(shown.view.pe_shift, (side,)) if not is_beyond(edit, config)]
     made = [edit in shown.view.edits.edits for edit in edits]
     following = (max((n for n, is_made in enumerate(made) if is_made), default=-1) + 1) % len(edits)
     lecture.key(

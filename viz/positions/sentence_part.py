@@ -107,6 +107,11 @@ def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
 
 
 def _variant(edit: Positions, found: Variant | ValueError | None, view: View, code: str) -> None:
+    from model.readings.sentence_positions import is_beyond
+
+    config = cache.checkpoint(view.checkpoint, view.device).config
+    if is_beyond(edit, config):  # told before anybody looks
+        found = ValueError(position_texts.beyond(edit.amount, config.max_positions))
     if found is None:
         _row(edit.text(Labels()), math.nan, position_texts.AWAITED, edit, view)
         return

@@ -279,6 +279,11 @@ def said(words: Sequence[str], changed: Sequence[bool], code: str, tipped: str =
     return f'<p class="lab-variant" lang="{code}">{text or "(nothing)"}</p>{tie}'
 
 
+def beyond(shift: int, rows: int) -> str:
+    """Why a shift can be made of no sentence."""
+    return f"the table ends at position {rows - 1}, so a shift by {shift} leads beyond it from every position."
+
+
 def refused(fault: str) -> str:
     """Why an edit cannot be made, as a sentence in markup."""
     sentence = fault[:1].upper() + fault[1:] + ("" if fault.endswith(".") else ".")

@@ -267,9 +267,23 @@ def test_other_edits_stay_when_a_variant_is_chosen():
 def test_a_variant_that_the_table_refuses_says_why():
     lab = page(checkpoint="en-fr-learned")
     (row,) = [text for text in lab.sentences("lab-note warn") if "source" not in text and "Refused" in text][:1]
-    assert row == f"Refused: Position {FAR + 7} is asked for; this checkpoint has learned positions 0 to 159."
+    assert row == f"Refused: The table ends at position 159, so a shift by {FAR} leads beyond it from every position."
     assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled
     assert not lab.at.button(key="variant source-positions_off").disabled
+
+
+@pytest.mark.parametrize(("rows", "refused"), [(FAR, 2), (FAR + 1, 0)])
+def test_a_shift_that_no_sentence_can_have_is_refused_before_anybody_looks(only, rows, refused):
+    name = only("learned", max_positions=rows)
+    lab = Lab(POSITIONS, text="The fox sees a lamp.", checkpoint=name)
+    told = [text for text in lab.sentences("lab-note warn") if "Refused" in text]
+    assert (
+        told
+        == [f"Refused: The table ends at position {rows - 1}, so a shift by {FAR} leads beyond it from every position."]
+        * refused
+    )
+    assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled == bool(refused)
+    assert not lab.at.button(key="variant source-positions_off").disabled and "…" in said(lab)
 
 
 def test_a_refused_edit_of_a_link_is_one_sentence_and_can_be_taken_back():
