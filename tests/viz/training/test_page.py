@@ -16,6 +16,7 @@ from viz_helpers import TRAINING, Lab, numbers
 
 from model.config import TrainConfig
 from model.experiments.grown import scores
+from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from viz import state
@@ -43,6 +44,16 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     np.testing.assert_allclose(piece["probabilities"], sure, atol=1e-4)
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
+
+
+def test_of_blanks_the_loss_is_a_blank_s_and_no_probability_is_sent_as_0():
+    lab = Lab(TRAINING, checkpoint="bert-mini")
+    data, piece = lab._mounted(".player"), lab._mounted(".player_piece")
+    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
+    (place,) = recording.sentences[0].asked
+    np.testing.assert_allclose(piece["losses"], -recording.log_probs(0)[:, place], atol=1e-3)
+    assert (data["sentence"]["tokens"], data["task"]["each"]) == ([recording.sentences[0].target_tokens[place]], "blank")
+    assert np.exp(recording.log_probs(0)[0, place]) < 5e-5 and piece["probabilities"][0] == [player.LEAST]
 
 
 def test_from_step_to_step_the_place_alone_is_sent_anew(runs):
@@ -212,8 +223,6 @@ def test_a_chart_names_its_last_step_and_no_two_steps_meet(last):
 
 def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
     """The shipped checkpoint was recorded over one run and went on in another one."""
-    from model.folders import SHIPPED
-
     history = of_checkpoint(SHIPPED / "en-fr", "en-fr")
     lab = Lab(root)
     assert history.apart
