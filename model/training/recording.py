@@ -54,6 +54,21 @@ class Sentence:
         """Of how many tokens, or labels, the log-probabilities are kept."""
         return len(self.labels or self.target)
 
+    @property
+    def fills(self) -> bool:
+        """Whether source and target are the same text but for blanks, which all are one token of the source."""
+        if self.labels or "___" not in self.source_text or len(self.source) != len(self.target):
+            return False
+        return len({read for read, there in zip(self.source, self.target, strict=True) if read != there}) == 1
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The places, from 0, among what is `told` that a training asks the model for: the blanks where it fills in, else
+        all."""
+        if not self.fills:
+            return tuple(range(self.told))
+        return tuple(n for n, (read, there) in enumerate(zip(self.source, self.target, strict=True)) if read != there)
+
 
 def shapes(sentences: Sequence[Sentence], sizes: Mapping[str, tuple[int, int]], steps: int) -> dict[str, tuple[int, ...]]:
     """The shape of each array of a recording; `sizes` are layers and heads of each kind of attention that the model has."""
@@ -90,8 +105,9 @@ class Recording:
         return self.arrays[f"{LOG_PROBS}/{sentence}"]
 
     def losses(self) -> np.ndarray:
-        """Nats a token, of each sentence at each step: [N, sentences]."""
-        return np.stack([-self.log_probs(n).mean(axis=1) for n in range(len(self.sentences))], axis=1)
+        """Nats a token that the model is `asked` for, of each sentence at each step: [N, sentences]."""
+        asked = (self.log_probs(n)[:, list(each.asked)] for n, each in enumerate(self.sentences))
+        return np.stack([-found.mean(axis=1) for found in asked], axis=1)
 
     def patterns(self, sentence: int, site: Site) -> np.ndarray:
         """The pattern of each head of a site at each step, to the nearest 1/255: float32 [N,H,T,S]."""

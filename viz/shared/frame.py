@@ -53,13 +53,15 @@ def show(
     tables: Callable[[Shown], tuple[Table, ...]] | None = None,
     python: Callable[[Shown], str] | None = None,
     in_lecture: Callable[[Shown], None] | None = None,
+    of_sentence: Callable[[View], bool] = lambda view: True,
 ) -> None:
     """One run of the page of a name.
 
     `head` draws what stands there before anything is computed. `compute` finds what the page needs beside its data, and may
     raise ValueError as they do. `steps_of` has the steps that the view may look at, and `look` what it looks at where its
     link leaves that open. Where the sentence or the checkpoint fails, `without` draws what needs neither; else `draw` the
-    page; in lecture mode `in_lecture`, which has a place for controls and one large thing. `tables` and `python` give the
+    page; in lecture mode `in_lecture`, which has a place for controls and one large thing, and the box of the visitor's
+    sentence where what is shown is `of_sentence`. `tables` and `python` give the
     numbers of what is shown, and the lines that compute them, once they are asked for.
     """
     visit.leave()
@@ -71,7 +73,8 @@ def show(
     state.spare(*[("step", "rival")] * task.judges)
     panel = save.place()
     large = view.lecture and in_lecture is not None
-    places = (bar.head if large else head)(view, next(page for page in pages.of(task) if page.name == name))
+    page = next(page for page in pages.of(task) if page.name == name)
+    places = bar.head(view, page, of_sentence(view)) if large else head(view, page)
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)

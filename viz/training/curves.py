@@ -81,10 +81,23 @@ def _scores(history: History) -> Curve:
         hues = ("ink", "cross_ink", "ink3")
         found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
         if lines := tuple(line for line in found if line):
-            return Curve(title, axis, lines, ". ".join(map(_ends, lines)) + ", on the dev sentences.")
+            told = ". ".join(map(_ends, lines)) + ", on the dev text and not on that of a test."
+            return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (told, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
     when = f", every {every:,} steps and at the end" if history.going and every else ""
     return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
+
+
+def _as_trained(lines: Sequence[Line]) -> str:
+    """What blanks are at a validation, where their share is among the lines."""
+    if not any(line.name == SHARES["blanks_right"][0] for line in lines):
+        return ""
+    from model.text.masking import BLANK, RANDOM
+
+    return (
+        f"Its blanks are those of a training: {BLANK:.0%} of them are read as a blank, {RANDOM:.0%} as a random token, the "
+        "rest as they are."
+    )
 
 
 def _gradients(history: History) -> Curve:
@@ -97,9 +110,21 @@ def _gradients(history: History) -> Curve:
         return Curve("Gradients", "norm", lines, ". ".join(map(_ends, lines)) + ".", clip)
     share = sum(entry["clipped"] for entry in cut) / len(cut)
     before, after = (sum(entry[key] for entry in cut) for key in ("gradient_norm", "gradient_norm_clipped"))
-    told = f"Clipping at {clip:g} cut {share:.0%} of the steps" if clip else f"{share:.0%} of the steps were cut"
+    told = f"Clipping at {clip:g} cut {_share(share)} of the steps" if clip else f"{_share(share)} of the steps were cut"
+    if clip and share:
+        told += f": {_cut(share)} gradient was longer than {clip:g}, so that only its direction counted"
     told += f"; over all steps the norm was {before / len(cut):.3g} before and {after / len(cut):.3g} after it."
     return Curve("Gradients", "norm", lines, told, clip)
+
+
+def _share(share: float) -> str:
+    """A share in per cent; none that is not 0 or 1 is written as if it were."""
+    return "over 99%" if 0.995 <= share < 1 else "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
+def _cut(share: float) -> str:
+    """Whose gradient was cut."""
+    return "every step’s" if share == 1 else "there the"
 
 
 def figure(

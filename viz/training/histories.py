@@ -42,6 +42,26 @@ def namesakes(name: str) -> list[str]:
     return [each for each in [run and _beside(name, run)] if each and each in known and not known[name][1]]
 
 
+def differs(name: str, run: str) -> str:
+    """What a run has that the checkpoint of its name has not kept; empty where both tell the same steps."""
+    of_checkpoint, of_run = (history(each)[0] for each in (name, run))
+    if of_run.going:
+        return "which goes on now"
+    kept, own = (_steps(each) for each in (of_checkpoint, of_run))
+    if kept == own:
+        return ""
+    told = ("the steps of its log", "its validations", "the sentences of its recording")
+    others = [what for what, mine, theirs in zip(told, kept, own, strict=True) if mine != theirs]
+    return f"and {' and '.join(others)} are not those that the checkpoint kept"
+
+
+def _steps(found: History) -> tuple[object, ...]:
+    """The steps of its log and of its validations, and what was recorded at which."""
+    recording = found.recording
+    log, validations = (tuple(entry["step"] for entry in each) for each in (found.steps, found.validations))
+    return log, validations, recording and (recording.steps, tuple(each.name for each in recording.sentences))
+
+
 def chosen(view: View) -> str:
     """The name of the history that a view looks at: of its run, else of its checkpoint."""
     return view.run or view.checkpoint

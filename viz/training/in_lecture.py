@@ -9,11 +9,17 @@ from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, pictures
 from viz.shared.shown import Shown
 from viz.training import curves, curves_part, histories, live, parts, rates, rates_part
+from viz.view import View
 
 LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
 HALL = 1.9  # how many times as large a chart is drawn
 SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is between it and the title
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
+
+
+def of_sentence(view: View) -> bool:
+    """Whether the visitor's sentence is what is shown: only a row of it is."""
+    return LARGE[lecture.picture(view, len(LARGE)) - 1] == "Smoothing" and rates_part.watched(view) is None
 
 
 def draw(shown: Shown) -> None:
@@ -38,6 +44,8 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         lecture.tells("←, →, Home, End", "one recorded step back or on, the first, the last")
         lecture.tells("space", "play, and stop")
         shows = {"Maps": ("said", "maps"), "All heads": ("said", "all")}.get(what, ())
+        if shows:
+            parts.sentence_pick(view, history)
         parts.slider(view, mode, history, stamp, shows, large=True)
     elif what in ("Maps", "All heads", "Heads"):
         for sentence in history.lacks:
@@ -64,11 +72,13 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         figure = rates.schedule_figure(name, history, stamp, schedule, mode, height, marked=False)  # there is no slider
         _chart("Learning rate", figure, "Both schedules")
     elif what == "Smoothing":
-        if (found := rates_part.row_of(shown)) is None:
-            texts.note("This model gives a text a label and predicts no tokens.")
+        if isinstance(row := rates_part.row(shown), str):
+            texts.note(row)
             return
-        _titled("Label smoothing", "")
-        for line in rates_part.formulas(found, view.smoothing):
+        if row.is_recorded:
+            parts.sentence_pick(view, history)
+        _titled("Label smoothing", rates_part.by_this_run(history))
+        for line in rates_part.formulas(rates_part.smoothed(shown, row), view.smoothing):
             texts.write(line)
 
 

@@ -59,14 +59,16 @@ def draw(shown: Shown) -> None:
         if found is None:
             return
         _learned(shown.view, shown.mode, *found)
-        rates_part.smoothing(shown)
+        rates_part.smoothing(shown, found[0])
 
 
 def _namesake(view: View) -> None:
     """The way to a run that has the name of the checkpoint whose training is shown."""
     name = histories.chosen(view)
     for run in histories.namesakes(name):
-        told = f"There is also a run named {uploads.shown(name)}: open it"
+        if not (differs := histories.differs(name, run)):
+            continue
+        told = f"There is also a run named {uploads.shown(name)}, {differs}: open it"
         st.button(told, key=f"open run {run}", type="tertiary", on_click=_choose, args=(run,))
 
 

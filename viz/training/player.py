@@ -24,6 +24,7 @@ WORDS = {  # how what a model makes of a sentence is told, by what it does
     "mlm": ("Reads", "Fills in, at this step", "Stands there", "How likely it finds what stands there"),
     "classify": ("Reads", "Says, at this step", "", "How likely it finds each label"),
 }
+LEAST = 1e-4  # of a probability as it is sent: what is smaller is still no 0, and what is nearer to 1 no 1
 TOGETHER = 8  # recorded steps: so many of a run that goes on are sent again at most when a new one comes
 COMPONENT = mount.Component(__file__, '<div class="player"></div>', picture="A sentence along the training")
 STORE = mount.Component(__file__, "<span hidden></span>", name="player_piece")
@@ -36,12 +37,7 @@ def does(sentence: Sentence) -> str:
         return "classify"
     if not sentence.source:
         return "lm"
-    return "mlm" if len(sentence.source) == len(sentence.target) and _blanked(sentence) else "translate"
-
-
-def _blanked(sentence: Sentence) -> bool:
-    """Whether source and target are the same but for blanks."""
-    return "___" in sentence.source_text
+    return "mlm" if sentence.fills else "translate"
 
 
 def told(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray]:
@@ -50,10 +46,7 @@ def told(recording: Recording, number: int) -> tuple[tuple[str, ...], np.ndarray
     found = np.exp(recording.log_probs(number))
     if sentence.labels:
         return sentence.labels, found
-    kept = list(range(len(sentence.target)))
-    if does(sentence) == "mlm":
-        kept = [n for n in kept if sentence.source[n] != sentence.target[n]]
-    return tuple(sentence.target_tokens[n] for n in kept), found[:, kept]
+    return tuple(sentence.target_tokens[n] for n in sentence.asked), found[:, list(sentence.asked)]
 
 
 def labels_of(sentence: Sentence, kind: str) -> tuple[list[str], list[str]]:
@@ -80,7 +73,13 @@ def payload(name: str, stamp: histories.Stamp, number: int, mode: theme.Mode, to
             "target": sentence.target_text,
             "tokens": list(told(recording, number)[0]),
         },
-        "task": {"reads": reads, "makes": makes, "right_is": right, "chips": chips},
+        "task": {
+            "reads": reads,
+            "makes": makes,
+            "right_is": right,
+            "chips": chips,
+            "each": "blank" if sentence.fills else "token",
+        },
         "grids": [_grid(recording, sentence, number, kind, mode) for kind in recording.kinds],
     }
 
@@ -109,13 +108,13 @@ def piece(name: str, stamp: histories.Stamp, number: int, first: int, end: int) 
     levels = [recording.arrays[f"{kind}/{number}"] for kind in recording.kinds]  # each [N,L,H,T,S]
     changes = [np.concatenate((each[:1], each[1:] - each[:-1]))[there] for each in levels]
     probabilities = told(recording, number)[1][there]
-    losses = -np.log(np.maximum(probabilities, 1e-30)).mean(axis=1)
+    losses = recording.losses()[there, number]
     is_judged = bool(recording.sentences[number].labels)
     texts = [_printed(each[number]) for each in recording.written[there]] if any(map(any, recording.written)) else []
     found = {
         "maps": [base64.b64encode(zlib.compress(each.tobytes(), 6)).decode() for each in changes],
         "written": texts,
-        "probabilities": np.round(probabilities.astype(float), 4).tolist(),
+        "probabilities": np.clip(np.round(probabilities.astype(float), 4), LEAST, 1 - LEAST).tolist(),
         "losses": [None if is_judged else round(float(loss), 4) for loss in losses],
     }
     return {"id": hashlib.blake2b(written(found).encode(), digest_size=12).hexdigest(), **found}

@@ -73,7 +73,7 @@ function chips(tokens, probabilities, loss, task) {
     chip.title = `${tokens[n]}: ${percent(p)}`;
     list.append(chip);
   });
-  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss of this sentence: ${loss.toFixed(3)} nats a token`));
+  box.append(element("p", "name", task.chips), list, element("p", "loss", loss === null ? "" : `Loss of this sentence: ${loss.toFixed(3)} nats a ${task.each}`));
   return box;
 }
 

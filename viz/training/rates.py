@@ -163,8 +163,10 @@ class Smoothed:
     others_loss: float
 
 
-def smoothed(analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8) -> Smoothed:
-    """The row of a step (from 0) with the id of its right token; `pieces` names ids. The
+def smoothed(
+    analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8, is_taken: bool = False
+) -> Smoothed:
+    """The row of a step (from 0) with the id of its right token, which may be `is_taken` for it; `pieces` names ids. The
     losses are those of `model.training.loss`."""
     import torch
 
@@ -180,7 +182,7 @@ def smoothed(analysis: Analysis, right: int, pieces, step: int, eps: float, coun
         tuple(float(np.exp(row[n])) for n in shown),
         *both,
         right=pieces([right])[0],
-        is_taken=right != analysis.trace.predicted.ids[step],
+        is_taken=is_taken,
         probability=float(np.exp(row[right])),
         vocabulary=len(row),
         mean_nats=float(-row.mean()),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from model import format
 from model.inference.reading import blank_places, likeliest
+from model.inference.request import Request
 from model.training.history import History
-from viz import state, uploads
+from viz import cache, state, uploads
 from viz.shared import controls, texts
 from viz.shared.shown import Shown
 from viz.theme import Mode
@@ -17,6 +20,10 @@ from viz.training import histories, rates
 from viz.training.curves_figures import target_bars
 from viz.training.curves_part import legend
 from viz.view import View
+
+if TYPE_CHECKING:
+    from model.inference.analysis import Analysis
+    from model.training.recording import Sentence
 
 WIDTHS = (64, 128, 256, 512, 1024, 2048)
 WARMUPS = (50, 100, 200, 400, 800, 1000, 2000, 4000, 8000, 16_000)
@@ -91,29 +98,105 @@ def peak_at(found: rates.Schedule) -> str:
 # -- label smoothing --------------------------------------------------------------------------------------------------
 
 
-def row_of(shown: Shown) -> rates.Smoothed | None:
-    """The row of the view's step against both targets; None for a model that gives no probabilities of tokens there."""
-    loaded, trace = shown.page_data.loaded, shown.analysis.trace
-    if loaded.config.classes or not len(trace.predicted):
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of a text: which step (from 0), which steps training asks for, and what stands there."""
+
+    text: str
+    analysis: Analysis
+    step: int
+    steps: tuple[int, ...]  # from 0
+    right: int
+    is_recorded: bool = False  # of a sentence whose words are known, not of the visitor's
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether nobody says what stands there, so that the likeliest token stands for it."""
+        return not self.is_recorded and self.right != self.analysis.trace.predicted.ids[self.step]
+
+
+def watched(view: View) -> Sentence | None:
+    """The recorded sentence of a view, where blanks are filled in it; None where there is no such recording."""
+    try:
+        recording = histories.history(histories.chosen(view))[0].recording
+    except ValueError:
         return None
+    if recording is None:
+        return None
+    found = recording.sentences[view.probe - 1 if view.probe <= len(recording.sentences) else 0]
+    return found if found.fills else None
+
+
+def row(shown: Shown) -> Row | str:
+    """The row that is looked at; or the sentence that says why there is none. A model that fills in is only asked for
+    blanks: those of the recorded sentence, whose words are known, where its vocabulary is the checkpoint's; else of the
+    view's own."""
+    loaded, analysis = shown.page_data.loaded, shown.analysis
+    if loaded.config.classes or not len(analysis.trace.predicted):
+        return "This model labels a text and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
+    if analysis.task.writes:
+        step = shown.view.step - 1
+        return Row(shown.view.source, analysis, step, tuple(range(len(analysis.trace.predicted))), _right(shown, step))
+    sentence = watched(shown.view)
+    recorded = sentence and _analysed(sentence, shown.view)
+    if sentence and recorded and tuple(recorded.trace.predicted.ids) == sentence.source:
+        step = _asked(sentence.asked)
+        return Row(sentence.source_text, recorded, step, sentence.asked, sentence.target[step], is_recorded=True)
+    if not (places := tuple(blank_places(analysis, loaded))):
+        return "A row is shown of a blank, and this sentence has none: write ___ in place of a word of it."
+    step = _asked(places)
+    return Row(shown.view.source, analysis, step, places, _right(shown, step))
+
+
+def _analysed(sentence: Sentence, view: View) -> Analysis | None:
+    """A recorded sentence as the checkpoint reads it now, without edits; None where it cannot."""
+    try:
+        return cache.analyse(Request(sentence.source_text, view.checkpoint), view.device)
+    except ValueError:
+        return None
+
+
+def _asked(places: tuple[int, ...]) -> int:
+    """The place that the link asks for, or the first of them; from 0."""
+    wanted = state.current().step - 1
+    return wanted if wanted in places else places[0]
+
+
+def _right(shown: Shown, step: int) -> int:
+    loaded = shown.page_data.loaded
     blanks = blank_places(shown.analysis, loaded)  # in which the mask stands, which is never what is to be predicted
-    right = likeliest(shown.analysis, blanks, loaded.source_tokenizer.mask)[shown.view.step - 1]
-    pieces = loaded.target_tokenizer.pieces
-    return rates.smoothed(shown.analysis, right, pieces, shown.view.step - 1, shown.view.smoothing)
+    return likeliest(shown.analysis, blanks, loaded.source_tokenizer.mask)[step]
 
 
-def smoothing(shown: Shown) -> None:
-    """What label smoothing asks of a real row: the sentence, and the step, are those of the other pages."""
+def smoothed(shown: Shown, found: Row) -> rates.Smoothed:
+    """The row against both targets."""
+    pieces = shown.page_data.loaded.target_tokenizer.pieces
+    return rates.smoothed(found.analysis, found.right, pieces, found.step, shown.view.smoothing, is_taken=found.is_taken)
+
+
+def by_this_run(history: History) -> str:
+    """Whether the run smoothed its targets, and by how much; empty where it does not say."""
+    if history.config is None:
+        return ""
+    eps = history.config.label_smoothing
+    return f"This run smoothed its targets, with ε = {eps:g}." if eps else "This run did not smooth its targets: its ε is 0."
+
+
+def smoothing(shown: Shown, history: History) -> None:
+    """What label smoothing asks of a real row: of the sentence, and the step, of the other pages, or of a blank."""
     view = shown.view
     texts.write('<h2 class="lab-label lab-rule">Label smoothing, on a real row</h2>')
-    found = row_of(shown)
-    if found is None:
-        texts.note(
-            "This model labels a text and predicts no tokens: choose a checkpoint that writes or fills in to see a row."
-        )
+    if told := by_this_run(history):
+        texts.note(told)
+    place = row(shown)
+    if isinstance(place, str):
+        texts.note(place)
         return
+    found = smoothed(shown, place)
     if view.run and view.run != view.checkpoint:
-        texts.note(f"The row is of the checkpoint {uploads.shown(view.checkpoint)}, not of this run: “{view.source}”")
+        texts.note(f"The row is of the checkpoint {uploads.shown(view.checkpoint)}, not of this run: “{place.text}”")
+    elif not place.analysis.task.writes:
+        texts.note(f"Training asks this model for some tokens of a text, here for its blanks alone: “{place.text}”")
     with st.container(key="training_eps_row", horizontal=True, vertical_alignment="center", gap="small"):
         texts.label("ε")
         st.select_slider(
@@ -123,8 +206,9 @@ def smoothing(shown: Shown) -> None:
             label_visibility="collapsed",
             **state.bind("training eps", "smoothing", view.smoothing),
         )
-        texts.label("at the step of this sentence")
-        controls.step_slider(view, shown.analysis.trace.predicted.labels)
+        texts.label("at the step of this sentence" if place.analysis.task.writes else "at the blank of this sentence")
+        labels, stops = place.analysis.trace.predicted.labels, [step + 1 for step in place.steps]
+        controls.step_slider(dataclasses.replace(view, step=place.step + 1), labels, stops)
     bars(shown, found)
     for line in formulas(found, view.smoothing):
         texts.write(line)

@@ -11,6 +11,7 @@ from model.trace import Site, View, site_kind
 from model.variants.declared import VARIANTS
 from viz import cache, theme
 from viz.keep import cached_figure
+from viz.page_fields import MAX_BESIDE
 from viz.shared import texts
 from viz.shared.heatmap_figures import attention_map
 from viz.variants.texts import names_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.variants.record import Variants
 
-FEW = 3  # that stand there where none is chosen
+FEW = 3  # that stand there where none is chosen and all would be too many
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,11 @@ def absent(record: Variants) -> list[str]:
 
 
 def chosen(record: Variants, view: Looked) -> tuple[str, ...]:
-    """The designs whose maps are drawn, in the order in which they are declared; none: the first few that are there."""
+    """The designs whose maps are drawn, in the order in which they are declared; none: all that are there where they fit
+    beside one another, else the first few."""
     at_hand = there(record)
-    return tuple(name for name in at_hand if name in view.beside) or tuple(at_hand)[:FEW]
+    usual = tuple(at_hand) if len(at_hand) <= MAX_BESIDE else tuple(at_hand)[:FEW]
+    return tuple(name for name in at_hand if name in view.beside) or usual
 
 
 def in_vain(record: Variants, view: Looked) -> str:

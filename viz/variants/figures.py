@@ -14,6 +14,7 @@ from viz.shared.drawing import Drawing
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # of the seeds, in their order
 ROW = 34  # px
 LABEL = 13  # px of type
+FEW = 3  # points of a curve, for which the steps before the first would be most of a panel
 PANELS = 4  # of losses beside one another
 
 
@@ -145,7 +146,7 @@ def loss_chart(
     colours, drawing = theme.PALETTES[mode], Drawing()
     every = [curve for _, curves in designs for curve in curves]
     low, high = _range([loss for curve in every for loss in curve.losses])
-    last = max((step for curve in every for step in curve.steps), default=1)
+    across = _steps_range(every)
     lines = -(-len(designs) // beside)
     for number, (title, curves) in enumerate(designs):
         line, place = divmod(number, beside)
@@ -175,7 +176,7 @@ def loss_chart(
         grid = {"showgrid": True, "gridcolor": colours.line, "nticks": 4}
         drawing.update_layout(
             {
-                f"xaxis{x[1:]}": axis(mode, domain=box["x"], anchor=y, range=[0, last * 1.03], nticks=4),
+                f"xaxis{x[1:]}": axis(mode, domain=box["x"], anchor=y, range=across, nticks=4),
                 f"yaxis{y[1:]}": axis(mode, domain=box["y"], anchor=x, range=[low, high], **grid),
             }
         )
@@ -201,6 +202,16 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     room = 0.08 * (high - low) or max(1e-6, 0.02 * abs(high))
     return low - room, high + room
+
+
+def _steps_range(curves: Sequence[Curve]) -> list[float]:
+    """From step 0 to a little behind the last; from just before the first that was measured where each has few points."""
+    steps = [step for curve in curves for step in curve.steps]
+    last = max(steps, default=1)
+    if not steps or max(len(curve.steps) for curve in curves) > FEW:
+        return [0, last * 1.03]
+    room = 0.06 * (last - min(steps)) or 0.03 * max(1, last)
+    return [min(steps) - room, last + room]
 
 
 def _broken(parts: Sequence[Sequence[float]]) -> list[float | None]:

@@ -22,6 +22,11 @@ HALL = 1.9  # how many times as large a chart is drawn
 LEFT, MAPS_LEFT = 560, 470  # px at 720 lines for a chart below its title
 
 
+def of_sentence(view: View) -> bool:
+    """Whether the visitor's sentence is what is shown."""
+    return LARGE[lecture.picture(view, len(LARGE)) - 1] == "One sentence"
+
+
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
     notes.draw(shown)

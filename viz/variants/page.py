@@ -14,4 +14,5 @@ frame.show(
     tables=tables.tables if there else None,  # without a record there are no numbers
     python=tables.python if there else None,
     in_lecture=in_lecture.draw,
+    of_sentence=in_lecture.of_sentence,
 )

@@ -168,7 +168,8 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
             label_visibility="collapsed",
             **state.bind("beside", "beside", list(names), partial(one_more, tuple(names))),
         )
-        texts.label(f"up to {MAX_BESIDE} at once")
+        if len(at_hand) > MAX_BESIDE:
+            texts.label(f"up to {MAX_BESIDE} at once")
     with st.container(key="variants_places", horizontal=True, vertical_alignment="center", gap="small"):
         pick_kind(view)
         layers = [len(side.analysis.whole.sites(view.beside_kind)) for side in sides if side.analysis]

@@ -51,6 +51,20 @@ def test_what_is_recorded_is_what_the_model_computes(recorder, exact_checkpoint)
     assert recording.losses()[1, 2] == pytest.approx(-recording.log_probs(2)[1].mean())
 
 
+def test_where_blanks_are_filled_in_the_loss_is_of_the_blanks_alone(blanked):
+    sentences = snapshots.encode_blanks(
+        [("one", "The red [fox] sees a lamp."), ("two", "The [red fox] sees.")], blanked, True
+    )
+    for each in sentences:
+        assert each.fills and each.asked == tuple(n for n, id in enumerate(each.source) if id == blanked.mask)
+    rows = [np.log(np.linspace(0.1, 0.9, each.told, dtype=np.float32))[None] for each in sentences]
+    recording = Recording(tuple(sentences), (0,), {f"log_probs/{n}": row for n, row in enumerate(rows)})
+    expected = [-np.mean([row[0, n] for n in each.asked]) for row, each in zip(rows, sentences, strict=True)]
+    np.testing.assert_allclose(recording.losses(), [expected], rtol=1e-6)
+    plain = snapshots.encode([("plain", "The red fox.", ["The red fox."])], blanked, blanked)[0]
+    assert not plain.fills and plain.asked == tuple(range(len(plain.target)))
+
+
 def test_a_file_gives_back_what_was_saved(recorder, tmp_path):
     one = recorder.recording()
     one.save(tmp_path / "probes.npz")

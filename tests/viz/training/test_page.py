@@ -16,6 +16,7 @@ from viz_helpers import TRAINING, Lab, numbers
 
 from model.config import TrainConfig
 from model.experiments.grown import scores
+from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from viz import state
@@ -43,6 +44,16 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     np.testing.assert_allclose(piece["probabilities"], sure, atol=1e-4)
     np.testing.assert_allclose(piece["losses"], -recording.log_probs(1).mean(1), atol=1e-3)
     assert lab.link["trained"] == str(recording.steps[3])
+
+
+def test_of_blanks_the_loss_is_a_blank_s_and_no_probability_is_sent_as_0():
+    lab = Lab(TRAINING, checkpoint="bert-mini")
+    data, piece = lab._mounted(".player"), lab._mounted(".player_piece")
+    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
+    (place,) = recording.sentences[0].asked
+    np.testing.assert_allclose(piece["losses"], -recording.log_probs(0)[:, place], atol=1e-3)
+    assert (data["sentence"]["tokens"], data["task"]["each"]) == ([recording.sentences[0].target_tokens[place]], "blank")
+    assert np.exp(recording.log_probs(0)[0, place]) < 5e-5 and piece["probabilities"][0] == [player.LEAST]
 
 
 def test_from_step_to_step_the_place_alone_is_sent_anew(runs):
@@ -212,8 +223,6 @@ def test_a_chart_names_its_last_step_and_no_two_steps_meet(last):
 
 def test_a_recording_of_another_run_is_told_apart(root=TRAINING):
     """The shipped checkpoint was recorded over one run and went on in another one."""
-    from model.folders import SHIPPED
-
     history = of_checkpoint(SHIPPED / "en-fr", "en-fr")
     lab = Lab(root)
     assert history.apart
@@ -231,6 +240,69 @@ def test_both_smoothed_losses_are_written_out_with_their_numbers():
         keeps, nats, share, others, loss = (float(number.replace(",", "")) for number in read)
         assert keeps == 0.8 and loss == pytest.approx(keeps * nats + share * others, abs=0.6e-4)  # as printed
     assert len(found) == 2
+
+
+def test_of_a_model_that_fills_in_the_smoothed_row_is_a_blank_with_the_word_that_stands_there():
+    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
+    for probe, link in (("1", {}), ("4", {"step": "2"}), ("4", {"lecture": "on", "large": "6"})):
+        lab, sentence = Lab(TRAINING, checkpoint="bert-mini", probe=probe, **link), recording.sentences[int(probe) - 1]
+        (place,) = sentence.asked
+        (told,) = [text for text in lab.sentences("lab-formula") if "without smoothing the loss" in text]
+        assert told.startswith(f"“{sentence.target_tokens[place]}” has p = ")
+        assert "This is a blank" not in told
+        heard = [*lab.sentences("lab-note"), *lab.sentences("lab-large")]
+        assert "This run did not smooth its targets: its ε is 0." in heard
+        if "lecture" in link:
+            assert lab.at.selectbox(key="training sentence").value == int(probe)
+        else:
+            assert any(text.endswith(f"for its blanks alone: “{sentence.source_text}”") for text in heard)
+
+
+def test_in_a_lecture_the_box_of_the_visitor_s_sentence_is_there_only_for_a_row_of_it():
+    boxes = {}
+    for checkpoint, large in (("bert-mini", "1"), ("bert-mini", "6"), ("en-fr", "3"), ("en-fr", "6")):
+        lab = Lab(TRAINING, checkpoint=checkpoint, lecture="on", large=large)
+        boxes[checkpoint, large] = len(lab.at.text_input)
+        if large == "1":
+            assert lab.at.selectbox(key="training sentence").options[0] == "He opened the ___ and went into the room."
+    assert boxes == {("bert-mini", "1"): 0, ("bert-mini", "6"): 0, ("en-fr", "3"): 0, ("en-fr", "6"): 1}
+
+
+def test_a_run_of_the_checkpoint_s_name_is_offered_where_it_tells_something_else(runs, tmp_path, monkeypatch):
+    own, home = tmp_path / "mine", tmp_path / "runs"
+    shutil.copytree(runs / "mine" / "checkpoint", own)
+    shutil.copytree(runs / "mine", home / "mine")
+    known = {"mine": (own, False), "mine (runs)": (home / "mine", True)}
+    monkeypatch.setattr(histories, "places", lambda: known)
+    same = histories.differs("mine", "mine (runs)")
+    log = (own / "log.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert same == ""
+    (own / "log.jsonl").write_text("".join(line for line in log if "dev_loss" in line), encoding="utf-8")
+    assert histories.differs("mine", "mine (runs)") == "and the steps of its log are not those that the checkpoint kept"
+
+
+def test_scores_are_said_to_be_of_the_dev_text_and_what_its_blanks_are():
+    found = curves.curve(of_checkpoint(SHIPPED / "bert-mini", "bert-mini"), "scores")
+    assert found.title == "Right on the dev text"
+    assert "on the dev text and not on that of a test. Its blanks are those of a training: 80% of them" in found.told
+    other = curves.curve(of_checkpoint(SHIPPED / "en-fr", "en-fr"), "scores")
+    assert other.told.endswith("on the dev text and not on that of a test.")
+
+
+@pytest.mark.parametrize(
+    ("shares", "told"),
+    [
+        ((1.0, 1.0), "cut 100% of the steps: every step’s gradient was longer than 1, so that only its direction counted; "),
+        ((0.5, 0.0), "cut 25% of the steps: there the gradient was longer than 1, so that only its direction counted; "),
+        ((1.0, 0.998), "cut over 99% of the steps: there the gradient was longer"),
+        ((0.0, 0.0), "cut 0% of the steps; over all steps"),
+    ],
+)
+def test_what_clipping_means_follows_how_often_it_cut(shares, told):
+    norms = {"loss": 1.0, "gradient_norm": 2.0, "gradient_norm_clipped": 1.0}
+    log = tuple({"step": n, "clipped": share} | norms for n, share in enumerate(shares))
+    found = curves.curve(History("x", log, (), None, TrainConfig(clip=1.0), None), "gradients")
+    assert f"Clipping at 1 {told}" in found.told
 
 
 def test_its_numbers_leave_as_tables(runs):
@@ -255,4 +327,4 @@ def test_every_large_picture_stands_in_a_lecture():
 def test_the_share_of_steps_that_were_cut_is_that_of_the_log(runs):
     history = of_run(runs / "mine", "mine")
     share = np.mean([entry["clipped"] for entry in history.steps])
-    assert curves.curve(history, "gradients").told.startswith(f"Clipping at 0.5 cut {share:.0%} of the steps; ")
+    assert curves.curve(history, "gradients").told.startswith(f"Clipping at 0.5 cut {curves._share(share)} of the steps")

@@ -23,10 +23,12 @@ from model.trace import Site
 from model.variants.declared import BASE, SEEDS, VARIANTS
 from model.variants.record import FILE, Missing, Variants, read
 from viz import cache
+from viz.page_fields import MAX_BESIDE
 from viz.shared.save import save
-from viz.variants import drawn, figures, head_texts, parts, texts
+from viz.variants import beside, drawn, figures, head_texts, parts, texts
 from viz.variants.beside import request_of
 from viz.variants.found import MAKE
+from viz.view import View
 
 BRIEF = BRIEF_VARIANT | {"encoder_layers": 2, "validate_every": 1}
 TEXT = "The red fox sees a lamp."
@@ -203,6 +205,27 @@ def test_one_thing_is_large_in_a_lecture(there, large):
     lab = opened(lecture="on", large=large, beside="base", beside_kind="encoder", beside_layer="1")
     assert len(lab.charts) == 1
     assert len(lab.sentences("lab-large-title")) == 1
+
+
+def test_in_a_lecture_the_sentence_s_box_stands_beside_its_maps_alone(there):
+    boxes = [len(opened(lecture="on", large=large).at.text_input) for large in "1234"]
+    assert boxes == [0, 0, 1, 0]
+
+
+def test_all_designs_that_fit_are_chosen_by_default_and_else_the_first_few(record, monkeypatch):
+    for count, usual in ((2, 2), (MAX_BESIDE, MAX_BESIDE), (MAX_BESIDE + 1, beside.FEW)):
+        at_hand = {name: name for name in tuple(VARIANTS)[:count]}
+        monkeypatch.setattr(beside, "there", lambda record, at_hand=at_hand: at_hand)
+        assert beside.chosen(record, View()) == tuple(at_hand)[:usual]
+
+
+def test_curves_of_few_points_begin_at_the_first_step_that_was_measured():
+    few, many = (
+        figures.Curve(1, tuple(range(500, 500 + 100 * n, 100)), tuple(5 - 0.1 * k for k in range(n))) for n in (2, 9)
+    )
+    start, end = figures.loss_chart([("Few", [few])], "light").layout.xaxis.range
+    assert 490 < start < 500 and 600 < end < 610
+    assert figures.loss_chart([("Few", [few]), ("Many", [many])], "light").layout.xaxis.range[0] == 0
 
 
 def seeded(record: Variants, name: str, *bleus: float):

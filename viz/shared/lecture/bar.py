@@ -13,11 +13,12 @@ from viz.shared.shown import LecturePlaces
 from viz.view import View
 
 
-def head(view: View, page: pages.Page) -> LecturePlaces:
-    """The title, the sentence, a place for the page's own controls, and *Present*."""
+def head(view: View, page: pages.Page, of_sentence: bool = True) -> LecturePlaces:
+    """The title, the sentence where the page is of it, a place for the page's own controls, and *Present*."""
     with st.container(key="lecture_bar", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write(f'<header class="lab-hall-title"><h1>{html.escape(page.title)}</h1></header>', inline=True)
-        controls.plain_box(view)
+        if of_sentence:
+            controls.plain_box(view)
         bar = st.container(key="lecture_controls", horizontal=True, vertical_alignment="center", gap="small")
         present.panel(view)
     notes = st.container(key="lecture_notes", gap=None)
