@@ -69,11 +69,12 @@ def turned(before: np.ndarray, after: np.ndarray) -> tuple[Turn, ...]:
 
 def turns(analysis: Analysis) -> tuple[Turn, ...]:
     """The decisions that the edits turn: over a given target every likeliest token that is another one; decoded again the
-    step at which the two translations part. None without edits, and where one translation only goes on longer."""
+    step at which the two translations part. None without edits, and where one translation only goes on longer;
+    nor at the ends of a text of which a model says what stands there."""
     if analysis.baseline is None:
         return ()
     before, after, last = analysis.baseline.trace, analysis.trace, analysis.comparable - 1
     if analysis.request.mode == "given" or after.outputs is None:
-        return turned(before.log_probs, after.log_probs)
+        return tuple(each for each in turned(before.log_probs, after.log_probs) if each.step in before.inner)
     was, now = before.outputs.ids[last], after.outputs.ids[last]
     return (turn(last, was, now, before.log_probs[last], after.log_probs[last]),) if was != now else ()

@@ -147,9 +147,9 @@ def _variants(
 
 def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
     """The same of a model that reads and writes nothing: what it says of each place, or of the whole text."""
-    ids = base.trace.predicted.ids
+    scored, rows = base.trace.scored.ids, list(base.trace.counted)
     read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
-    chosen = read[:, torch.arange(len(ids)), list(ids)].sum(-1).tolist()  # [1+N]
+    chosen = read[:, rows, [scored[row] for row in rows]].sum(-1).tolist()  # [1+N]
     before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read.argmax(-1))
     return [
         Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
