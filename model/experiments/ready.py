@@ -109,7 +109,7 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
         count, places = len(turns(analysis)), len(analysis.trace.inner)
-        return f"At {count} of {places} places, the ends left out, another token is the likeliest then."
+        return f"At {count} of {places} places (without the ends) another token is the likeliest then."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
         return _sentence(f"The {analysis.task.made} stays: “{after}”")

@@ -120,7 +120,7 @@ class Analysis:
         """What `log_prob` is, in words."""
         if self.trace.filled is None:
             return "log-probability of what it added" if self.begun else "log-probability"
-        whose = "what was filled in" if self.trace.blanks else "the text’s tokens, the ends left out"
+        whose = "what was filled in" if self.trace.blanks else "the text’s tokens (without the ends)"
         return f"log-probability of {whose}"
 
     @property

@@ -150,7 +150,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "probability": np.round(np.exp(trace.log_probs[rows, columns]).astype(float), 5).tolist(),
         "before": None if before is None else np.round(before.astype(float), 5).tolist(),
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
-        "scored": "log-probability" if places else "log-probabilities, the ends left out, that add up to",
+        "scored": "log-probability" if places else "log-probabilities (without the ends) that add up to",
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
         "how": ("all blanks at once" if places[1:] else "the likeliest") if places else "as it stands",

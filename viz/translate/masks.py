@@ -58,7 +58,7 @@ def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> 
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
-    whose = "" if writes else f"{analysis.scored.removeprefix('log-probability')}," * (analysis.trace.filled is not None)
+    whose = "" if writes else analysis.scored.removeprefix("log-probability")
     _told(padding_text(effect, view, whose), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         name = f"Pad the {'source' if writes else 'text'} by"

@@ -77,7 +77,7 @@ def largest_changes_head(analysis: Analysis) -> None:
 
 def _ranked(analysis: Analysis) -> str:
     if analysis.trace.filled is not None:
-        return f"{analysis.scored}, as in the baseline,"
+        return analysis.scored
     return f"log-probability of the baseline’s {'label' if analysis.task.judges else 'tokens'}"
 
 

@@ -97,7 +97,7 @@ def test_the_change_follows_what_fills_a_blank(reader):
 def test_the_words_say_what_is_summed_and_no_end_turns(reader):
     blank, plain = (edited(reader, text) for text in TEXTS)
     assert blank.scored == "log-probability of what was filled in"
-    assert plain.scored == "log-probability of the text’s tokens, the ends left out"
+    assert plain.scored == "log-probability of the text’s tokens (without the ends)"
     for each in (blank, plain):
         last = len(each.trace.predicted) - 1
         assert each.trace.inner == tuple(range(1, last))

@@ -230,3 +230,27 @@ def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
 )
 def test_how_good_the_head_is_stands_beside_what_it_says(metrics, told):
     assert told in fill_texts.follows_measured(metrics)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"), [(ONE, "what was filled in"), ("The dog sees.", "the text’s tokens (without the ends)")]
+)
+def test_every_line_says_what_is_summed(text, what):
+    link = {"checkpoint": "one", "text": text, "second": ""}
+    (told,) = opened(**link).sentences("lab-effect")
+    assert f"log-probability of {what} changes by" in told and "falls by more than 0.1" in told
+    page = opened(WHAT_IF, **link, edits="off_enc.1")
+    (heading,) = (each for each in page.sentences("lab-label") if each.startswith("Probability of"))
+    assert ("in a blank of the one filled in" in heading) == (text == ONE)
+    assert any(f"by how many nats the log-probability of {what} changes" in each for each in page.sentences("lab-note"))
+
+
+def test_the_way_to_the_largest_change_leads_to_no_end(home, monkeypatch):
+    """However much the edits move what the model says of an end, which nobody asks for."""
+    monkeypatch.setattr(
+        "viz.what_if.controls.kl_divergence", lambda before, after: np.array([99, *range(1, len(before) - 1), 99.0])
+    )
+    page = opened(WHAT_IF, checkpoint="one", text=ONE, second="", step="2", edits="off_enc.1")
+    told = page.at.button(key="largest step").label
+    last = len(analyse(checkpoints.load(str(home / "one")), Request(ONE)).trace.predicted)
+    assert told.startswith(f"Go to place {last - 1},") and "</s>" not in told
