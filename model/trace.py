@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from model.config import END
+from model.config import END, PAD, START
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -188,6 +188,7 @@ class Trace:
     head_masks: dict[Site, np.ndarray] = field(default_factory=dict)  # bool [H,T,S], where heads have masks of their own
     log_totals: np.ndarray | None = field(default=None, repr=False)  # [T]: logsumexp of the logits
     classes: tuple[str, ...] = ()  # of a classifier: its labels
+    filled: Axis | None = None  # of a model that fills in: the source, with the likeliest token in each blank
 
     def __post_init__(self) -> None:
         for site, pattern in self.patterns.items():
@@ -215,6 +216,29 @@ class Trace:
     def places(self) -> Axis:
         """The tokens that one can stand at: those that are predicted, of a classifier those that it reads."""
         return self.axis("source") if self.classes else self.predicted
+
+    @property
+    def scored(self) -> Axis:
+        """The tokens that are scored, one a row of `log_probs`: those predicted, in each blank what fills it."""
+        return self.predicted if self.filled is None else self.filled
+
+    @property
+    def blanks(self) -> tuple[int, ...]:
+        """The places of the blanks, from 0; none of a model that fills in none."""
+        pairs = zip(self.scored.ids, self.predicted.ids, strict=True)
+        return tuple(n for n, (now, was) in enumerate(pairs) if now != was)
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The rows that training asks for, from 0: all of them; of a model that fills in not the ends, nor padding."""
+        ids = self.predicted.ids
+        return tuple(n for n, token in enumerate(ids) if self.filled is None or token not in (PAD, START, END))
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The rows whose log-probabilities are summed: all of them; of a model that fills in the blanks, without any the
+        tokens of the text, its ends and padding left out."""
+        return self.blanks or self.inner
 
     @property
     def of_two(self) -> bool:

@@ -17,6 +17,7 @@ from model.decoding.search import choose
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
+from model.inference.passes import counted
 from model.network import masks
 from model.network.attention import MultiHeadAttention
 from model.network.context import PLAIN, Pass, shifted
@@ -59,8 +60,8 @@ def each_head_off(
     target: Sequence[int] | None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[np.ndarray, list[tuple[Site, int]]]:
-    """Log-probability of each target token, without a decoder of each source token, [1+N,T], of a classifier of its label,
-    [1+N,1]: unedited, then with each of the N heads off; and these heads, row by row."""
+    """Log-probability of each target token, [1+N,T], of a classifier of its label, [1+N,1], of a model that fills in of each
+    token that is `counted`, [1+N,C]: unedited, then with each of the N heads off; and these heads, row by row."""
     found, _, off = _run(checkpoint, source, target, progress, False)
     return found, off
 
@@ -103,6 +104,9 @@ def _run(
             crossed = () if memory is None else (seen.cross,)
             x = layer(x, *read, seen.decoder, *crossed, places, batch.at)
         x = model.decoder_norm(x)
+    if outputs is None and not checkpoint.config.classes:
+        chosen, tokens = counted(checkpoint, source)
+        x, outputs = x[:, list(chosen)], torch.tensor([tokens], device=x.device)
     return *_scored(batch, x, ids, outputs, is_chosen), batch.off
 
 
@@ -110,11 +114,11 @@ def _scored(
     batch: _Batch, x: Tensor, source: Tensor | None, outputs: Tensor | None, is_chosen: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Log-probabilities [B,T] of outputs [1,T] after hidden states [B,T,D], some rows at a time; and what would be chosen.
-    Without outputs those of the source [1,S], or of the label that the first row gives it."""
-    config, tokens = batch.model.config, source if outputs is None else outputs
+    Of a classifier those of the label that the first row gives the source."""
+    config, tokens = batch.model.config, outputs
     if config.classes:
         tokens = batch.model.answer(x[:1], source).argmax(-1)  # [1,1]
-    length, vocabulary = x.size(1), len(config.classes) or config.target_vocab
+    length, vocabulary = max(1, x.size(1)), len(config.classes) or config.target_vocab
     each, found, likeliest = max(1, min(PROJECTED // length, LOGITS // (length * vocabulary))), [], [tokens[:0]]
     for first in range(0, len(x), each):
         rows = x[first : first + each]

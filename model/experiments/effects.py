@@ -12,7 +12,7 @@ from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place, Skip
 from model.experiments.each_head_off import each_head_off
-from model.inference.passes import log_probs, target_log_probs
+from model.inference.passes import counted, log_probs, target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.inference.targets import shown, sources, target_of
 from model.network.layers import DecoderLayer, EncoderLayer
@@ -28,7 +28,7 @@ class Effect:
 
     intervention: Intervention
     pad: int  # `<pad>` tokens after the source, whoever put them there
-    labels: tuple[str, ...]  # the target's tokens
+    labels: tuple[str, ...]  # the target's tokens; of a model that fills in those that are `counted`
     before: np.ndarray  # log-probability of each token in nats, [T]
     after: np.ndarray  # the same under the intervention
     added: int = 0  # of the padding: what is there for the experiment alone
@@ -78,7 +78,9 @@ def _named(checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequenc
     """The tokens whose probabilities are told; of a classifier the label that the source has."""
     if checkpoint.config.classes:
         return checkpoint.answers.pieces(log_probs(checkpoint, source, target, [BASELINE])[0].argmax(-1).tolist())
-    return checkpoint.target_tokenizer.pieces((source if target is None else target) or ())
+    if target is None:
+        return checkpoint.source_tokenizer.pieces(counted(checkpoint, source)[1])
+    return checkpoint.target_tokenizer.pieces(target)
 
 
 def tokens_of(
@@ -130,7 +132,7 @@ class HeadEffect:
 
     site: Site
     head: int
-    change: float  # of the summed log-probability of the baseline's target, in nats
+    change: float  # of the summed log-probability of the baseline's target, or of what is `counted`, in nats
 
     @property
     def edit(self) -> Ablate:

@@ -17,7 +17,7 @@ from model.experiments.effects import effects, layer_skips
 from model.format import signed
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
-from model.inference.decisions import decided, turns
+from model.inference.decisions import turns
 from model.inference.request import Request
 from model.readings.alignment import HeadPeaks, head_peaks
 from model.text.aligned import ROWS, WHERE
@@ -108,8 +108,8 @@ def _outcome(analysis: Analysis, checkpoint: Checkpoint) -> str:
             return f"The label stays “{was}”: {odds}."
         return f"The label “{was}” becomes “{now}”: {odds} for “{was}”."
     if analysis.trace.outputs is None:
-        count, places = len(turns(analysis)), len(decided(analysis.trace))
-        return f"At {count} of {places} places another token is the likeliest then."
+        count, places = len(turns(analysis)), len(analysis.trace.inner)
+        return f"At {count} of {places} places (without the ends) another token is the likeliest then."
     before, after = analysis.baseline.translation, analysis.translation
     if before == after:
         return _sentence(f"The {analysis.task.made} stays: “{after}”")
@@ -280,12 +280,13 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     best, worst = ranked[0], ranked[-1]
     asked = _again(request, skips[best])
     least, most = (signed(found[name].change) for name in (best, worst))
-    gains = found[best].change > 0
+    gains, outcome = found[best].change > 0, analyse(checkpoint, asked)
+    what = "log-probability" if outcome.task.writes else outcome.scored
     text = (
-        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the log-probability changes by {least} nats; "
+        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the {what} changes by {least} nats; "
         f"{worst} costs the most, a change by {most}. "
     )
-    return Answer(text + _outcome(analyse(checkpoint, asked), checkpoint), asked)
+    return Answer(text + _outcome(outcome, checkpoint), asked)
 
 
 _BOTH = ("encoder", "cross")

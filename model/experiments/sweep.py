@@ -21,7 +21,7 @@ from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
 from model.experiments.each_head_off import likeliest_too
 from model.experiments.effects import ROWS, sites, tokens_of
-from model.inference.passes import log_probs
+from model.inference.passes import counted, log_probs
 from model.inference.request import Request
 from model.inference.targets import decode, decode_each
 from model.trace import Site
@@ -35,7 +35,7 @@ Sentence = str | tuple[str, str]  # a source, or with the target whose probabili
 class Read:
     """What the edits do to one sentence: the tokens that are scored, the change of their summed log-probability under each
     edit in nats, [E], and whether the model's own greedy text changes, [E]; without a decoder, whether the likeliest token
-    of any place does."""
+    of any place that is `counted` does."""
 
     tokens: int
     change: np.ndarray
@@ -129,10 +129,14 @@ def _scored(
         row = {head: n for n, head in enumerate(off, 1)}
         order = [0, *(row[head] for head in heads_of(lab))]
         return found[order], likeliest[order]
-    chosen = torch.tensor(list((source if target is None else target) or ()), device=lab.device)
+    places, tokens = slice(None), target
+    if target is None and not lab.config.classes:
+        where, tokens = counted(lab, source)
+        places = list(where)
+    chosen = torch.tensor(list(tokens or ()), device=lab.device)
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for first in range(0, len(edits), ROWS - 1):
-        scores = log_probs(lab, source, target, [BASELINE, *edits[first : first + ROWS - 1]])  # [B,T,V]
+        scores = log_probs(lab, source, target, [BASELINE, *edits[first : first + ROWS - 1]])[:, places]  # [B,T,V]
         if lab.config.classes:
             chosen = scores[0].argmax(-1)  # [1]
         there = scores.gather(-1, chosen.expand(len(scores), -1)[..., None])[..., 0]

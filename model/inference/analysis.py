@@ -91,8 +91,9 @@ class Analysis:
 
     @cached_property
     def baseline_token_log_probs(self) -> np.ndarray:
-        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]."""
-        ids = (self.baseline or self).trace.predicted.ids[: self.comparable]
+        """Log-probability, under the edits, of the baseline's token at each step that may be compared, [comparable]; in a
+        blank of what the baseline fills it with."""
+        ids = (self.baseline or self).trace.scored.ids[: self.comparable]
         return self.trace.log_probs[np.arange(len(ids)), list(ids)]
 
     @property
@@ -101,12 +102,26 @@ class Analysis:
         base = (self.baseline or self).trace
         if base.classes:
             return Change(base.classes, *(np.exp(each.log_probs[0]) for each in (base, self.trace)))
+        if base.blanks:
+            own = base.log_probs[np.arange(len(base.scored)), list(base.scored.ids)]
+            return Change(base.scored.labels, np.exp(own), np.exp(self.baseline_token_log_probs))
         return Change(base.predicted.labels, base.probabilities, np.exp(self.baseline_token_log_probs))
 
     @property
     def log_prob(self) -> float:
-        """Summed log-probability of what is predicted, in nats; of a text that is gone on with, of what was added alone."""
+        """Summed log-probability of what is predicted, in nats; of a text that is gone on with, of what was added alone; of
+        a model that fills in, under the edits too, of what the baseline has in the places that are `counted`."""
+        if self.trace.filled is not None:
+            return float(self.baseline_token_log_probs[list(self.trace.counted)].sum(dtype=np.float64))
         return float(self.trace.token_log_probs[self.begun :].sum(dtype=np.float64))
+
+    @property
+    def scored(self) -> str:
+        """What `log_prob` is, in words."""
+        if self.trace.filled is None:
+            return "log-probability of what it added" if self.begun else "log-probability"
+        whose = "what was filled in" if self.trace.blanks else "the text’s tokens (without the ends)"
+        return f"log-probability of {whose}"
 
     @property
     def target_padding(self) -> int:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.config import END, PAD, START
 from model.inference.predictions import Candidate, candidates
 
 if TYPE_CHECKING:
@@ -69,26 +68,19 @@ def turned(before: np.ndarray, after: np.ndarray) -> tuple[Turn, ...]:
     return tuple(turn(t, likeliest[0][t], likeliest[1][t], before[t], after[t]) for t in steps)
 
 
-def decided(trace: Trace) -> list[int]:
-    """The rows of a trace's log-probabilities at which something is decided: all of them; without a decoder those of the
-    text, for training never asks what stands at `<s>`, `</s>` or `<pad>`."""
-    ids, fills = trace.predicted.ids, trace.outputs is None and not trace.classes
-    return [n for n, token in enumerate(ids) if not (fills and token in (PAD, START, END))]
-
-
 def answered(trace: Trace) -> tuple[int, ...]:
     """The likeliest token, or label, wherever one is decided."""
-    return tuple(trace.log_probs[decided(trace)].argmax(-1).tolist())
+    return tuple(trace.log_probs[list(trace.inner)].argmax(-1).tolist())
 
 
 def turns(analysis: Analysis) -> tuple[Turn, ...]:
     """The decisions that the edits turn: over a given target every likeliest token that is another one; decoded again the
-    step at which the two translations part. None without edits, and where one translation only goes on longer."""
+    step at which the two translations part. None without edits, and where one translation only goes on longer;
+    nor at the ends of a text of which a model says what stands there."""
     if analysis.baseline is None:
         return ()
     before, after, last = analysis.baseline.trace, analysis.trace, analysis.comparable - 1
     if analysis.request.mode == "given" or after.outputs is None:
-        found = set(decided(before))
-        return tuple(each for each in turned(before.log_probs, after.log_probs) if each.step in found)
+        return tuple(each for each in turned(before.log_probs, after.log_probs) if each.step in before.inner)
     was, now = before.outputs.ids[last], after.outputs.ids[last]
     return (turn(last, was, now, before.log_probs[last], after.log_probs[last]),) if was != now else ()

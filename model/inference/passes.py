@@ -3,6 +3,7 @@ trace of many passes of which each chose one token."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,8 +12,9 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.decoding.recorder import Recorder
-from model.edits.intervention import Intervention
+from model.edits.intervention import BASELINE, Intervention
 from model.inference.donors import edits_of
+from model.inference.reading import filled
 from model.network.context import Pass, forced, shifted
 from model.text.tokenizer import Tokenizer
 from model.trace import Axis, Probe, Site, Trace
@@ -59,20 +61,31 @@ def _hidden(
 def target_log_probs(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int] | None, edits: Sequence[Intervention]
 ) -> np.ndarray:
-    """Log-probability of each target token, without a decoder of each source token, under each intervention: [N,T]; of a
-    classifier that of the label that the first one gives, [N,1]."""
+    """Log-probability of each target token under each intervention, [N,T]; of a classifier that of the label that the first
+    one gives, [N,1]; of a model that fills in that of each token of `counted`, [N,C]."""
     if checkpoint.config.classes:
         logs = log_probs(checkpoint, source, target, edits)[:, 0]  # [N,C]
         return _frozen(logs[:, logs[0].argmax(), None].cpu().numpy())
     hidden = _hidden(checkpoint, source, target, edits)  # [N,T,D]
-    chosen = batch(source if target is None else target, len(edits), checkpoint.device)[..., None]  # [N,T,1]
+    tokens = target
+    if target is None:
+        places, tokens = counted(checkpoint, source)
+        hidden = hidden[:, list(places)]
+    chosen = batch(tokens, len(edits), checkpoint.device)[..., None]  # [N,T,1]
     config = checkpoint.config
-    each = max(1, LOGITS // (hidden.size(1) * (config.source_vocab if target is None else config.target_vocab)))
+    each = max(1, LOGITS // (max(1, hidden.size(1)) * (config.source_vocab if target is None else config.target_vocab)))
     found = [
         checkpoint.model.project(rows).float().log_softmax(-1).gather(-1, ids)[..., 0]
         for rows, ids in zip(hidden.split(each), chosen.split(each), strict=True)
     ]
     return _frozen(torch.cat(found).cpu().numpy())
+
+
+def counted(checkpoint: Checkpoint, source: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Of a model that fills in, without edits: the places of a source whose log-probabilities are summed, from 0, and the
+    tokens there, as `Trace.counted` and `Trace.scored` have them."""
+    (trace,) = teacher_force(checkpoint, source, None, [BASELINE])
+    return trace.counted, tuple(trace.scored.ids[place] for place in trace.counted)
 
 
 def recorded(
@@ -99,7 +112,13 @@ def _traces(
         "outputs": target and axis(checkpoint.target_tokenizer, target),
     }
     rows, classes = range(len(logits)), checkpoint.config.classes
-    return [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
+    made = [_trace(axes, probe, row, _frozen(log_probs[row]), _frozen(totals[row]), classes) for row in rows]
+    if target is not None or classes:
+        return made
+    tokenizer = checkpoint.source_tokenizer
+    return [
+        dataclasses.replace(each, filled=axis(tokenizer, filled(source, each.log_probs, tokenizer.mask))) for each in made
+    ]
 
 
 def batch(ids: Sequence[int] | None, rows: int, device: torch.device | str = "cpu") -> torch.Tensor | None:

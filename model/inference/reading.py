@@ -64,12 +64,19 @@ def blank_places(analysis: Analysis, loaded: Checkpoint) -> list[int]:
 
 def likeliest(analysis: Analysis, places: Sequence[int], mask: int | None) -> tuple[int, ...]:
     """The tokens of the text, the likeliest in each blank that is no control token; all are predicted at once."""
-    ids = list(analysis.trace.predicted.ids)
-    for place in places:
-        row = analysis.trace.log_probs[place].copy()
+    return filled(analysis.trace.predicted.ids, analysis.trace.log_probs, mask, places)
+
+
+def filled(
+    ids: Sequence[int], log_probs: np.ndarray, mask: int | None, places: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """The same of ids and their log-probabilities [S,V]; of all blanks where no places are named."""
+    made = list(ids)
+    for place in (n for n, token in enumerate(ids) if token == mask) if places is None else places:
+        row = log_probs[place].copy()
         row[[PAD, START, END, *filter(None, [mask])]] = -np.inf
-        ids[place] = int(row.argmax())
-    return tuple(ids)
+        made[place] = int(row.argmax())
+    return tuple(made)
 
 
 def fillings(analysis: Analysis, loaded: Checkpoint) -> list[dict[str, Any]]:

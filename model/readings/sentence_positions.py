@@ -16,7 +16,7 @@ from model.config import PAD, SCHEMES, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
 from model.inference.analysis import Analysis
-from model.inference.decisions import decided, turn
+from model.inference.decisions import turn
 from model.inference.passes import log_probs, teacher_force
 from model.inference.predictions import changed_words, first_difference
 from model.inference.request import Request
@@ -152,10 +152,10 @@ def _variants(
 
 def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervention]) -> list[Variant | ValueError]:
     """The same of a model that reads and writes nothing: what it says of each place, or of the whole text."""
-    ids = base.trace.predicted.ids
+    scored, rows = base.trace.scored.ids, list(base.trace.counted)
     read = log_probs(checkpoint, base.trace.source.ids, None, [BASELINE, *edits])  # [1+N,S,V] or [1+N,1,C]
-    chosen = read[:, torch.arange(len(ids)), list(ids)].sum(-1).tolist()  # [1+N]
-    before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read[:, decided(base.trace)].argmax(-1))
+    chosen = read[:, rows, [scored[row] for row in rows]].sum(-1).tolist()  # [1+N]
+    before, *after = (checkpoint.answers.pieces(row.tolist()) for row in read[:, list(base.trace.inner)].argmax(-1))
     return [
         Variant(words, tuple(a != b for a, b in zip(before, words, strict=True)), words == before, change - chosen[0])
         for words, change in zip(after, chosen[1:], strict=True)

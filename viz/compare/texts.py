@@ -10,7 +10,6 @@ from model import format
 from model.inference.decisions import near_ties
 from model.inference.predictions import first_difference
 from viz.compare.distance import Most
-from viz.shared import texts
 
 if TYPE_CHECKING:
     from model.trace import Site
@@ -62,7 +61,7 @@ def said(pair: Pair) -> str:
             odds = [_at(side, 0) for side in (pair.first, pair.second)]
             return f"Both get the same label: {odds[0]} in “{pair.first.name}”, {odds[1]} in “{pair.second.name}”"
         read = "Both read the same target" if _is_given(pair) else "Both say the same"
-        return f"{read}; summed {texts.scored(first)} {sums[0]} and {sums[1]}"
+        return f"{read}; summed {first.scored} {sums[0]} and {sums[1]}"
     words = [_at(side, parts) for side in (pair.first, pair.second)]
     if first.task.judges:
         return f"They part: {words[0]} in “{pair.first.name}”, {words[1]} in “{pair.second.name}”"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
-from model.inference.decisions import NEAR_TIE, answered, decided, near_ties, turns
+from model.inference.decisions import NEAR_TIE, answered, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, state, theme
 from viz.shared import terms
@@ -163,8 +163,8 @@ def signed(value: float) -> None:
 
 def ties(analysis: Analysis, tokenizer: Tokenizer | Labels) -> None:
     """The steps of a translation that hardly anything decides, if there are any."""
-    pairs = near_ties(analysis.trace.log_probs)
-    found = [(n + 1, pairs[n]) for n in decided(analysis.trace) if pairs[n]]
+    inner = analysis.trace.inner
+    found = [(n, tie) for n, tie in enumerate(near_ties(analysis.trace.log_probs), 1) if tie and n - 1 in inner]
     if not found:
         return
     at = "step" if analysis.task.writes else "place"
@@ -201,11 +201,6 @@ def of_task(fault: str, task: Task) -> str:
     return f"The {task.text} {fault.removeprefix(begins)}" if fault.startswith(begins) else fault
 
 
-def scored(analysis: Analysis) -> str:
-    """What a summed log-probability is that of: of a text that is gone on with, of what was added alone."""
-    return "log-probability of what it added" if analysis.begun else "log-probability"
-
-
 def verdict_line(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
     """The same as markup."""
     return f'<p class="lab-verdict" role="status">{html.escape(said_of(analysis, unedited))}</p>'
@@ -220,7 +215,7 @@ def said_of(analysis: Analysis, unedited: str = "Nothing is edited") -> str:
         said = _judged_anew(analysis, base)
     elif analysis.request.mode == "given":
         before, after = (format.decimal(a.log_prob) for a in (base, analysis))
-        said = f"Summed {scored(analysis)} {before} → {after}"
+        said = f"Summed {analysis.scored} {before} → {after}"
     else:
         gone, new = map(sum, changed_words(base.trace.outputs.ids, analysis.trace.outputs.ids))
         said = (

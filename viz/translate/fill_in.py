@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model import format
-from model.config import END, PAD, START
 from model.inference.cautions import UNSURE
 from model.inference.reading import blank_places, likeliest
 from model.inference.request import Request
@@ -119,8 +118,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
     seen = trace.view(Site("encoder", layer), head)
     before = None if analysis.baseline is None else np.exp(analysis.baseline.trace.log_probs[rows, columns])
     inputs = [{"t": t, "w": w} for t, w in zip(trace.predicted.labels, trace.predicted.words, strict=True)]
-    own = [place for place, token in enumerate(ids) if token not in (PAD, START, END)]
-    chosen, of = places or own, trace.source.sentences
+    chosen, of = trace.counted, trace.source.sentences
     segments = tokenizer.segments(ids)
     if of:
         segments[of.index(1)] = f" {segments[of.index(1)].lstrip()}"
@@ -152,7 +150,7 @@ def payload(analysis: Analysis, loaded: Checkpoint, layer: int, head: int | None
         "probability": np.round(np.exp(trace.log_probs[rows, columns]).astype(float), 5).tolist(),
         "before": None if before is None else np.round(before.astype(float), 5).tolist(),
         "score": format.decimal(trace.log_probs[list(chosen), [ids[i] for i in chosen]].sum()),
-        "scored": "log-probability" if places else "log-probabilities that add up to",
+        "scored": "log-probability" if places else "log-probabilities (without the ends) that add up to",
         "language": "Filled in" if places else loaded.languages[0],
         "code": texts.language_code(loaded.languages[0]),
         "how": ("all blanks at once" if places[1:] else "the likeliest") if places else "as it stands",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from model import format
 from model.decoding.strategy import STRATEGIES
-from model.inference.decisions import decided, turns
+from model.inference.decisions import turns
 from model.inference.predictions import changed_words
 from model.inference.reading import blank_places
 from viz import state
@@ -89,7 +89,7 @@ def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     edits = {"edits": _capital(analysis.request.intervention.describe(analysis.labels))}
     if analysis.request.mode == "given" or after.outputs is None:
         sums = (format.decimal(each.log_prob) for each in (analysis.baseline, analysis))
-        count, steps_ = len(turns(analysis)), len(decided(before))
+        count, steps_ = len(turns(analysis)), len(before.inner)
         return edits | {"told": translate_texts.given_change(*sums, count, steps_)}
     gone, new = changed_words(before.outputs.ids, after.outputs.ids)
     if not any(gone) and not any(new):

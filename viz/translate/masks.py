@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from model.experiments.effects import Effect
     from model.experiments.target_padding import TargetPadding
     from model.inference.analysis import Analysis
-    from model.task import Task
 
 HOW = {"given": "Given target: the {} stays.", "again": "Decode again: it is chosen anew."}
 QUESTION = "peek"  # the ready experiment on what becomes of a decoder that has no causal mask
@@ -50,16 +49,16 @@ def switches(
         _told(causal_text(effects["causal_mask"], view, causal, analysis) + (question(view) if loaded.peer else ""))
     if task.reads:
         of_target = target_text(target, analysis, view, causal) if task.writes else ""
-        _padding(view, effects["padding_mask"], of_target, task)
+        _padding(view, effects["padding_mask"], of_target, analysis)
 
 
-def _padding(view: View, effect: Effect, of_target: str, task: Task) -> None:
+def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> None:
     """The switch of the padding mask, and how much padding there is."""
-    writes = task.writes
+    writes = analysis.task.writes
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
-    whose = "" if writes or task.judges else " of all places, the ends too,"
+    whose = "" if writes else analysis.scored.removeprefix("log-probability")
     _told(padding_text(effect, view, whose), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         name = f"Pad the {'source' if writes else 'text'} by"
@@ -157,12 +156,12 @@ def _measured(
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()
     if not losses:
-        return text + f"No {effect.unit} loses more than 0.1."
+        return text + f"No {effect.unit}’s probability falls by more than 0.1."
     worst = losses[0]
-    count = f"1 {effect.unit} loses" if len(losses) == 1 else f"{len(losses)} {effect.unit}s lose"
+    count = f"{len(losses)} {effect.unit}{'s' if len(losses) > 1 else ''}"
     before, after = (math.exp(p[worst]) for p in (effect.before, effect.after))
     token = f'<b class="lab-token">{html.escape(effect.labels[worst])}</b>'
-    return text + f"{count} more than 0.1; {token} {before:.2f} → {after:.2f}."
+    return text + f"The probability of {count} falls by more than 0.1; {token} {before:.2f} → {after:.2f}."
 
 
 def _told(*parts: str) -> None:

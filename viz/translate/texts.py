@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from model import format
 from model.config import MAX_TOKENS
 from model.decoding.strategy import strategy
-from model.inference.decisions import decided, turns
+from model.inference.decisions import turns
 from model.task import TRANSLATES
 from viz.shared import texts
 from viz.view import YOURS, View
@@ -122,7 +122,7 @@ def change_heading(analysis: Analysis) -> None:
         what, how = f"{said[:1].lower()}{said[1:]}", "The text was read again under the edits."
     elif analysis.request.mode == "given" or not analysis.task.writes:
         change = format.nats(analysis.log_prob - base.log_prob)
-        what = f"the {texts.scored(analysis)} changes by {change} nats; {_likeliest(turns(analysis), len(decided(before)))}"
+        what = f"the {analysis.scored} changes by {change} nats; {_likeliest(turns(analysis), len(before.inner))}"
         how = f"One pass over the same {made}: what the model thinks of each token now."
     elif before.outputs.ids == after.outputs.ids:
         what, how = f"the {made} does not change", "Every token was chosen anew under the edits."
@@ -132,6 +132,7 @@ def change_heading(analysis: Analysis) -> None:
         how = "Every token was chosen anew under the edits; once they part, there is nothing to compare."
     texts.write(f'<h2 class="lab-label lab-rule">With {html.escape(edits)}: {html.escape(what)}</h2>')
     each = "each label" if analysis.task.judges else "each of the baseline's tokens"
+    each += ", in a blank of the one that it fills in" * bool(before.blanks)
     texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
 
 

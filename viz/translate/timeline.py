@@ -93,7 +93,7 @@ def payload(
         "probability": _rows(np.exp(trace.token_log_probs)),
         "before": None if before is None else _rows(before),
         "score": format.decimal(analysis.log_prob),
-        "scored": texts.scored(analysis),
+        "scored": analysis.scored,
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,

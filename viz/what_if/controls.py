@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.inference.decisions import decided
 from model.inference.predictions import kl_divergence
 from viz import editing, state
 from viz.shared import controls, texts
@@ -63,18 +62,23 @@ def head_picks(view: View, loaded: Checkpoint) -> None:
         controls.head_pick(view, loaded.config.heads)
 
 
-def largest_changes_head(task: Task) -> None:
+def largest_changes_head(analysis: Analysis) -> None:
     """What is ranked below."""
     texts.write('<h3 class="lab-label">Largest changes</h3>')
     texts.note(
-        "Ablation of each head alone: by how many nats the log-probability of the baseline’s "
-        f"{'label' if task.judges else 'tokens'} changes.",
+        f"Ablation of each head alone: by how many nats the {_ranked(analysis)} changes.",
         "ablation",
         "head",
         "nats",
         "log-probability",
         "baseline",
     )
+
+
+def _ranked(analysis: Analysis) -> str:
+    if analysis.trace.filled is not None:
+        return analysis.scored
+    return f"log-probability of the baseline’s {'label' if analysis.task.judges else 'tokens'}"
 
 
 def largest_changes(effects: Sequence[HeadEffect]) -> None:
@@ -130,12 +134,10 @@ def largest_step(analysis: Analysis, view: View) -> None:
     base = analysis.baseline
     if base is None or analysis.comparable < 2:
         return
-    steps = [step for step in decided(base.trace) if step < analysis.comparable]
-    if not steps:
-        return
-    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # of each of those steps
-    most = steps[int(moved.argmax())] + 1
-    if most != view.step and moved.max() >= 0.0005:
+    steps = slice(analysis.comparable)
+    moved = kl_divergence(base.trace.log_probs[steps], analysis.trace.log_probs[steps])  # [comparable]
+    most = max(base.trace.inner[: len(moved)], key=moved.__getitem__, default=0) + 1  # no end, which nobody asks for
+    if most != view.step and moved[most - 1] >= 0.0005:
         at, said = "step" if analysis.task.writes else "place", base.trace.predicted.labels[most - 1]
         label = controls.plain_label(f"Go to {at} {most}, “{said}”: it changes the most")
         st.button(label, key="largest step", type="tertiary", on_click=state.change, kwargs={"step": most})

@@ -60,7 +60,7 @@ def draw(shown: Shown) -> None:
         with left:
             board_place = _change_it(shown)
         with costs_place:
-            what_if_controls.largest_changes_head(shown.analysis.task)
+            what_if_controls.largest_changes_head(shown.analysis)
             progress = st.empty()
         with board_place:  # what was asked for stands: what every head costs takes a while
             known = costs(page_data, progress)
@@ -118,7 +118,7 @@ def _what_happens(shown: Shown) -> None:
     chosen = base.trace.predicted.ids[0] if judges else view.step - 1
     chart = change_chart(found.labels, found.before, found.after, len(found.after), shown.mode, CHART_HEIGHT, chosen=chosen)
     whose = "the baseline’s token" if analysis.task.writes else "the token that stands there"
-    whose = "each label" if judges else whose
+    whose = "each label" if judges else f"{whose}{', in a blank of the one filled in' * bool(base.trace.blanks)}"
     texts.write(f'<h3 class="lab-label">Probability of {whose}</h3>')
     texts.note("Hollow: before. Filled: after.")
     st.plotly_chart(

@@ -216,6 +216,8 @@ def test_a_peer_with_the_same_decoder_is_refused(peers):
 
 
 def test_the_shipped_checkpoints_name_peers_that_fit():
-    loaded = map(ready.checkpoints.load, ready.checkpoints.names())
-    for checkpoint in (each for each in loaded if len(each.config.kinds) == 3):  # one that translates
+    loaded = [ready.checkpoints.load(name) for name in ready.checkpoints.names()]
+    named = [each for each in loaded if each.peer]
+    assert {each.name for each in named} >= {"en-fr", "en-fr-learned", "en-fr-peek"}
+    for checkpoint in named:
         assert ready.peer_of(checkpoint).config.causal != checkpoint.config.causal

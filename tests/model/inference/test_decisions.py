@@ -8,7 +8,7 @@ import tiny
 
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
-from model.inference.decisions import NEAR, answered, decided, is_near, near_ties, turned, turns
+from model.inference.decisions import NEAR, answered, is_near, near_ties, turned, turns
 from model.inference.request import Request
 
 
@@ -62,7 +62,7 @@ def test_of_a_model_that_fills_in_its_ends_are_nothing_that_is_decided(tokenizer
     found = analyse(checkpoint, Request("The red fox takes a lamp.", pad=pad, intervention=tiny.edited("off_enc.1")))
     before, after = found.baseline.trace, found.trace
     own = [n for n, label in enumerate(before.source.labels) if label not in ("<s>", "</s>", "<pad>")]
-    assert own == decided(before) == list(range(1, len(own) + 1)) and len(before.source) == len(own) + 2 + pad
+    assert own == list(before.inner) == list(range(1, len(own) + 1)) and len(before.source) == len(own) + 2 + pad
     likeliest = [trace.log_probs.argmax(1) for trace in (before, after)]
     assert answered(after) == tuple(likeliest[1][own].tolist())
     differs = likeliest[0] != likeliest[1]
@@ -72,4 +72,4 @@ def test_of_a_model_that_fills_in_its_ends_are_nothing_that_is_decided(tokenizer
 
 def test_what_a_model_writes_is_decided_at_every_step(tiny_checkpoint):
     trace = analyse(tiny_checkpoint, Request("The red fox takes a lamp.", decoding=Decoding(limit=8))).trace
-    assert decided(trace) == list(range(len(trace.outputs)))
+    assert trace.inner == tuple(range(len(trace.outputs)))

@@ -1,0 +1,106 @@
+"""What is summed of a model that fills in: what fills the blanks, else the tokens of the text; no blank, and no end."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tiny
+
+from model.config import END, PAD, START
+from model.edits.intervention import Intervention
+from model.edits.kinds import Positions
+from model.experiments.effects import effects, head_effects, mask_effects
+from model.experiments.ready import skipping
+from model.experiments.sweep import every_head, sweep
+from model.inference.analyse import analyse
+from model.inference.decisions import turns
+from model.inference.reading import fillings
+from model.inference.request import Request
+from model.readings.sentence_positions import try_variants
+from model.text.tokenizer import Tokenizer
+
+READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
+OFF = Intervention(scaling=False)
+TEXTS = ("The red ___ sees a ___.", "The red fox takes a lamp.")
+
+
+@pytest.fixture(scope="module")
+def reader():
+    return tiny.checkpoint(Tokenizer.train(tiny.SENTENCES, 400, blanks=True), **READS)
+
+
+def edited(reader, text: str, edit: Intervention = OFF):
+    return analyse(reader, Request(text, intervention=edit))
+
+
+def summed(reader, text: str) -> tuple[float, float]:
+    """The sum of what fills the blanks, or of what stands in the text, without the edit and under it; by hand."""
+    base, after = (edited(reader, text, each).trace for each in (Intervention(), OFF))
+    ids, mask = base.source.ids, reader.source_tokenizer.mask
+    tokens = {place: ids[place] for place in range(1, len(ids) - 1)}
+    if mask in ids:
+        rows = base.log_probs.copy()
+        rows[:, [PAD, START, END, mask]] = -np.inf
+        tokens = {place: int(rows[place].argmax()) for place, token in enumerate(ids) if token == mask}
+    return tuple(float(each.log_probs[list(tokens), list(tokens.values())].sum()) for each in (base, after))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_sum_is_the_same_one(reader, text):
+    before, after = summed(reader, text)
+    (found,) = effects(reader, Request(text), [OFF])
+    assert (found.before.sum(), found.after.sum()) == pytest.approx((before, after), abs=1e-4)
+    assert not {"<mask>", "<s>", "</s>"} & set(found.labels) and len(found.labels) == len(found.before)
+    now = edited(reader, text)
+    assert (now.baseline.log_prob, now.log_prob) == pytest.approx((before, after), abs=1e-4)
+    assert sweep(reader, [text], [OFF]).change[0, 0] == pytest.approx(after - before, abs=1e-4)
+    assert mask_effects(reader, Request(text))["padding_mask"].before.sum() == pytest.approx(before, abs=1e-4)
+    assert abs(after - before) > 1e-3
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_heads_and_positions_take_it_too(reader, text):
+    asked, base = Request(text), analyse(reader, Request(text))
+    single = {each.edit: each.change for each in head_effects(reader, asked)}
+    for edit, change in single.items():
+        now = edited(reader, text, Intervention(edits=(edit,)))
+        assert change == pytest.approx(now.log_prob - base.log_prob, abs=1e-4)
+    expected = [single[each.edits[0]] for each in every_head(reader)]
+    assert sweep(reader, [text]).change[0] == pytest.approx(expected, abs=1e-4)
+    edit = Positions("source", "off")
+    (variant,) = try_variants(reader, asked, base, [edit])
+    moved = edited(reader, text, Intervention(edits=(edit,)))
+    assert variant.change == pytest.approx(moved.log_prob - base.log_prob, abs=1e-4)
+
+
+def test_padding_is_counted_nowhere(reader):
+    """Pads after the text, with their mask on, change nothing."""
+    for text in TEXTS:
+        alone, padded = (analyse(reader, Request(text, pad=pad)) for pad in (0, 3))
+        assert padded.log_prob == pytest.approx(alone.log_prob, abs=1e-4)
+        assert padded.trace.counted == alone.trace.counted
+
+
+def test_the_change_follows_what_fills_a_blank(reader):
+    now = edited(reader, TEXTS[0])
+    told = fillings(now.baseline, reader)
+    for each in told:
+        place = each["place"] - 1
+        token = now.baseline.trace.scored.ids[place]
+        assert now.change.before[place] == pytest.approx(each["probability"], abs=1e-5)
+        assert now.change.after[place] == pytest.approx(float(np.exp(now.trace.log_probs[place, token])))
+    assert len(told) == 2 and "<mask>" not in now.change.labels
+
+
+def test_the_words_say_what_is_summed_and_no_end_turns(reader):
+    blank, plain = (edited(reader, text) for text in TEXTS)
+    assert blank.scored == "log-probability of what was filled in"
+    assert plain.scored == "log-probability of the text’s tokens (without the ends)"
+    for each in (blank, plain):
+        last = len(each.trace.predicted) - 1
+        assert each.trace.inner == tuple(range(1, last))
+        wild = dataclasses.replace(each.trace, log_probs=-each.trace.log_probs)  # every place turns
+        assert {turn.step for turn in turns(dataclasses.replace(each, trace=wild))} == set(each.trace.inner)
+    assert f"the {blank.scored} changes by" in skipping(reader, Request(TEXTS[0])).text
