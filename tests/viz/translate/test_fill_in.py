@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model import format
@@ -230,3 +230,33 @@ def test_while_the_class_guesses_the_blanks_are_hidden_from_all(home):
 )
 def test_how_good_the_head_is_stands_beside_what_it_says(metrics, told):
     assert told in fill_texts.follows_measured(metrics)
+
+
+def test_a_text_that_is_too_long_is_not_offered_as_one_sentence():
+    lab = opened(text="The ___ cat sat. " * 60, second="")
+    assert len(lab.faults) == 1 and "Shorten it." in lab.faults[0]
+    assert not [button for button in lab.at.button if button.label == "Read the text as one sentence"]
+
+
+def test_what_fills_all_blanks_at_once_has_no_other_hypothesis():
+    offered = lambda lab: list(lab.at.segmented_control(key="differs").options)  # noqa: E731
+    lab = opened(COMPARE)
+    assert "Hypothesis" not in offered(lab) and "Step" in offered(lab)
+    asked = opened(COMPARE, differs="hypothesis")
+    assert asked.faults == [
+        "This model fills all blanks at once: there is one reading and no other hypothesis. Compare something else."
+    ]
+    assert "search with a beam" not in asked.buttons
+
+
+def test_the_ready_texts_are_filled_with_words_that_make_sense_by_a_clear_margin():
+    loaded, likeliest_words = checkpoints.load("bert-mini"), []
+    for source, second in controls.WITH_BLANKS.values():
+        found = analyse(loaded, Request(source, second=second))
+        for place in blank_places(found, loaded):
+            first, next_ = np.argsort(-found.trace.log_probs[place])[:2]
+            margin = np.exp(found.trace.log_probs[place, first]) - np.exp(found.trace.log_probs[place, next_])
+            assert margin > 0.04, (source, second)
+            likeliest_words.append(loaded.source_tokenizer.decode([int(first)]).strip())
+    assert likeliest_words == ["head", "head", "door", "door"]
+    assert found.follows > 0.7 and found.follows - found.turned > 0.1
