@@ -9,7 +9,7 @@ import { measured, nextBlank, pressesHere } from "../../../viz/translate/timelin
 import { boxOfCell, cellAt, placed } from "../../../viz/translate/large_maps_parts.js";
 import { cellPoints } from "../../../viz/shared/cell_points.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
-import { scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
+import { scrolledOnce, scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
 import { veiled } from "../../../viz/translate/timeline_hall.js";
 import { whyOf } from "../../../viz/translate/timeline_told.js";
 
@@ -140,4 +140,9 @@ test("a token that is none of the likeliest stands apart in a text that is read,
   assert.deepEqual(at({ stands: true, hall: true }), [1, 2, 3, 4, 9]);
   assert.deepEqual(at({}), [1, 2, 3, 4, 9, 5]);
   assert.deepEqual(withChosen(rows(), ["·a", 2], { stands: true }), rows());
+});
+
+test("a text that is read at once is shown from its beginning while the place is in sight there", () => {
+  assert.equal(scrolledOnce([560, 640], 932), 0);
+  assert.equal(scrolledOnce([900, 960], 932), 464);
 });
