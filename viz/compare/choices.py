@@ -18,6 +18,7 @@ from viz.view import View
 
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
+    from model.task import Task
 
 BEAM = 4  # wide enough for several hypotheses
 
@@ -174,7 +175,7 @@ def way_out(shown: Shown) -> None:
         if word:
             text = pair.with_word(source, number, word)
             st.button(f"Try “{text}”", key="try a sentence", on_click=state.change, kwargs={"other_text": text})
-    elif shown.view.differs == "hypothesis" and shown.view.target is None:
+    elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.writes:
         search = {"strategy": "beam", "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
 
@@ -191,10 +192,12 @@ def differs_pick(shown: Shown) -> None:
     )
 
 
-OF_STEPS = ("hypothesis", "step")  # of these only what writes, or fills in, has more than one
+def _lacking(task: Task) -> tuple[str, ...]:
+    """What a model has no second one of: of a text that is judged no step, and without a decoder no hypothesis."""
+    return ("hypothesis", "step") if task.judges else () if task.writes else ("hypothesis",)
 
 
 def offered(view: View, analysis: Analysis) -> list[str]:
-    """What may differ: of a text that is judged no step and no hypothesis, unless a link has asked for it."""
-    lacks = OF_STEPS if analysis.task.judges else ()
+    """What may differ, and what a link has asked for."""
+    lacks = _lacking(analysis.task)
     return [name for name in pair.DIFFERENCES if name not in lacks or name == view.differs]

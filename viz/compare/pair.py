@@ -256,7 +256,10 @@ def hypotheses(page_data: cache.PageData) -> tuple[Hypothesis, ...]:
 
 
 def _hypothesis(view: View, page_data: cache.PageData) -> Other:
-    others = hypotheses(page_data)
+    others, task = hypotheses(page_data), page_data.analysis.task
+    if not task.writes:
+        reads = "A text that is judged is read once" if task.judges else "This model fills all blanks at once"
+        raise PairError(f"{reads}: there is one reading and no other hypothesis. Compare something else.")
     if not others:
         if page_data.request.target is not None:
             raise PairError("The target is given, so there are no hypotheses: let the model translate.")

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from model.config import MAX_TOKENS
+from model.inference.reading import source_ids
 from model.inference.request import MAX_SENTENCES
 from viz import cache, state, theme, visit
 from viz.shared import texts
@@ -27,9 +28,9 @@ MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where
 MEAN = "mean"
 EXAMPLES_IN = ("English", "French")  # what they are written in, and for
 WITH_BLANKS = {  # ready texts for a model that fills in, and tells whether a second sentence follows
-    "one blank": ("The king sat on his ___ and said nothing.", ""),
-    "two blanks": ("She opened the ___ and looked out of the ___.", ""),
-    "does it follow?": ("The little girl opened the door.", "It was very ___ in the room behind it."),
+    "one blank": ("The old man shook his ___ and said nothing.", ""),
+    "two blanks": ("He shook his ___ and shut the ___ behind him.", ""),
+    "does it follow?": ("There was a knock at the door.", "The old woman opened the ___ and looked out."),
 }
 BLANK_FIRST = next(iter(WITH_BLANKS.values()))[0]  # what opens with such a model
 MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
@@ -268,12 +269,19 @@ def modes(view: View) -> None:
 
 
 def way_out(view: View) -> None:
-    """Where the text has more sentences than one batch may: to read it as one. Where branches may be too many: without."""
-    if view.split and len(view.sentences) > MAX_SENTENCES:
+    """Where a text of too many sentences can be read as one: that. Where branches may be too many: without."""
+    if view.split and len(view.sentences) > MAX_SENTENCES and _fits_as_one(view):
         st.button("Read the text as one sentence", on_click=state.change, kwargs={"split": False})
     if view.branches:
         back = {"branches": (), "path": ()}
         st.button("Take the branches back", key="without branches", on_click=state.change, kwargs=back)
+
+
+def _fits_as_one(view: View) -> bool:
+    """Whether a model that reads sentence by sentence could read the text as one."""
+    if not cache.task(view.checkpoint, view.device).splits:
+        return False
+    return len(source_ids(cache.checkpoint(view.checkpoint, view.device), view.source)) <= MAX_TOKENS
 
 
 def step_slider(view: View, labels: Sequence[str], stops: Sequence[int] = ()) -> None:

@@ -2,7 +2,7 @@
 // The timeline tells the step by an event of the document, so that stepping sends nothing to the server.
 
 import { button, element, focusOf, followStep, mounted, percent, refocus, REVEAL, signed, toldStep, unmounted } from "../shared/mount.js";
-import { judged, rest, walking } from "./candidates_parts.js";
+import { judged, rest, walking, withChosen } from "./candidates_parts.js";
 
 const LARGE = 5; // candidates in lecture mode
 const COLUMNS = (temperature) => [
@@ -63,7 +63,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
   function show(step) {
     const typed = step < data.given, sampling = data.sampling && !typed; // what was typed was not drawn
     const rows = data.rows[step].slice(0, data.hall ? LARGE : undefined).map((each, n) => [...each, sampling ? data.before[step][n] : undefined]), chosen = data.chosen[step], list = element("div", `cand${sampling ? " sampling" : ""}`);
-    if (!rows.some(([, id]) => id === chosen[1])) rows.splice(sampling && !data.hall ? 3 : 4, data.hall ? 1 : 0, [...chosen, sampling ? data.chosenBefore[step] : undefined, true]);
+    withChosen(rows, [...chosen, sampling ? data.chosenBefore[step] : undefined, true], { sampling, hall: data.hall, stands: Boolean(data.open) });
     const head = element("div", "head");
     for (const name of sampling ? COLUMNS(data.temperature) : []) { const column = element("span", "", name[0]); column.title = name[1]; head.append(column); }
     if (sampling) list.append(head);
@@ -77,6 +77,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       const space = piece[0] === "·" ? ". The · stands for a space" : "";
       const kind = data.kinds?.[step]?.[id];
       if (kind) { token.append(element("small", "", kind.split(":")[0])); }
+      if (apart && data.open) token.append(element("small", "", "stands here"));
       const does = id === chosen[1] && !open ? (data.open ? "" : typed ? "This is what you gave" : "This is what was chosen") : open ? data.act : "";
       const logits = sampling ? `Logit ${signed(logit)}${scaled == null ? "" : `, divided by ${data.temperature}: ${signed(scaled)}`}. ` : "";
       row.title = (kind ? `${kind[0].toUpperCase()}${kind.slice(1)}. ` : "") + logits + (reason ? `${data.cuts[reason]}${space}. ` : space ? `${space.slice(2)}. ` : "") + does;
@@ -90,7 +91,7 @@ export default function ({ data, parentElement, setTriggerValue, setStateValue, 
       if (sampling) row.append(...before.map((value) => element("span", "n", percent(value))));
       else row.append(bar);
       row.append(element("span", "n p", percent(p)));
-      const candidate = element("div", "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
+      const candidate = element("div", apart && data.open && !data.hall ? "candidate apart" : "candidate"), rival = id === chosen[1] ? rows.find((other) => other[1] !== id)?.[1] : id;
       candidate.append(row);
       if (!sampling && open && rival != null && !offline && !data.hall) {
         const why = button("why", "why?", () => setTriggerValue("reason", { step: step + 1, token: rival }));

@@ -36,3 +36,11 @@ export function rest(rows, size) {
   const sum = rows.reduce((all, row) => all + row[4], 0), others = size - rows.length;
   return `${rows.length} listed: ${percent(Math.min(1, sum))}; ${others.toLocaleString("en")} others: ${percent(Math.max(0, 1 - sum))}`;
 }
+
+// Puts the token that was chosen among the rows, where it is not one of the likeliest; in lecture mode it is the last of them. Of a
+// text that is read (`stands`) it stands first, apart from the list.
+export function withChosen(rows, chosen, { sampling, hall, stands }) {
+  if (rows.some(([, id]) => id === chosen[1])) return rows;
+  rows.splice(hall ? 4 : stands ? 0 : sampling ? 3 : 4, hall ? 1 : 0, chosen);
+  return rows;
+}

@@ -25,6 +25,7 @@ ALONE = (
 )
 SEEN = "Each token is seen as it is predicted: no probability of the sentence."
 NO_BLANK = f"There is no blank: type {SIGNS} where a word is to be filled in. {SEEN}"
+NEAR = 0.1  # two probabilities less apart hardly tell which of two sentences comes first
 UNKNOWN = "How often that is right has not been measured for this checkpoint."
 
 
@@ -33,7 +34,7 @@ def doubt(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     first, *others = of_blanks(analysis, loaded)
     if analysis.follows is not None and analysis.turned is not None:
         others = [*follows(analysis), follows_measured(loaded.metrics), first, *others]
-        first = _in_short(analysis.follows, analysis.turned, loaded.metrics)
+        first = _in_short(analysis, loaded.metrics)
     return {"verdict": first, "signs": others, "meant": "", "head": "About this reading"}
 
 
@@ -69,17 +70,35 @@ def follows(analysis: Analysis) -> list[str]:
     tie = " A near-tie." if is_near(found, 1 - found) else ""
     was = "" if analysis.baseline is None else f" (without the edits {probability(analysis.baseline.follows)})"
     return [
-        f"B follows A: {probability(found)}{was}; the other way round: {probability(turned)}.{tie} "
+        f"B follows A: {probability(found)}{was}; {_swapped(analysis)}.{tie} "
         "These are two separate readings: the two numbers need not add up to 1."
     ]
 
 
-def _in_short(found: float, turned: float, metrics: Mapping[str, Any]) -> str:
+def _swapped(analysis: Analysis) -> str:
+    """What the model says of the two sentences swapped, which is read without edits; in words where this is not clearly less
+    than what it says of them as they are."""
+    own, turned = (analysis.baseline or analysis).follows, analysis.turned
+    said = f"with A and B swapped{'' if analysis.baseline is None else ', without the edits'}: {probability(turned)}"
+    near = ", but within 0.1" * (abs(turned - own) < NEAR)
+    if probability(turned) == probability(own):
+        return f"{said} (as likely)"
+    if turned > own:
+        return f"{said} (likelier{near})"
+    return f"{said} (less likely{near})" if near else said
+
+
+def _in_short(analysis: Analysis, metrics: Mapping[str, Any]) -> str:
     """The same in one line, with how often it is right."""
-    share, where = _right(metrics)
-    known = f"Right in {share:.1%} of {where} pairs." if share is not None else "Not measured."
+    found, known = analysis.follows, right(metrics)
     tie = ", a near-tie" * is_near(found, 1 - found)
-    return f"B follows A: {probability(found)}{tie}; the other way round: {probability(turned)}. {known}"
+    return f"B follows A: {probability(found)}{tie}; {_swapped(analysis)}. {known[:1].upper()}{known[1:]}."
+
+
+def right(metrics: Mapping[str, Any]) -> str:
+    """How often a verdict on two sentences is right, beside chance, in a few words."""
+    share, where = _right(metrics)
+    return "not measured" if share is None else f"right in {share:.1%} of {where} pairs (chance: 50%)"
 
 
 def _right(metrics: Mapping[str, Any]) -> tuple[float | None, str]:

@@ -13,7 +13,7 @@ from viz import state
 from viz.shared import texts
 from viz.shared.lecture import lecture, letters
 from viz.shared.shown import Shown
-from viz.translate import cache_part, controls, fill_in, judge_in_lecture, large_maps, steps, timeline
+from viz.translate import cache_part, controls, fill_in, fill_texts, judge_in_lecture, large_maps, steps, timeline
 from viz.translate import texts as translate_texts
 from viz.view import View
 
@@ -37,7 +37,7 @@ def draw(shown: Shown) -> None:
     with shown.places.notes:
         texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
     with shown.places.bar:
-        texts.write(f'<p class="lab-hall-fact">{facts(view, analysis)}</p>', inline=True)
+        texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
     places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
     _keys(view, analysis, shown.page_data.loaded.config.causal, places)
     large = large_of(view, analysis.task)
@@ -70,12 +70,14 @@ def count(task: Task) -> int:
     return CACHE if task.writes else CACHE - 1
 
 
-def facts(view: View, analysis: Analysis) -> str:
+def facts(view: View, analysis: Analysis, loaded: Checkpoint) -> str:
     """What stands in the line at the top: the layer and the head whose lines are drawn; of two sentences, whether the second
-    follows."""
+    follows, and how often such a verdict is right."""
     if large_of(view, analysis.task) == CACHE:
         return "all layers and heads"
-    follows = "" if analysis.follows is None else f" · B follows A: {format.probability(analysis.follows)}"
+    follows = ""
+    if analysis.follows is not None:
+        follows = f" · B follows A: {format.probability(analysis.follows)}<br>{fill_texts.right(loaded.metrics)}"
     head = "mean over heads" if view.head is None else f"head {view.head}"
     return f"layer {view.layer} · {head}{follows}"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from model.inference.request import Request
 from model.readings.pooled_rows import pooled_row, pooling_weights
 from model.trace import Site
@@ -53,6 +55,18 @@ def chosen_rival(view: View, analysis: Analysis) -> int:
         return view.rival
     row[label] = -float("inf")
     return int(row.argmax())
+
+
+def opens_at(view: View, page_data: cache.PageData) -> int:
+    """The place that is looked at first, from 0: of the word whose hiding changes most; where none can be hidden, of the
+    first."""
+    analysis = page_data.analysis
+    label, rival = int(analysis.trace.log_probs[0].argmax()), chosen_rival(view, analysis)
+    try:
+        found = experiments.label_test(page_data.request, view.device, label, rival)
+    except ValueError:
+        return first_word(analysis)
+    return found.words.places[int(np.abs(found.occlusion).argmax())][0] if len(found.words) else first_word(analysis)
 
 
 def first_word(analysis: Analysis) -> int:

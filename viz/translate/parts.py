@@ -36,24 +36,34 @@ def head(view: View, page: pages.Page) -> Stage:
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")  # the timeline writes into the other half
         with left:
-            language, count = controls.sentence_box(view, cache.languages(view.checkpoint, view.device)[0])
+            language, count = controls.sentence_box(view, _heading(view))
             with st.container(key="under_sentence", gap=None):
                 controls.taught(view)
                 notes = st.container(gap=None)
         return Stage(notes, st.container(), language, count)
 
 
+def _heading(view: View) -> str:
+    """What stands above the text, as far as it is known before the checkpoint is loaded."""
+    named = cache.declared_languages(view.checkpoint)[0] or "Text"
+    task = cache.task(view.checkpoint, view.device)
+    return cache.languages(view.checkpoint, view.device)[0] if task.splits else translate_texts.heading(task, named)
+
+
 def look(view: View, page_data: cache.PageData) -> View:
-    """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, of a text that is
-    gone on with the first token that the model adds, of one that is judged its first word."""
+    """What is looked at first where the link leaves it open: of a sentence with blanks the first of them, without blanks its
+    first word, of a text that is gone on with the first token that the model adds, of one that is judged the word whose
+    hiding changes most."""
     text, analysis, loaded = (view.checkpoint, view.source, view.second), page_data.analysis, page_data.loaded
     if analysis.task.splits or state.kept(fill_in.LED) == text:
         return view
     state.keep(fill_in.LED, text)
     if analysis.task.judges:
-        places = [judge.first_word(analysis)]
+        places = [judge.opens_at(view, page_data)]
+    elif analysis.task.writes:
+        places = [analysis.begun]
     else:
-        places = [analysis.begun] if analysis.task.writes else blank_places(analysis, loaded)
+        places = blank_places(analysis, loaded) or [judge.first_word(analysis)]
     is_open = not state.is_stated("step") or (state.is_new_text() and view.step == View.step)
     return view.at_step(places[0] + 1) if places and is_open else view
 
@@ -69,7 +79,7 @@ def draw(shown: Shown) -> None:
     view, page_data, places = shown.view, shown.page_data, shown.places
     analysis, languages = shown.analysis, page_data.loaded.languages
     with places.language:
-        texts.language(languages[0])
+        texts.language(translate_texts.heading(analysis.task, languages[0]))
     with places.count:
         count, known = translate_texts.token_count(analysis, analysis.begun)
         how = f"{known}How does text become tokens?"

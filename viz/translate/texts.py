@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from model.inference.analysis import Analysis
     from model.inference.decisions import Turn
+    from model.task import Task
 
 FIELDS = {  # control: its name in a sentence, its label
     "width": ("beam's width", "Width"),
@@ -26,6 +27,14 @@ FIELDS = {  # control: its name in a sentence, its label
     "top_k": ("top-k", "Top-k (0: all)"),
     "seed": ("seed", "Seed"),
 }
+
+
+def heading(task: Task, language: str) -> str:
+    """What stands above the text: of a translator its language, else that it is a text, and in which language if it is
+    named."""
+    if task.splits:
+        return language
+    return "Text" if language in ("Text", "source") else f"Text ({language})"
 
 
 def strategy_title(name: str) -> str:

@@ -1,7 +1,7 @@
 // Where the row of a step looks, as lines between the tokens. Nothing here makes markup from text: textContent only.
 
 import { boxOf, drawing } from "../shared/mount.js";
-import { scrolledTo } from "./timeline_scrolling.js";
+import { scrolledOnce, scrolledTo } from "./timeline_scrolling.js";
 
 export const WRITTEN = 0.08; // weights above this are printed
 
@@ -49,7 +49,7 @@ export function drawLines(root, data, shifted, { source, inputs, reading, saying
   const scroll = root.querySelector(".scroll");
   if (!still && scroll.scrollWidth > scroll.clientWidth) {
     const strongest = !source.length ? frame : place(source[data.cross[step].indexOf(Math.max(...data.cross[step]))]);
-    scroll.scrollLeft = scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth, root.classList.contains("hall"));
+    scroll.scrollLeft = data.own === "encoder" ? scrolledOnce([frame.left, frame.right], scroll.clientWidth) : scrolledTo([frame.left, frame.right], [strongest.left, strongest.right], scroll.clientWidth, root.classList.contains("hall"));
   }
   root.querySelector(".frame").countBeyond();
 }

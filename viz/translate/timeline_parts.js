@@ -120,9 +120,9 @@ function pressed(root) {
 // Smaller gaps for rows that would not fit otherwise; they may scroll all the same.
 export function fitted(root) {
   const rows = root.querySelector(".scroll");
-  rows.classList.remove("tight", "tighter");
-  for (const name of ["tight", ...(root.classList.contains("hall") ? ["tighter"] : [])]) if (rows.scrollWidth > rows.clientWidth) rows.classList.add(name);
-  if (rows.scrollWidth > rows.clientWidth) rows.classList.remove("tighter"); // what is scrolled all the same keeps its air
+  rows.classList.remove("tight", "tighter", "smaller");
+  for (const name of ["tight", ...(root.classList.contains("hall") ? ["tighter", ...(root.querySelector(".alone") ? ["smaller"] : [])] : [])]) if (rows.scrollWidth > rows.clientWidth) rows.classList.add(name);
+  if (rows.scrollWidth > rows.clientWidth) rows.classList.remove("tighter", "smaller"); // what is scrolled all the same keeps its air
   if (root.classList.contains("hall")) pressed(root);
 }
 

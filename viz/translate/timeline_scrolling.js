@@ -14,6 +14,9 @@ export function scrolledTo([left, right], [from, to], width, middle = false) {
   return Math.max(0, from < left ? right + AIR - width : left - AIR);
 }
 
+// The same of a text that is read at once: from its beginning, as long as the place is in sight there.
+export const scrolledOnce = ([left, right], width) => (right + AIR <= width ? 0 : Math.max(0, (left + right - width) / 2));
+
 export function scrolling(frame, scroll) {
   const ends = [-1, 1].map((way) => {
     const end = button(`more ${way < 0 ? "before" : "after"}`, "", () => scroll.scrollBy({ left: way * 0.8 * scroll.clientWidth, behavior: "smooth" }));

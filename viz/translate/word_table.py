@@ -79,8 +79,8 @@ def _row(
 
 
 def verdict(found: LabelTest, classes: Sequence[str]) -> str:
-    """Which word weighs most, for the label or against it, beside its rival, what hiding it does, and what weighs most the
-    other way: sentences."""
+    """Which word's hiding changes most, for the label or against it, beside its rival, what hiding it does, and which word
+    speaks most the other way: sentences."""
     if not len(found.words):
         return "There is no word to hide."
     worth, words = found.occlusion, found.words.labels
@@ -94,7 +94,7 @@ def verdict(found: LabelTest, classes: Sequence[str]) -> str:
         clear = most if lost > 0 else "hiding any of them costs nothing"
         return f"No word clearly speaks for {pair}: {clear}. {_likelihood(found, classes)}"
     way, back = ("for", "against") if value > 0 else ("against", "for")
-    told = f"“{words[first]}” weighs most, and speaks {way} {pair}: {format.signed(value)} nats. "
+    told = f"Hiding “{words[first]}” changes most: it speaks {way} {pair}, {format.signed(value)} nats. "
     told += f"Hidden, {_becomes(found, classes, first)}."
     second = float(worth[others[0]]) if others else 0.0
     if value * second > 0 and is_near(abs(value), abs(second)):

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { ancestors, beside, layout } from "../../../viz/translate/beam_tree_parts.js";
-import { judged, rest } from "../../../viz/translate/candidates_parts.js";
+import { judged, rest, withChosen } from "../../../viz/translate/candidates_parts.js";
 import { rowNames, toldOf } from "../../../viz/translate/timeline_pointing.js";
 import { moves } from "../../../viz/shared/page_keys.js";
 import { measured, nextBlank, pressesHere } from "../../../viz/translate/timeline_parts.js";
 import { boxOfCell, cellAt, placed } from "../../../viz/translate/large_maps_parts.js";
 import { cellPoints } from "../../../viz/shared/cell_points.js";
 import { seenOf } from "../../../viz/translate/timeline_lines.js";
-import { scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
+import { scrolledOnce, scrolledTo } from "../../../viz/translate/timeline_scrolling.js";
 import { veiled } from "../../../viz/translate/timeline_hall.js";
 import { whyOf } from "../../../viz/translate/timeline_told.js";
 
@@ -132,4 +132,17 @@ test("a cell is named the same wherever its map is drawn and however it is zoome
     assert.ok(Math.abs(width - size * zoom) < 1e-9);
     for (const none of ["decoder 3 5", "cross 5 1", "cross 0 1", "cross x 1", "cross"]) assert.equal(points.rect(none), null);
   }
+});
+
+test("a token that is none of the likeliest stands apart in a text that is read, and is the last of a lecture", () => {
+  const rows = () => [1, 2, 3, 4, 5].map((id) => ["·a", id]), own = ["<s>", 9], at = (how) => withChosen(rows(), own, how).map(([, id]) => id);
+  assert.deepEqual(at({ stands: true }), [9, 1, 2, 3, 4, 5]);
+  assert.deepEqual(at({ stands: true, hall: true }), [1, 2, 3, 4, 9]);
+  assert.deepEqual(at({}), [1, 2, 3, 4, 9, 5]);
+  assert.deepEqual(withChosen(rows(), ["·a", 2], { stands: true }), rows());
+});
+
+test("a text that is read at once is shown from its beginning while the place is in sight there", () => {
+  assert.equal(scrolledOnce([560, 640], 932), 0);
+  assert.equal(scrolledOnce([900, 960], 932), 464);
 });

@@ -162,6 +162,8 @@ def test_more_sentences_than_a_batch_may_have_get_one_sentence_and_a_way_out(at)
     assert (page.run().faults, page.link["split"]) == ([], "off")
     assert len(page.charts) >= 3
     assert Lab(at, text="Owl. " * MAX_SENTENCES).faults == []
+    long = Lab(at, text="The cat sat. " * 60)  # joined it is too long
+    assert long.faults and "Read the text as one sentence" not in [button.label for button in long.at.button]
 
 
 # -- guessing, and the other page -------------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tiny
 import torch
-from viz_helpers import HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
+from viz_helpers import COMPARE, HEADS, POSITIONS, TRAINING, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model import format
@@ -58,7 +59,7 @@ def test_two_sentences_are_read_and_told_on_every_page(home):
     found = analyse(checkpoints.load(str(home / "two")), Request(ONE, second=TWO))
     shown = lab.timeline
     assert shown["doubt"]["verdict"].startswith(f"B follows A: {probability(found.follows)}")
-    assert any(f"; the other way round: {probability(found.turned)}." in told for told in shown["doubt"]["signs"])
+    assert any(f"; with A and B swapped: {probability(found.turned)}" in told for told in shown["doubt"]["signs"])
     assert any("All 3 blanks are predicted at once" in told for told in shown["doubt"]["signs"])
     assert any("has not been measured" in told for told in shown["doubt"]["signs"])
     middle = shown["sides"].index("B")
@@ -271,3 +272,64 @@ def test_the_way_to_the_largest_change_leads_to_no_end(home, monkeypatch):
     told = page.at.button(key="largest step").label
     last = len(analyse(checkpoints.load(str(home / "one")), Request(ONE)).trace.predicted)
     assert told.startswith(f"Go to place {last - 1},") and "</s>" not in told
+
+
+def test_a_text_that_is_too_long_is_not_offered_as_one_sentence():
+    lab = opened(text="The ___ cat sat. " * 60, second="")
+    assert len(lab.faults) == 1 and "Shorten it." in lab.faults[0]
+    assert not [button for button in lab.at.button if button.label == "Read the text as one sentence"]
+
+
+def test_what_fills_all_blanks_at_once_has_no_other_hypothesis():
+    offered = lambda lab: list(lab.at.segmented_control(key="differs").options)  # noqa: E731
+    lab = opened(COMPARE)
+    assert "Hypothesis" not in offered(lab) and "Step" in offered(lab)
+    asked = opened(COMPARE, differs="hypothesis")
+    assert asked.faults == [
+        "This model fills all blanks at once: there is one reading and no other hypothesis. Compare something else."
+    ]
+    assert "search with a beam" not in asked.buttons
+
+
+def test_the_ready_texts_are_filled_with_words_that_make_sense_by_a_clear_margin():
+    loaded, likeliest_words = checkpoints.load("bert-mini"), []
+    for source, second in controls.WITH_BLANKS.values():
+        found = analyse(loaded, Request(source, second=second))
+        for place in blank_places(found, loaded):
+            first, next_ = np.argsort(-found.trace.log_probs[place])[:2]
+            margin = np.exp(found.trace.log_probs[place, first]) - np.exp(found.trace.log_probs[place, next_])
+            assert margin > 0.04, (source, second)
+            likeliest_words.append(loaded.source_tokenizer.decode([int(first)]).strip())
+    assert likeliest_words == ["head", "head", "door", "door"]
+    assert found.follows > 0.7 and found.follows - found.turned > 0.1
+
+
+@pytest.mark.parametrize(
+    ("own", "turned", "edited", "said"),
+    [
+        (0.583, 0.700, None, "with A and B swapped: 0.700 (likelier)"),
+        (0.583, 0.640, None, "with A and B swapped: 0.640 (likelier, but within 0.1)"),
+        (0.583, 0.500, None, "with A and B swapped: 0.500 (less likely, but within 0.1)"),
+        (0.583, 0.583, None, "with A and B swapped: 0.583 (as likely)"),
+        (0.711, 0.564, None, "with A and B swapped: 0.564"),
+        (0.583, 0.700, 0.9, "with A and B swapped, without the edits: 0.700 (likelier)"),
+    ],
+)
+def test_the_sentences_swapped_are_told_beside_them_as_they_are(own, turned, edited, said):
+    read = SimpleNamespace(follows=own, turned=turned, baseline=None)
+    analysis = read if edited is None else SimpleNamespace(follows=edited, turned=turned, baseline=read)
+    assert fill_texts._swapped(analysis) == said
+    metrics = {"test": {"follows": {"accuracy": 0.599}}}
+    assert fill_texts._in_short(analysis, metrics).endswith(f"; {said}. Right in 59.9% of held-out pairs (chance: 50%).")
+
+
+def test_a_lecture_tells_how_often_the_verdict_on_two_sentences_is_right():
+    lab = opened(lecture="on")
+    assert any("not measured" in told for told in lab.sentences("lab-hall-fact"))
+
+
+def test_a_text_without_a_blank_opens_at_its_first_word_under_the_name_of_a_text():
+    lab = opened(text="The red dog sees a lamp.", second="")
+    step = int(lab.link["step"])
+    assert step == 2 and lab.timeline["inputs"][step - 1]["t"] == "The"
+    assert any(">Text (Danish)<" in told for told in lab.html)
