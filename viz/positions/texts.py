@@ -261,8 +261,8 @@ ANEW = {  # what the variants show, by family
     "decoder-only": "The text, gone on with anew under each edit alone; words that the baseline does not have are boxed. "
     "The number is the change of the log-probability of the baseline’s text, in nats. A click makes the edit on every page.",
     "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
-    "baseline has another. The number is the change of the summed log-probability of the sentence’s own tokens, in nats. A "
-    "click makes the edit on every page.",
+    "baseline has another. The number is the change of the summed log-probability of what fills the blanks (without a "
+    "blank, of the sentence’s own tokens), in nats. A click makes the edit on every page.",
     "judged": "The text, read anew under each edit alone: its label, boxed where it is another one. The number is the "
     "change of the log-probability of the baseline’s label, in nats. A click makes the edit on every page.",
 }
