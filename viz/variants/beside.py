@@ -6,9 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from model.folders import survey
 from model.inference.request import Request
 from model.trace import Site, View, site_kind
 from model.variants.declared import VARIANTS
+from model.variants.record import place
 from viz import cache, theme
 from viz.keep import cached_figure
 from viz.page_fields import MAX_BESIDE
@@ -47,9 +49,12 @@ class Side:
 
 
 def there(record: Variants) -> dict[str, str]:
-    """The checkpoint of each design whose weights lie in the lab, by the design's name."""
-    known = set(cache.checkpoint_names())
-    return {name: record.shipped[name] for name in names_of(record) if record.shipped.get(name) in known}
+    """The checkpoint of each design whose weights lie beside the record, by the design's name: another folder's of the same
+    name is not meant."""
+    home = (found := place()) and found.parent.resolve()
+    known = {path.resolve(): name for name, path in survey().places.items()} if home else {}
+    lying = {name: home / record.shipped[name] for name in names_of(record) if home and name in record.shipped}
+    return {name: known[path] for name, path in lying.items() if path in known}
 
 
 def absent(record: Variants) -> list[str]:

@@ -113,7 +113,7 @@ def test_the_same_sentence_stands_beside_itself_and_a_head_that_is_not_there_is_
     assert len(lab.charts) == 1
     assert any("It has one head, so there is no head 2." in plain(text) for text in lab.html)
     shown = numbers(lab.charts[0]["data"][0]["z"])
-    known = cache.analyse(request_of(TEXT, record.shipped[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
+    known = cache.analyse(request_of(TEXT, beside.there(record)[BASE]), "cpu").whole.view(Site("encoder", 0), 1).values
     np.testing.assert_allclose(shown, known, atol=1e-6)
     assert "Not in this lab: As in 2017" in plain(" ".join(lab.html))
     lab.pick("beside head", "mean")
