@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from model.files import MEGABYTE, FileError, read_json
 from model.foreign import FOREIGN, kind_of
@@ -69,6 +71,21 @@ def _texts() -> list[str]:
 def homes(shipped: Path = SHIPPED) -> tuple[Path, ...]:
     """The folders that CHECKPOINTS names, then that of the shipped checkpoints."""
     return (*named(), shipped)
+
+
+def described(place: Path) -> dict[str, Any]:
+    """The model that the config.json of a checkpoint tells of, unchecked; empty where it cannot be read, which loading the
+    checkpoint would tell."""
+    try:
+        found = json.loads((place / CONFIG).read_text(encoding="utf-8"))["model"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def family(model: Mapping[str, Any]) -> object:
+    """The family of a model that is `described`."""
+    return model.get("family", "encoder-decoder"), bool(model.get("classes"))
 
 
 def survey(shipped: Path = SHIPPED) -> Survey:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from model.checkpoint import Checkpoint, find, names
 from model.config import PAD, SCHEMES, ModelConfig
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Positions
+from model.folders import described, family
 from model.inference.analysis import Analysis
 from model.inference.decisions import turn
 from model.inference.passes import log_probs, teacher_force
@@ -179,23 +179,10 @@ def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
     """The current checkpoint where its positions are learned, else one in the folder that has such, if it can be of the same
     family; None without."""
     known = names(home)
-    found = {name: _model(find(name, home) / "config.json") for name in known}
+    found = {name: described(find(name, home)) for name in known}
     learned = [name for name in known if _is_trained(found[name])]
-    family = _family(found.get(current, {}))
-    return min(learned, key=lambda name: (name != current, _family(found[name]) != family), default=None)
-
-
-def _model(path: Path) -> dict[str, Any]:
-    """The model that a config.json tells of; empty where it cannot be read, which loading it would tell."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["model"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _family(model: dict[str, Any]) -> object:
-    return model.get("family", ModelConfig.family)
+    own = family(found.get(current, {}))
+    return min(learned, key=lambda name: (name != current, family(found[name]) != own), default=None)
 
 
 def _is_trained(model: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from model.folders import described, family, survey
 from model.inference.request import Request
 from model.readings.comparison import Aligned, aligned
 from model.trace import SITE_KINDS, Kind, Site
@@ -201,8 +202,11 @@ def _sentence(view: View, page_data: cache.PageData) -> Other:
 
 
 def checkpoints(view: View) -> tuple[str, ...]:
-    """The checkpoints that can be compared with the view's own."""
-    return tuple(name for name in cache.checkpoint_names() if name != view.checkpoint)
+    """The checkpoints that can be compared with the view's own, those of its family first."""
+    known = {name: family(described(place)) for name, place in survey().places.items()}
+    own = known.get(view.checkpoint)
+    others = (name for name in cache.checkpoint_names() if name != view.checkpoint)
+    return tuple(sorted(others, key=lambda name: known.get(name) != own))
 
 
 def _checkpoint(view: View, page_data: cache.PageData) -> Other:

@@ -140,7 +140,7 @@ def reading(record: Variants, each: Measured, score: str) -> str:
 
 def table(record: Variants, score: str) -> str:
     """All declared designs with their numbers, as markup; the order is that in which they are declared."""
-    head = ("Design", "Parameters", "Tokens/s", NAMES[score], "Seeds", "Against the base", "95% interval", "")
+    head = ("Design", "Parameters", "Tokens/s", NAMES[score], "Seeds", "Against the base", "95% interval", "How clear")
     cells = "".join(f'<th scope="col">{each}</th>' for each in head)
     rows = "".join(_row(record, name, score) for name in names_of(record))
     return (
