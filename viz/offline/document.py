@@ -212,8 +212,8 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
     sentences = "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(text)}</dd></div>" for name, text in said.items()
     )
-    told = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
-    facts = [*told, f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
+    pair = [f"B follows A: <b>{format.probability(analysis.follows)}</b>"] if analysis.follows is not None else []
+    facts = [*pair, f"Checkpoint <b>{html.escape(uploads.shown(analysis.checkpoint))}</b>", html.escape(analysis.how)]
     if request.intervention:
         edits = "; ".join(text for _, text in request.intervention.parts(analysis.labels))
         facts.append(f"edits: <b>{html.escape(edits)}</b>")

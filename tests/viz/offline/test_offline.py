@@ -217,6 +217,11 @@ def test_a_file_is_in_no_lecture(taken):
     assert held(taken("heads", query=query))["link"].keys() == held(taken("heads", query="heads?colour=row"))["link"].keys()
 
 
+def test_what_is_told_above_a_view_is_text_and_no_list(taken):
+    (above,) = re.findall(rb'<div class="told">(.*?)</div>', taken("translate"), re.S)
+    assert not above.strip()
+
+
 def test_nothing_in_a_file_needs_a_server(taken):
     """What would lead to another page or decode anew is not offered."""
     parts = held(taken("translate"))["parts"]
