@@ -261,6 +261,8 @@ class TrainConfig:
     joined_share: float = 0.0  # for each pair so many made of 2 to 5 random ones, others in every epoch
     renamed_share: float = 0.0  # for each pair so many with made-up names, others in every epoch
     renumbered_share: float = 0.0  # the same with other numbers
+    phrase_share: float = 0.0  # for each pair so many words and phrases that translate each other, others in every epoch
+    r_drop: float = 0.0  # how much two passes through dropout that disagree cost beside the loss; 0: one pass
     bpe_dropout: float = 0.0  # how likely a merge is passed over where a word of training is cut, others in every epoch
     masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
     whole_words: bool = False  # it is to tell all tokens of a word, or none
@@ -273,14 +275,14 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         counts = ("vocab_size", "epochs", "batch_tokens", "learning_rate", "warmup", "clip", "validate_every", "average")
-        shares = ("joined_share", "renamed_share", "renumbered_share")
+        shares = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")
         check(
             self,
             CHOICES,
             positive=(*counts, "masked", "log_every", "save_minutes"),
             shares=(*shares, "label_smoothing", "weight_decay", "bpe_dropout", "masked"),
         )
-        for name in ("patience", "seed", "typed_copies"):
+        for name in ("patience", "seed", "typed_copies", "r_drop"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0")
         if not 0 <= self.first_target_epochs <= self.epochs:

@@ -18,7 +18,7 @@ from model.limits import is_count, is_number
 
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
-MADE = ("joined_share", "renamed_share", "renumbered_share")  # settings that make pairs of others
+MADE = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")  # settings that make pairs of others
 CONTROLS = ("temperature", "top_k", "top_p", "seed")  # of a strategy, as rows have them
 
 
@@ -57,6 +57,9 @@ def _pairs(run: Mapping[str, Any]) -> str:
         "joined_share": "For each pair {:g} more are made of 2 to 5 random ones, others in every epoch.",
         "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
         "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
+        "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, others in every epoch.",
+        "r_drop": "Every batch passes twice through dropout, and {:g} times half of how both disagree is added to the loss "
+        "(R-Drop, Liang et al. 2021; the loss that is logged has it in it).",
         "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
         "first_target_epochs": "{last} only the first target of each source{aside}.",
     }

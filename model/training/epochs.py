@@ -9,7 +9,8 @@ from functools import lru_cache
 from model.config import TrainConfig
 from model.text.augmented import Joins, with_typed_copies
 from model.text.bpe_dropout import Dropout, Dropped
-from model.text.corpus import Corpus
+from model.text.corpus import Corpus, DataError
+from model.text.phrases import Phrases
 from model.text.rewritten_kinds import KINDS, rewritten_pairs
 from model.text.tokenizer import Tokenizer
 
@@ -34,6 +35,7 @@ class Epochs:
         self.rewritten = [
             (share, key, rewritten_pairs(key, read, config.seed)) for key in KINDS if (share := getattr(config, key))
         ]
+        self.phrases = _phrases(read) if config.phrase_share else None
         share = config.bpe_dropout
         found = {tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
         self.dropouts = (found[source], found[target]) if share else None
@@ -53,6 +55,12 @@ class Epochs:
             pairs = list(rewritten.drawn(round(share * len(self.whole)), draw))
             made = Corpus.encode(with_typed_copies(pairs, config.typed_copies), *self.tokenizers)
             found = found.with_rows(made.sources, made.targets)
+        if self.phrases:
+            draw = random.Random(f"phrase_share/{config.seed}/{epoch}")
+            made = Corpus.encode(
+                list(self.phrases.drawn(round(config.phrase_share * len(self.whole)), draw)), *self.tokenizers
+            )
+            found = found.with_rows(made.sources, made.targets)
         return found
 
     def batches(self, epoch: int) -> list[list[int]]:
@@ -62,6 +70,16 @@ class Epochs:
         made = range(len(self.whole), len(corpus))
         rows = [*self.whole.first, *made] if late else None
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
+
+
+def _phrases(read: Sequence[tuple[str, str]]) -> Phrases:
+    """DataError where no piece of the pairs is sure enough to stand for itself."""
+    found = Phrases(read)
+    if not found.found:
+        raise DataError(
+            "--phrase-share: no word or phrase of the pairs is translated alike often enough; leave the option out."
+        )
+    return found
 
 
 def _dropout(tokenizer: Tokenizer, share: float) -> Dropout:

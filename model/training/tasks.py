@@ -42,6 +42,8 @@ OF_PAIRS = (
     "joined_share",
     "renamed_share",
     "renumbered_share",
+    "phrase_share",
+    "r_drop",
     "typed_copies",
     "bpe_dropout",
     "first_target_epochs",

@@ -1,0 +1,76 @@
+"""Links between the words of pairs, and the phrases that they leave."""
+
+import random
+import re
+
+import pytest
+
+from model.config import TrainConfig
+from model.text import phrases
+from model.text.corpus import Corpus, DataError
+from model.text.phrases import FORMS, SOURCE, TARGET, Phrases
+from model.text.word_links import links
+from model.training.epochs import Epochs
+
+NOUNS = {"cat": "chat", "dog": "chien", "bird": "coq", "wolf": "loup", "horse": "cheval", "bear": "ours"}
+VERBS = {"sleeps": "dort", "eats": "mange", "runs": "court", "sings": "chante", "waits": "attend"}
+PAIRS = [
+    *((f"The {one} {verb}.", f"Le {two} {done}.") for one, two in NOUNS.items() for verb, done in VERBS.items()),
+    *(
+        (f"The {one} never {verb}.", f"Le {two} ne {done} jamais.")
+        for one, two in NOUNS.items()
+        for verb, done in VERBS.items()
+    ),
+    *((f"The {one} not {verb}.", f"Le {two} ne {done} pas.") for one, two in NOUNS.items() for verb, done in VERBS.items()),
+    *((f"A {one} saw Tom.", f"Un {two} vit Tom.") for one, two in NOUNS.items()),
+    *((f"I have a black {one}.", f"J'ai un {two} noir.") for one, two in NOUNS.items()),
+    *((f"I have a {one}.", f"J'ai un {two}.") for one, two in NOUNS.items()),
+]
+
+
+@pytest.fixture(autouse=True)
+def few_frequent_words(monkeypatch):
+    monkeypatch.setattr(phrases, "FREQUENT", 2)  # all words of so small a corpus are frequent
+
+
+def words(text: str, pattern: re.Pattern[str]) -> list[str]:
+    return pattern.findall(text.lower())
+
+
+def test_words_that_stand_together_are_linked_and_cross_where_they_must():
+    found = links([words(s, SOURCE) for s, _ in PAIRS], [words(t, TARGET) for _, t in PAIRS])
+    assert found[0] == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    row = PAIRS.index(("I have a black bear.", "J'ai un ours noir."))
+    source, target = (words(side, SOURCE) for side in PAIRS[row])
+    linked = {(source[i], target[j]) for i, j in found[row]}
+    assert {("bear", "ours"), ("black", "noir"), (".", ".")} <= linked
+    assert all(len({i for i, _ in row}) == len(row) == len({j for _, j in row}) for row in found)
+
+
+def test_texts_without_words_have_no_links():
+    assert links([[], ["a"]], [["b"], []]) == [[], []] and links([], []) == []
+
+
+def test_phrases_are_what_each_side_mostly_is_translated_by():
+    found = {phrase.source: phrase.target for phrase in Phrases(PAIRS).found}
+    assert {"cat": "chat", "sleeps": "dort", "the cat": "le chat"}.items() <= found.items()
+    assert "black cat" not in found  # it stands in one source only
+    assert "tom" not in found  # a name keeps its capital
+    assert "." not in found and not any("." in phrase for phrase in found)
+    assert found["never"] == "jamais" and "never sleeps" not in found  # *ne* beside it belongs to it
+
+
+def test_phrases_are_typed_as_words_and_titles_are():
+    drawn = list(Phrases(PAIRS).drawn(3000, random.Random(1)))
+    assert {("Cat", "Chat"), ("cat", "chat"), ("The Cat", "Le chat"), ("The cat.", "Le chat.")} <= set(drawn)
+    assert len(drawn) == 3000 and drawn == list(Phrases(PAIRS).drawn(3000, random.Random(1)))
+    assert len({form("my Paris", "mon Paris") for form in FORMS}) == 5
+
+
+def test_an_epoch_has_other_phrases_than_the_one_before(tokenizer):
+    corpus, config = Corpus.encode(PAIRS, tokenizer, tokenizer), TrainConfig(phrase_share=0.5)
+    epochs = Epochs(corpus, PAIRS, tokenizer, tokenizer, config, PAIRS)
+    one, two = (epochs.usual(epoch).sources[len(PAIRS) :] for epoch in (0, 1))
+    assert len(one) == len(two) == len(PAIRS) // 2 and one != two and one == epochs.usual(0).sources[len(PAIRS) :]
+    with pytest.raises(DataError, match="--phrase-share: no word or phrase of the pairs is translated alike"):
+        Epochs(corpus, PAIRS, tokenizer, tokenizer, config, PAIRS[:2])
