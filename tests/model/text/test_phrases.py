@@ -8,7 +8,7 @@ import pytest
 from model.config import TrainConfig
 from model.text import phrases
 from model.text.corpus import Corpus, DataError
-from model.text.phrases import FORMS, SOURCE, TARGET, Phrases
+from model.text.phrases import FORMS, SOURCE, TARGET, Phrases, _consistent
 from model.text.word_links import links
 from model.training.epochs import Epochs
 
@@ -41,7 +41,7 @@ def test_words_that_stand_together_are_linked_and_cross_where_they_must():
     found = links([words(s, SOURCE) for s, _ in PAIRS], [words(t, TARGET) for _, t in PAIRS])
     assert found[0] == [(0, 0), (1, 1), (2, 2), (3, 3)]
     row = PAIRS.index(("I have a black bear.", "J'ai un ours noir."))
-    source, target = (words(side, SOURCE) for side in PAIRS[row])
+    source, target = words(PAIRS[row][0], SOURCE), words(PAIRS[row][1], TARGET)
     linked = {(source[i], target[j]) for i, j in found[row]}
     assert {("bear", "ours"), ("black", "noir"), (".", ".")} <= linked
     assert all(len({i for i, _ in row}) == len(row) == len({j for _, j in row}) for row in found)
@@ -57,14 +57,24 @@ def test_phrases_are_what_each_side_mostly_is_translated_by():
     assert "black cat" not in found  # it stands in one source only
     assert "tom" not in found  # a name keeps its capital
     assert "." not in found and not any("." in phrase for phrase in found)
-    assert found["never"] == "jamais" and "never sleeps" not in found  # *ne* beside it belongs to it
+    assert found["black"] == "noir"
+
+
+def test_a_phrase_beside_a_word_without_a_link_is_told_from_others():
+    one, two = list(SOURCE.finditer("It is not a cat.")), list(TARGET.finditer("Ce n'est pas un chat."))
+    linked = [(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    found = {(s.start, s.stop, t.start, t.stop): tight for s, t, tight in _consistent(one, two, linked)}
+    assert found[1, 4, 2, 5] is False  # *is not a*, *est pas un*: *n'* is missing
+    assert found[3, 5, 4, 6] is True  # *a cat*, *un chat*
+    assert found[0, 2, 0, 3] is True  # *It is*, *Ce n'est*: what is between belongs to it
+    assert (4, 6, 5, 7) not in found  # a sign
 
 
 def test_phrases_are_typed_as_words_and_titles_are():
     drawn = list(Phrases(PAIRS).drawn(3000, random.Random(1)))
     assert {("Cat", "Chat"), ("cat", "chat"), ("The Cat", "Le chat"), ("The cat.", "Le chat.")} <= set(drawn)
     assert len(drawn) == 3000 and drawn == list(Phrases(PAIRS).drawn(3000, random.Random(1)))
-    assert len({form("my Paris", "mon Paris") for form in FORMS}) == 5
+    assert len({form("my Paris", "mon Paris") for form in FORMS}) == 4
 
 
 def test_an_epoch_has_other_phrases_than_the_one_before(tokenizer):
