@@ -21,6 +21,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = f"Writes each source once, with the likeliest of its targets. {WHY}"
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="pairs: .tsv, .tsv.gz or .zip")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="what is written: .tsv or .tsv.gz")
+    parser.add_argument(
+        "--as-addressed",
+        action="store_true",
+        help="of what has targets with tu and with vous, choose so many with vous that the share is that of all targets",
+    )
     options.add_checkpoint(parser)
     options.add_machine(parser)
 
@@ -29,6 +34,7 @@ def run(args: argparse.Namespace) -> None:
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints
+    from model.evaluation.address import LANGUAGE
     from model.evaluation.likeliest import likeliest
     from model.text.corpus import read_pairs
 
@@ -39,9 +45,11 @@ def run(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     if loaded.config.family != "encoder-decoder":
         raise ValueError(f"{loaded.name} translates nothing; expected a checkpoint of an encoder-decoder, such as en-fr")
+    if args.as_addressed and loaded.languages[1] != LANGUAGE:
+        raise ValueError(f"--as-addressed is about {LANGUAGE}; {loaded.name} writes {loaded.languages[1]}. Leave it out")
     pairs = read_pairs(args.data)
     with tqdm(unit="pair", disable=None, leave=False) as bar:
-        found = likeliest(loaded, pairs, bar.update)
+        found = likeliest(loaded, pairs, bar.update, args.as_addressed)
     temporary = args.out.with_name(args.out.name + ".new")
     packed = args.out.suffix == ".gz"
     with gzip.open(temporary, "wt", encoding="utf-8") if packed else temporary.open("w", encoding="utf-8") as raw:

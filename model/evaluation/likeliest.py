@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
+from model.evaluation.address import says
 from model.network.context import forced
 from model.text.corpus import Corpus, by_source
 
@@ -36,12 +38,47 @@ def mean_log_probs(
 
 
 def likeliest(
-    checkpoint: Checkpoint, pairs: Sequence[tuple[str, str]], progress: Callable[[int], object] = lambda done: None
+    checkpoint: Checkpoint,
+    pairs: Sequence[tuple[str, str]],
+    progress: Callable[[int], object] = lambda done: None,
+    as_addressed: bool = False,
 ) -> list[tuple[str, str]]:
     """Each distinct source once, in the order of the pairs, with that of its targets whose mean log-probability is highest;
-    a source with one target keeps it. Targets over the text limit are left out where there is another."""
+    a source with one target keeps it. Targets over the text limit are left out where there is another.
+
+    `as_addressed`: of sources that have targets with *tu* and targets with *vous*, so many get the likeliest with *vous*
+    that among what is chosen there are as many *vous* to one *tu* as among all targets; those first where the model leans to it
+    most. Without it what is only a little likelier is chosen nearly always.
+    """
     groups = {source: list(dict.fromkeys(targets)) for source, targets in by_source(pairs).items()}
     several = [(source, target) for source, targets in groups.items() if len(targets) > 1 for target in targets]
     values = mean_log_probs(checkpoint, several, progress)
-    lowest = -float("inf")
-    return [(source, max(targets, key=lambda t, s=source: values.get((s, t), lowest))) for source, targets in groups.items()]
+    best = {source: _best(source, targets, values) for source, targets in groups.items()}
+    if as_addressed:
+        best |= _addressed(groups, values, best)
+    return list(best.items())
+
+
+def _best(source: str, targets: Sequence[str], values: Mapping[tuple[str, str], float]) -> str:
+    return max(targets, key=lambda target: values.get((source, target), -math.inf))
+
+
+def _addressed(
+    groups: Mapping[str, Sequence[str]], values: Mapping[tuple[str, str], float], best: Mapping[str, str]
+) -> dict[str, str]:
+    """Sources that have targets with *tu* alone and with *vous* alone, each with one of these: `likeliest` says which."""
+    every = [says(target) for targets in groups.values() for target in targets]
+    wanted = sum("vous" in said for said in every) / max(1, sum("tu" in said for said in every))  # vous to one tu
+    leaning: list[tuple[float, str, str, str]] = []
+    for source, targets in groups.items():
+        tu, vous = ([target for target in targets if says(target) == {name}] for name in ("tu", "vous"))
+        if tu and vous:
+            one, two = _best(source, tu, values), _best(source, vous, values)
+            gap = values.get((source, two), -math.inf) - values.get((source, one), -math.inf)
+            leaning.append((0.0 if math.isnan(gap) else gap, source, one, two))
+    free = {source for _, source, _, _ in leaning}
+    fixed = [says(target) for source, target in best.items() if source not in free]
+    has = {name: sum(name in said for said in fixed) for name in ("tu", "vous")}
+    count = round((wanted * (has["tu"] + len(leaning)) - has["vous"]) / (1 + wanted))
+    ordered = sorted(leaning, reverse=True)
+    return {source: vous if place < count else tu for place, (_, source, tu, vous) in enumerate(ordered)}

@@ -51,3 +51,25 @@ def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
     for name, told in (("pairs.tsv", "would be lost"), ("chosen.txt", "ends in .tsv or .tsv.gz")):
         assert main([*given, str(tmp_path / name)]) == 2
         assert told in capsys.readouterr().err
+
+
+def test_as_many_vous_to_one_tu_are_chosen_as_all_targets_have(lab):
+    """Five of six targets say *vous*; the sources that get it are those where the model leans to it most."""
+    pairs = [(source, f"{word} x") for source in "abcdefgh" for word in ("vous", "tu")]
+    pairs += [(source, f"vous {more}") for source in "abcdefgh" for more in ("y", "z x", "y y", "z")]
+    pairs.append(("i", "x"))
+    chosen = dict(likeliest(lab, pairs, as_addressed=True))
+    said = ["vous" if "vous" in chosen[source] else "tu" for source in "abcdefgh"]
+    assert said.count("vous") == round(8 * 5 / 6) and chosen["i"] == "x" and list(chosen) == list("abcdefghi")
+    values = mean_log_probs(lab, pairs)
+    best = {
+        source: {name: max(v for (s, t), v in values.items() if s == source and name in t) for name in ("tu", "vous")}
+        for source in "abcdefgh"
+    }
+    leans = {
+        name: [best[s]["vous"] - best[s]["tu"] for s, own in zip("abcdefgh", said, strict=True) if own == name]
+        for name in ("tu", "vous")
+    }
+    assert min(leans["vous"]) >= max(leans["tu"])
+    for source, own in zip("abcdefgh", said, strict=True):
+        assert values[source, chosen[source]] == pytest.approx(best[source][own])
