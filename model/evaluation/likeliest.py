@@ -47,8 +47,8 @@ def likeliest(
     a source with one target keeps it. Targets over the text limit are left out where there is another.
 
     `as_addressed`: of sources that have targets with *tu* and targets with *vous*, so many get the likeliest with *vous*
-    that among what is chosen there are as many *vous* to one *tu* as among all targets; those first where the model leans to it
-    most. Without it what is only a little likelier is chosen nearly always.
+    that among what is chosen there are as many *vous* to one *tu* as among all targets; first those where the model leans
+    to it most. Without it what is only a little likelier is chosen nearly always.
     """
     groups = {source: list(dict.fromkeys(targets)) for source, targets in by_source(pairs).items()}
     several = [(source, target) for source, targets in groups.items() if len(targets) > 1 for target in targets]
