@@ -62,10 +62,17 @@ class Seen:
         return frozenset(sorted(self.words, key=self.words.__getitem__, reverse=True)[:FREQUENT])
 
     @classmethod
-    def count(cls, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], tokenizer: Tokenizer) -> Seen:
-        """Of encoded pairs, each side ending in `</s>`; `tokenizer` is the source's."""
+    def count(
+        cls,
+        sources: Sequence[Sequence[int]],
+        targets: Sequence[Sequence[int]],
+        tokenizer: Tokenizer,
+        written: int | None = None,
+    ) -> Seen:
+        """Of encoded pairs, each side ending in `</s>`; `tokenizer` is the source's. `written`: only the words of so many are
+        counted, where those behind them are made of these (joined, or with made-up names)."""
         sides = zip(SIDES, (sources, targets), strict=True)
-        words = Counter(word for row in sources for word, _ in tokenizer.spelled(row[:-1]))
+        words = Counter(word for row in sources[:written] for word, _ in tokenizer.spelled(row[:-1]))
         return cls({side: _lengths(rows) for side, rows in sides}, dict(words.most_common()))
 
     def to_dict(self) -> dict[str, Any]:

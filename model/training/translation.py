@@ -38,7 +38,7 @@ def prepare(order: Order) -> Material:
 
     def seen(epoch: int) -> Seen:
         known = epochs.usual(epoch)
-        return Seen.count(known.sources, known.targets, both[0])
+        return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
 
     copies = len(pairs) - len(read)
     told = f"{len(corpus)} pairs" + f" ({copies} of them copies as people type them)" * bool(copies)

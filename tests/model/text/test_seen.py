@@ -29,6 +29,8 @@ def test_pairs_are_counted_with_their_own_vocabulary(tokenizer):
         lengths = [len([*tokenizer.encode(text), END]) for text in texts]
         assert seen.lengths[side].histogram == tuple(np.bincount(lengths).tolist())
     assert Seen.from_dict(json.loads(json.dumps(seen.to_dict()))) == seen
+    part = Seen.count(corpus.sources, corpus.targets, tokenizer, written=1)
+    assert part.lengths == seen.lengths and part.words == {"The": 1, "old": 1, "king's": 1, "café": 1, ".": 1}
 
 
 @pytest.mark.parametrize("text", [*tiny.SENTENCES[:3], "It's the queen's café…", "L'étoile 🦊 n'a 1234 €!", " a  b "])
