@@ -69,8 +69,8 @@ class Seen:
         tokenizer: Tokenizer,
         written: int | None = None,
     ) -> Seen:
-        """Of encoded pairs, each side ending in `</s>`; `tokenizer` is the source's. `written`: only the words of so many are
-        counted, where those behind them are made of these (joined, or with made-up names)."""
+        """Of encoded pairs, each side ending in `</s>`; `tokenizer` is the source's. `written`: of how many the words
+        are counted, where those behind them are made of these (joined, or with made-up names)."""
         sides = zip(SIDES, (sources, targets), strict=True)
         words = Counter(word for row in sources[:written] for word, _ in tokenizer.spelled(row[:-1]))
         return cls({side: _lengths(rows) for side, rows in sides}, dict(words.most_common()))
