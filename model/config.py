@@ -90,6 +90,7 @@ CHOICES: dict[str, Collection[str]] = {  # of the fields that hold a name
     "pooling": ("first", "mean"),
     "schedule": ("noam", "cosine"),
     "precision": ("auto", "float32", "bfloat16"),
+    "keep": ("best", "last"),
 }
 
 
@@ -269,6 +270,7 @@ class TrainConfig:
     typed_copies: int = 0  # one pair in so many stands again as people type it; 0: none
     validate_every: int = 1000
     average: int = 5  # what is validated and kept is the mean of the weights at so many last validations
+    keep: Literal["best", "last"] = "best"  # of the validations: the lowest dev loss, or the last
     patience: int = 0  # validations without a lower dev loss after which the run ends; 0: it goes to the end
     log_every: int = 50
     save_minutes: float = 4.0

@@ -80,7 +80,7 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
         f"{run['label_smoothing']:g}; weight decay "
         f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
         f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{more} "
-        f"{_kept(made.metrics)}; dev loss decides. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
+        f"{_kept(made.metrics)}; {'the last is kept' if run.get('keep') == 'last' else 'dev loss decides'}. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
     )
 
 

@@ -219,7 +219,7 @@ class Run:
     def validate(self) -> str:
         """Dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
 
-        Keeps them where the loss is the lowest so far; ends the run after `patience` validations without a lower one.
+        Keeps them where the loss is the lowest so far, or always (`keep`); ends the run after `patience` validations without a lower one.
         """
         state = self.progress
         if self.group.first:
@@ -229,10 +229,11 @@ class Run:
             entry = self._measured(model)
             self.log(**entry)
             state.validations.append(entry)
-            if not state.best or entry["dev_loss"] <= state.best["dev_loss"]:
+            lowest = min(range(len(state.validations)), key=lambda n: (state.validations[n]["dev_loss"], -n))
+            late = len(state.validations) - 1 - lowest
+            if not late or self.config.keep == "last":
                 state.best = entry
                 self._keep(model, entry)
-            late = len(state.validations) - 1 - state.validations.index(state.best)
             state.ended = bool(self.config.patience) and late >= self.config.patience
         state.validations, state.best, state.ended = self.group.share((state.validations, state.best, state.ended))
         return self.dev.told(state.validations[-1])

@@ -70,7 +70,7 @@ class Progress:
     batch: int = 0  # batches of this epoch that are done
     seconds: float = 0.0
     validations: list[dict[str, Any]] = field(default_factory=list)
-    best: dict[str, Any] = field(default_factory=dict)  # the validation with the lowest dev loss
+    best: dict[str, Any] = field(default_factory=dict)  # the validation whose weights are kept
     ended: bool = False  # by early stopping
 
     @property
