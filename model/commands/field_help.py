@@ -48,7 +48,7 @@ HELP = {
     "first_target_epochs": "last epochs that see only the first target of each source; pairs made of others are of all",
     "validate_every": "steps between two measurements on the dev files",
     "average": "what is kept is the mean of the weights at so many last validations",
-    "keep": "of the validations the one with the lowest dev loss, or the last: where the training is of another habit than dev",
+    "keep": "of the validations that with the lowest dev loss, or the last: where training is of another habit than dev",
     "patience": "validations without a lower dev loss after which the run ends; 0: it goes to the end",
     "log_every": "steps between two lines of log.jsonl",
     "save_minutes": "minutes between two saves of the whole run",

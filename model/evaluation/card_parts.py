@@ -73,6 +73,7 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
         begun = (
             f"Fine-tuned from `{run['init']}`. " if run["init"] else "Trained from scratch: all weights were drawn anew. "
         )
+    decides = "the last is kept" if run.get("keep") == "last" else "dev loss decides"
     return (
         f"## Training\n\n{begun}{run['steps']:,} steps, {run['minutes']:,} minutes. Adam (0.9, 0.98, 1e-9), linear warm-up "
         f"({run['warmup']:,} steps to {run['learning_rate']:g}), then {FALLS[run['schedule']]}; batches of at most "
@@ -80,7 +81,7 @@ def training(made: Checkpoint, more: str = "", reached: str = "") -> str:
         f"{run['label_smoothing']:g}; weight decay "
         f"{run['weight_decay']:g}; dropout {config.dropout:g} on embeddings and sub-layer outputs, "
         f"{config.attention_dropout:g} on attention; gradient norm clipped at {run['clip']:g}; seed {run['seed']}.{more} "
-        f"{_kept(made.metrics)}; {'the last is kept' if run.get('keep') == 'last' else 'dev loss decides'}. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
+        f"{_kept(made.metrics)}; {decides}. Kept: step {dev['step']:,}, dev loss {dev['dev_loss']:.3f} nats{reached}."
     )
 
 

@@ -219,7 +219,7 @@ class Run:
     def validate(self) -> str:
         """Dev loss (no smoothing, nats a token) and scores of the averaged weights, in a line.
 
-        Keeps them where the loss is the lowest so far, or always (`keep`); ends the run after `patience` validations without a lower one.
+        Keeps them where the loss is the lowest so far, or always (`keep`); ends the run after `patience` others.
         """
         state = self.progress
         if self.group.first:

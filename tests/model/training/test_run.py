@@ -185,15 +185,16 @@ def test_what_is_kept_is_the_mean_of_the_last_snapshots(tmp_path, pair_files):
         torch.testing.assert_close(value, mean.half().float(), rtol=1e-3, atol=1e-6)
 
 
-def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch):
+@pytest.mark.parametrize(("keep", "kept"), [("best", 4), ("last", 6)])
+def test_the_run_ends_early_where_nothing_gets_better(tmp_path, pair_files, monkeypatch, keep, kept):
     losses = iter([3.0, 2.0, 2.5, 2.0, 2.1, 2.2, 1.0])
     monkeypatch.setattr("model.training.validation.Validator.loss", lambda self, model, precision: next(losses))
-    run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    run = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9, keep=keep)
     assert run.train() is True
     assert [e["dev_loss"] for e in run.progress.validations] == [3.0, 2.0, 2.5, 2.0, 2.1, 2.2]  # equal counts as better
-    assert run.progress.best["step"] == 4
-    assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] == 4
-    again = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9)
+    assert run.progress.best["step"] == kept
+    assert checkpoints.load(str(tmp_path / "checkpoint")).metrics["dev"]["step"] == kept
+    again = make(tmp_path, pair_files, validate_every=1, average=1, patience=2, epochs=9, keep=keep)
     assert again.train() is True
     assert again.progress.step == 6
 
