@@ -113,6 +113,15 @@ class History:
         ends = [int(entries[-1]["step"]) for entries in (self.steps, self.validations) if entries]
         return bool(self.recording and ends and not self.going and self.recording.steps[-1] > 1.5 * max(ends) + 10)
 
+    @property
+    def unlogged(self) -> int:
+        """How many steps the recording goes back before the log begins: of a training that kept none; mostly 0."""
+        if not self.recording or not self.steps or self.apart:
+            return 0
+        first, second = (int(entry["step"]) for entry in (self.steps[0], self.steps[min(1, len(self.steps) - 1)]))
+        before = 2 * first - second
+        return before if any(0 < step < before for step in self.recording.steps) else 0
+
 
 def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> History:
     """What the folder of a checkpoint tells. Never raises for what is missing or damaged in it; `load` reads a recording."""
@@ -132,7 +141,13 @@ def of_checkpoint(place: Path, name: str, load: Load = Recording.load) -> Histor
     steps, validations = _parts(log)
     recording = _recording((place / PROBES,), lacks, name, load)
     found = validations or _entries(metrics.get("validations"))
-    return History(name, steps, found, recording, config, _width(values.get("model")), over=True, lacks=tuple(lacks))
+    made = History(name, steps, found, recording, config, _width(values.get("model")), over=True)
+    if made.unlogged:
+        lacks.append(
+            f"The log of {name} begins at step {made.unlogged:,}: of its training before that none was kept, and the curves "
+            "begin there."
+        )
+    return dataclasses.replace(made, lacks=tuple(lacks))
 
 
 RUNS = "runs"

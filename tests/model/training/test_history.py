@@ -167,6 +167,18 @@ def test_a_checkpoint_of_the_run_has_the_same_recording(watched):
     assert (one.width, two.width, one.going) == (8, 8, False)
 
 
+def test_a_log_that_begins_after_the_recording_says_from_where(watched, tmp_path):
+    """As of weights whose first training kept none, and that were trained on."""
+    shutil.copytree(watched[0] / "checkpoint", tmp_path / "mine")
+    whole = of_checkpoint(tmp_path / "mine", "mine")
+    assert whole.unlogged == 0 and not any("begins at step" in told for told in whole.lacks)
+    lines = (tmp_path / "mine" / LOG).read_text(encoding="utf-8").splitlines(keepends=True)
+    later = [line for line in lines if json.loads(line)["step"] >= 20]
+    (tmp_path / "mine" / LOG).write_text("".join(later), encoding="utf-8")
+    cut = of_checkpoint(tmp_path / "mine", "mine")
+    assert cut.unlogged == 18 and any("The log of mine begins at step 18: " in told for told in cut.lacks)
+
+
 def test_older_recordings_open(watched, tmp_path):
     """Without tokens, texts and coding, as they were written before."""
     recording = of_run(watched[0], "mine").recording
