@@ -164,7 +164,8 @@ def write_json(path: Path, value: Any, indent: int | None = 1) -> None:
 
 
 def _dump(path: Path, value: Any, indent: int | None = 1) -> None:
-    path.write_text(json.dumps(value, indent=indent, ensure_ascii=False) + "\n", encoding="utf-8")
+    separators = (",", ":") if indent is None else None  # what nobody reads is small
+    path.write_text(json.dumps(value, indent=indent, ensure_ascii=False, separators=separators) + "\n", encoding="utf-8")
 
 
 def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | None = None) -> Checkpoint:

@@ -16,6 +16,7 @@ from model.limits import is_count
 from model.training.recording import LOG_PROBS, Recording, Sentence
 
 KEPT = 1000  # lines of steps in the log that a checkpoint keeps; of more every second, third and so on
+EARLY = 1 / 10  # of the steps of a run that goes on
 MAX_LOG = 256 << 20  # bytes
 Line = dict[str, Any]
 
@@ -47,12 +48,14 @@ class Before:
 
     def with_recording(self, own: Recording) -> Recording:
         """A run's recording after this one, of the sentences that both have watched; by itself where there is none. Its step
-        0 is this one's last."""
+        0 is this one's last; of its first steps, in which trained weights hardly change, those before `EARLY` of it are left
+        out."""
         former = {_read(each): number for number, each in enumerate(self.recording.sentences)} if self.recording else {}
         both = [(former[_read(each)], number) for number, each in enumerate(own.sentences) if _read(each) in former]
         if self.recording is None or not both:
             return own
-        old, later = self.recording, [number for number, step in enumerate(own.steps) if step]
+        old, begin = self.recording, max(1, EARLY * own.steps[-1])
+        later = [number for number, step in enumerate(own.steps) if step >= begin]
         arrays = {}
         for kind in (LOG_PROBS, *own.kinds):
             for place, (before, after) in enumerate(both):
