@@ -121,7 +121,9 @@ class Tokenizer:
             raise ValueError(str(fault)) from None
 
     def save(self, path: Path) -> None:
-        path.write_text(json.dumps(json.loads(self._backend.to_str()), ensure_ascii=False), encoding="utf-8")
+        path.write_text(
+            json.dumps(json.loads(self._backend.to_str()), ensure_ascii=False, separators=(",", ":")), encoding="utf-8"
+        )
 
     @property
     def size(self) -> int:

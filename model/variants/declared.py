@@ -89,7 +89,7 @@ class Plan:
         return made
 
 
-PLAN = Plan(  # the size and the pairs of `en-fr-learned`, and its steps
+PLAN = Plan(  # the size and the pairs of `en-fr-learned`
     size={"d_model": 128, "heads": 4, "encoder_layers": 3, "decoder_layers": 3, "d_ff": 512},
     training={
         "vocab_size": 4000,

@@ -190,7 +190,11 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
 def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
     """Which rows of a learned table were trained, and which of them it shows, a sentence each."""
     alone, apart = found.seen, found.together
-    plainly = f"Rows 0 to {alone - 1} have plainly moved" if alone > 1 else "No row alone has plainly moved"
+    plainly = (
+        f"Rows 0 to {alone - 1} have plainly moved"
+        if alone > 1
+        else "No row alone can be told from one that was drawn at random"
+    )
     if seen is None or found.trained is None:
         unknown = "How long its training texts were is not kept with this checkpoint."
         together = f", taken together, {_apart(apart[1])}." if alone < found.rows else ""

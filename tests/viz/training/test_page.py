@@ -114,7 +114,7 @@ def test_when_heads_appeared_follows_the_threshold(runs, reach):
         ("bare", "bare has no probes.npz, which holds the maps"),
         ("bare", "bare has no log.jsonl yet"),
         ("other", "are of another schema: its schedule is not drawn."),
-        ("en-fr-learned", "en-fr-learned has no probes.npz"),
+        ("en-fr-peek", "en-fr-peek has no probes.npz"),
     ],
 )
 def test_what_a_run_lacks_is_told_and_the_rest_is_drawn(runs, run, told):
