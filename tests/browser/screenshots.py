@@ -1,4 +1,4 @@
-"""Pictures of every page, light and dark, from a running lab: python -m tests.browser.screenshots FOLDER"""
+"""Pictures of every page, light and dark, from a running lab: python -m tests.browser.screenshots FOLDER [NAME ...]"""
 
 from __future__ import annotations
 
@@ -47,13 +47,16 @@ VIEWS = {
     "what-if-dark": ("what-if?try=order", "dark", 1280, 960),
     "what-if-phone": (f"what-if{CHANGED}", "light", 390, 1640),
     "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
-    "training-light": ("training?trained=763&layer=2&head=3", "light", 1280, 960),
-    "training-dark": ("training?trained=10083&layer=2&head=4", "dark", 1280, 960),
+    "training-light": ("training?checkpoint=en-fr-learned&trained=1002&kind=encoder&layer=2&head=1", "light", 1280, 960),
+    "training-dark": ("training?checkpoint=en-fr-learned&trained=4935&kind=encoder&layer=2&head=1", "dark", 1280, 960),
     "compare-light": ("compare?kind=cross&step=12&layer=4&head=2", "light", 1280, 840),
     "compare-dark": ("compare?differs=checkpoint&kind=cross&step=11", "dark", 1280, 940),
     "compare-phone": ("compare?kind=cross&step=12&layer=4&head=2", "light", 390, 2200),
     "variants-light": ("variants", "light", 1280, 960),
     "variants-sentence": ("variants?about=maps", "dark", 1280, 760),
+    "fill-in-light": ("?checkpoint=bert-mini", "light", 1280, 960),
+    "continue-light": ("?checkpoint=gpt-mini", "light", 1280, 960),
+    "judge-light": ("?checkpoint=sentiment-bert", "light", 1280, 960),
     "translate-light": ("?step=11&layer=4&head=1", "light", 1280, 720),
     "translate-dark": ("?step=11&layer=4&head=1&causal=off", "dark", 1280, 720),
     "translate-edit": ("?step=11&layer=4&head=1&causal=off", "light", 1280, 1040),
@@ -66,13 +69,15 @@ VIEWS = {
 }
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, *names: str) -> None:
+    """All of `VIEWS`, or those of some names."""
     folder.mkdir(parents=True, exist_ok=True)
     server, url = start_server()
     try:
         with sync_playwright() as playwright:
             browser = launch(playwright)
-            for name, (query, scheme, width, height) in VIEWS.items():
+            for name in names or VIEWS:
+                query, scheme, width, height = VIEWS[name]
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
                 page.add_init_script(path=WATCH)
                 page.add_init_script(ASKED)
@@ -87,4 +92,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])
