@@ -28,3 +28,16 @@ def test_the_steps_of_a_training_are_walked_and_played_without_the_server(visit)
     player.get_by_role("button", name="Play").wait_for()
     idle(page)
     assert (player.get_attribute("data-step"), query(page)["trained"]) == ("0", "0")
+
+
+def test_the_head_and_the_step_that_a_sentence_names_are_shown(visit):
+    page = visit("training?text=The dog sleeps.&checkpoint=en-fr-learned", ready=".player .site canvas")
+    player = page.locator(".player")
+    idle(page)
+    told = page.get_by_text("Encoder: a previous-token head first reaches 0.50 at step 1,002 (layer 2, head 1")
+    told.wait_for()
+    page.get_by_role("button", name="Show it there").first.click()
+    player.locator("xpath=self::*[@data-step='1002']").wait_for()
+    idle(page)
+    found = query(page)
+    assert (found["trained"], found.get("kind", "encoder"), found["layer"], found["head"]) == ("1002", "encoder", "2", "1")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from model.readings.head_metrics import METRICS
 from model.trace import SITE_KINDS, site_kind
@@ -191,18 +191,32 @@ def heads_figure(
     return heads_chart(values, history.recording.steps, chosen, theme.SITE_NAMES, title, mode, line, height)
 
 
-def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[str]:
+class Appeared(NamedTuple):
+    """What a sentence says of the first head of a kind that does something, and of which head and step: of the one that does
+    it most where none reached the threshold. Layer and head from 0."""
+
+    told: str
+    kind: str
+    layer: int
+    head: int
+    step: int
+
+
+def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appeared]:
     """When the first head that looks at the token before its own appeared, in each kind of self-attention, and when the
     diagonal of cross-attention did: a sentence each, measured."""
     from model.experiments.grown import first_reached
 
-    recording, told = histories.recording_of(name), []
+    recording, all_told = histories.recording_of(name), []
     for kind in recording.kinds:
         metric = PREVIOUS if SITE_KINDS[kind].is_self else DIAGONAL
         values = histories.scores(name, stamp, kind, metric)
         found = first_reached(values, recording.steps, threshold)
-        told.append(_appeared(kind, found, values, recording.steps, threshold))
-    return told
+        at = found or first_reached(values, recording.steps, float(values.max()))
+        assert at is not None
+        told = _appeared(kind, found, values, recording.steps, threshold)
+        all_told.append(Appeared(told, kind, at.layer, at.head, at.step))
+    return all_told
 
 
 def _appeared(kind: str, found: Reached | None, values, steps: tuple[int, ...], threshold: float) -> str:

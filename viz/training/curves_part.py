@@ -72,12 +72,22 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
         )
     texts.write(kinds_legend(history, view.grown))
     draw_heads(view, mode, history, stamp)
-    for sentence in curves.appeared(name, stamp, view.reach):
-        texts.note(sentence)
+    for found in curves.appeared(name, stamp, view.reach):
+        with st.container(key=f"training_appeared_{found.kind}", horizontal=True, vertical_alignment="center", gap="small"):
+            texts.note(found.told)
+            st.button("Show it there", key=f"show {found.kind} head", type="tertiary", on_click=_show, args=(found, history))
     texts.note(
         "Thin lines are heads, in the colour and dashes of their kind; the thick one is the chosen head. "
         + measured(history)
     )
+
+
+def _show(found: curves.Appeared, history: History) -> None:
+    """The head and the step that a sentence names."""
+    assert history.recording is not None
+    last = history.recording.steps[-1]
+    at = None if found.step == last else found.step
+    state.change(kind=found.kind, layer=found.layer + 1, head=found.head + 1, trained=at)
 
 
 def measured(history: History) -> str:

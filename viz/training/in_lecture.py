@@ -59,7 +59,7 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         if found.lines:
             _chart("Loss", curves.figure(name, history, stamp, "loss", mode, height), found.told)
     elif what == "Heads" and history.recording is not None:
-        _titled("Every head, over the steps", " ".join(curves.appeared(name, stamp, view.reach)[:1]))
+        _titled("Every head, over the steps", " ".join(each.told for each in curves.appeared(name, stamp, view.reach)[:1]))
         texts.write(curves_part.kinds_legend(history, view.grown))
         chosen = curves_part.chosen(view, history)
         figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)

@@ -20,6 +20,7 @@ from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from viz import state
+from viz.links import parse
 from viz.training import curves, curves_figures, curves_part, histories, player, rates, rates_part
 from viz.view import View
 
@@ -105,6 +106,12 @@ def test_when_heads_appeared_follows_the_threshold(runs, reach):
         most = scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
         assert (f"at step {there[0]:,} (" in told) if there else (f"did not appear by step {recording.steps[-1]:,};" in told)
+    lab.click("show cross head")
+    layer, head = map(int, re.search(r"layer (\d+), head (\d+)", told).groups())
+    step = int(re.search(r"at step ([\d,]+)", told)[1].replace(",", "")) if there else None
+    view, faults = parse(lab.link)
+    assert not faults and (view.kind, view.layer, view.head) == ("cross", layer, head)
+    assert not there or recording.steps[-1 if view.trained is None else recording.steps.index(view.trained)] == step
 
 
 @pytest.mark.parametrize(
