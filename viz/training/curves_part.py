@@ -74,7 +74,7 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
     draw_heads(view, mode, history, stamp)
     for found in curves.appeared(name, stamp, view.reach):
         with st.container(key=f"training_appeared_{found.kind}", horizontal=True, vertical_alignment="center", gap="small"):
-            texts.note(found.told)
+            texts.label(found.told)
             st.button("Show it there", key=f"show {found.kind} head", type="tertiary", on_click=_show, args=(found, history))
     texts.note(
         "Thin lines are heads, in the colour and dashes of their kind; the thick one is the chosen head. "
