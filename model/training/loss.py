@@ -14,7 +14,7 @@ from model.network.context import forced
 from model.network.transformer import Transformer
 from model.text.corpus import Batch
 
-_ROWS = 64  # of logits at once: 8,000 of them in float32 are 2 MB
+ROWS = 64  # of logits at once: 8,000 of them in float32 are 2 MB
 Loss = Callable[[Transformer, Batch, float], tuple[Tensor, int]]  # model, batch, smoothing: summed nats, and of how many
 
 
@@ -27,15 +27,15 @@ class _SmoothedLoss(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
         size, slope = logits.size(-1), torch.empty_like(logits)  # [N,V]
         nats = torch.zeros((), device=logits.device)
-        for start in range(0, len(logits), _ROWS):
-            x, right = logits[start : start + _ROWS].float(), target[start : start + _ROWS, None]  # [n,V], [n,1]
+        for start in range(0, len(logits), ROWS):
+            x, right = logits[start : start + ROWS].float(), target[start : start + ROWS, None]  # [n,V], [n,1]
             probabilities = x.softmax(-1)  # [n,V]
             logsumexp = x.amax(-1) - probabilities.amax(-1).log()  # [n]: the likeliest has 1/V or more
             wanted = (1 - smoothing) * x.gather(-1, right)[:, 0] + smoothing * x.mean(-1)  # [n]
             nats += (logsumexp - wanted).sum()
             probabilities -= smoothing / size
             probabilities.scatter_add_(-1, right, probabilities.new_full(right.shape, smoothing - 1))
-            slope[start : start + _ROWS] = probabilities
+            slope[start : start + ROWS] = probabilities
         ctx.save_for_backward(slope)
         return nats
 

@@ -11,9 +11,7 @@ from model.config import PAD
 from model.network.context import forced
 from model.network.transformer import Transformer
 from model.text.corpus import Batch
-from model.training.loss import smoothed_loss
-
-_ROWS = 64  # of logits at once, as for the loss
+from model.training.loss import ROWS, smoothed_loss
 
 
 class _Divergence(torch.autograd.Function):
@@ -23,8 +21,8 @@ class _Divergence(torch.autograd.Function):
     def forward(ctx: Any, one: Tensor, two: Tensor) -> Tensor:
         slopes = torch.empty_like(one), torch.empty_like(two)  # [N,V] each
         nats = torch.zeros((), device=one.device)
-        for start in range(0, len(one), _ROWS):
-            rows = slice(start, start + _ROWS)
+        for start in range(0, len(one), ROWS):
+            rows = slice(start, start + ROWS)
             p, q = (side[rows].float().log_softmax(-1) for side in (one, two))  # [n,V]
             apart, (a, b) = p - q, (p.exp(), q.exp())
             forward, backward = (a * apart).sum(-1, keepdim=True), -(b * apart).sum(-1, keepdim=True)  # KL(a,b), KL(b,a)
