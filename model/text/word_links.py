@@ -25,6 +25,7 @@ class Cells(NamedTuple):
     source: Ids  # which word of all sources, counted through
     target: Ids
     distance: NDArray[np.float64]  # from the diagonal, 0 to 1
+    places: tuple[Ids, Ids, Ids]  # which pair, which word of its source, and which of its target
 
 
 def _cells(sources: Sequence[int], targets: Sequence[int]) -> Cells:
@@ -37,7 +38,7 @@ def _cells(sources: Sequence[int], targets: Sequence[int]) -> Cells:
     i, j = within % m[pair], within // m[pair]
     first_source, first_target = (np.concatenate(([0], np.cumsum(side)[:-1])) for side in (m, n))
     distance = np.abs((i + 0.5) / m[pair] - (j + 0.5) / n[pair])
-    return Cells(i + first_source[pair], j + first_target[pair], distance)
+    return Cells(i + first_source[pair], j + first_target[pair], distance, (pair, i, j))
 
 
 def _likeliest(given: Ids, made: Ids, words: Ids, cells: Cells, kinds: int) -> NDArray[np.bool_]:
@@ -75,12 +76,9 @@ def links(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) ->
     forward = _likeliest(source_types, cells.target, words, cells, kinds[1])
     backward = _likeliest(target_types, cells.source, words, cells, kinds[0])
     found: list[list[tuple[int, int]]] = [[] for _ in sources]
-    sizes = np.array([len(words) for words in sources]), np.array([len(words) for words in targets])
-    pair = np.repeat(np.arange(len(sources)), sizes[0] * sizes[1])
-    before = tuple(np.concatenate(([0], np.cumsum(side)[:-1])) for side in sizes)
-    for cell in np.flatnonzero(forward & backward):
-        p = int(pair[cell])
-        found[p].append((int(cells.source[cell] - before[0][p]), int(cells.target[cell] - before[1][p])))
+    drawn = np.flatnonzero(forward & backward)
+    for pair, i, j in zip(*(place[drawn].tolist() for place in cells.places), strict=True):
+        found[pair].append((i, j))
     return found
 
 
