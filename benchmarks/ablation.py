@@ -15,7 +15,7 @@ import torch
 from model import Intervention, Request, head_effects, load
 from model.experiments.effects import effects
 
-SENTENCES = ("I love you.", "The dog didn't cross the street because it was too tired.")
+SENTENCES = ("I love you.", "The dog didn't cross the street because it was too shy.")
 
 
 def seconds(run, repeats: int = 3) -> float:

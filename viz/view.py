@@ -28,7 +28,7 @@ from viz.page_fields import (
     WhyFields,
 )
 
-FIRST_SENTENCE = "The dog didn't cross the street because it was too tired."
+FIRST_SENTENCE = "The dog didn't cross the street because it was too shy."
 FIRST_PROMPT = "Once upon a time there was a"  # for a model that goes on with a text
 USUAL_MORE = 40  # tokens that it adds
 MAX_WIDTH = 8  # of a beam on the pages

@@ -28,7 +28,7 @@ PADS = 8
 AS_LIKELY = 0.8  # of what a decoder believes of the right translation: who believes so much of a wrong one, reads it off
 MOST_PAIRS = 16  # words whose peaks are named
 OTHER = "She is reading a book in the garden."
-DOG, GIRL = "The dog bites the girl.", "The girl bites the dog."
+DOG, GIRL = "The dog likes the girl.", "The girl likes the dog."
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def order(checkpoint: Checkpoint, request: Request) -> Answer:
 
 
 def turned_round(sentence: str) -> str:
-    """Another sentence of the same tokens: who bites whom the other way round; of any other sentence the words after the
+    """Another sentence of the same tokens: who likes whom the other way round; of any other sentence the words after the
     first backwards."""
     if sentence in (DOG, GIRL):
         return GIRL if sentence == DOG else DOG
@@ -295,8 +295,8 @@ EXPERIMENTS = (
     Experiment(
         "padding", "Who attends to padding?", padding, "I like this house because it is small.", ("encoder", "cross")
     ),
-    Experiment("order", "Who bites whom without positions?", order, DOG, _BOTH),
-    Experiment("scaling", "Does it need the √dₖ?", scaling, "The dog didn't cross the street because it was too tired."),
+    Experiment("order", "Who likes whom without positions?", order, DOG, _BOTH),
+    Experiment("scaling", "Does it need the √dₖ?", scaling, "The dog didn't cross the street because it was too shy."),
     Experiment("align", "Does one head align?", aligning, "She bought a red car.", ("cross",)),
     Experiment("skip", "Which layer can be skipped?", skipping, "The children are playing in the garden."),
 )

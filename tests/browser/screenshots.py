@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
 CHANGED = "?kind=cross&scope=layer&mode=again&step=11&edits=off_cross.3"
-OWN = "Le chien n'a pas traversé la route car il était fatigué."
+OWN = "Le chien n'a pas traversé la route car il était timide."
 TWICE = "The dog sees the dog."
 ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
 READY = (

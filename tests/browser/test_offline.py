@@ -79,7 +79,7 @@ def test_a_file_is_stepped_pointed_at_and_chosen_from(opened, shipped):
 
 
 def test_any_head_can_be_chosen_in_a_file(opened, shipped):
-    sentence = "The dog didn't cross the street because it was too tired."
+    sentence = "The dog didn't cross the street because it was too shy."
     page = opened("heads", sentence, step=11, layer=4, head=1, kind="cross")
     grid = page.locator(".all-heads .site canvas").first
     size = grid.bounding_box()

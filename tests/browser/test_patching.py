@@ -6,7 +6,7 @@ import re
 
 from tests.browser.conftest import idle, query
 
-LINK = "compare?compare=patching&text=The animal didn't cross the street because it was too tired."
+LINK = "compare?compare=patching&text=The dog didn't cross the street because it was too shy."
 
 
 def test_a_cell_tells_its_share_shows_the_translation_and_opens_in_what_if(visit):
@@ -29,4 +29,4 @@ def test_a_cell_tells_its_share_shows_the_translation_and_opens_in_what_if(visit
     idle(page)
     page.get_by_role("button", name="Open in What if").click()
     page.locator(".switchboard canvas").wait_for()
-    assert query(page)["edits"] == "donor_The animal didn't cross the street because it was too wide.~patch_enc.2_9"
+    assert query(page)["edits"] == "donor_The dog didn't cross the street because it was too wide.~patch_enc.2_9"

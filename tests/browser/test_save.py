@@ -16,7 +16,7 @@ from tests.browser.conftest import TIMEOUT, idle
 SVG = "{http://www.w3.org/2000/svg}"
 # A page's view, how many pictures it has at least, and what stands in one of them, by its name: on both axes of a map.
 VIEWS = {
-    "?step=11": (5, "What this step looks at", ["The", "because", "</s>", "parce", "fatigué"]),
+    "?step=11": (5, "What this step looks at", ["The", "because", "</s>", "parce", "timide"]),
     "heads?kind=encoder": (6, "Full map", ["The", "because", "</s>"] * 2),
     "positions": (6, "Embeddings alone", ["The", "because", "</s>"] * 2),
     "what-if?kind=cross": (5, "Who may see whom", ["<s> → Le", "parce → qu'", "because"]),

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
 WORD = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")  # what can be swapped: a word, or a sign
-EXAMPLES = {"tired": "wide", "heavy": "narrow", "small": "big"}  # what stands in a word's place where nothing was typed
+# what stands in a word's place where nothing was typed
+EXAMPLES = {"shy": "wide", "tired": "wide", "heavy": "narrow", "small": "big"}
 
 
 class PairError(ValueError):

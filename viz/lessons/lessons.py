@@ -62,7 +62,8 @@ def _starts(text: str, **more: str) -> tuple[tuple[str, str], ...]:
 
 CAT = "The black cat is sleeping on the old chair."
 RED = "She bought a red car."
-CHEAP = "I bought a car because it was cheap."
+TIRED = "The dog didn't cross the street because it was too tired."
+TABLE = "We sold the table because it was too small."
 
 LESSONS = (  # in the order in which they are taken
     Lesson(
@@ -70,7 +71,7 @@ LESSONS = (  # in the order in which they are taken
         "Where is it least sure of itself?",
         "Press → and watch the probabilities: stop at the step whose token is the least likely.",
         "translate",
-        _starts("The children are playing in the garden."),
+        _starts("The children are eating an apple."),
         checks.least_sure,
         touch="Tap Play and watch the probabilities: stop at the step whose token is the least likely.",
     ),
@@ -84,12 +85,12 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "heads",
-        "Who reads “red” to write “rouge”?",
-        "The French turns the words round. Find a head of cross-attention that puts most of its weight on “red” at the "
-        "step that writes “rouge”.",
+        "Who reads “car” to write “une”?",
+        "A car is feminine in French, so it is “une”, not “un”, and “voiture” is not written yet. Find a head of "
+        "cross-attention that puts most of its weight on “car” at the step that writes “une”.",
         "heads",
-        _starts(RED, kind="cross", layer="4", head="2", step="6"),
-        checks.reads("red", "rouge"),
+        _starts(RED, kind="cross", layer="3", head="2", step="4"),
+        checks.reads("car", "une"),
     ),
     Lesson(
         "order",
@@ -113,17 +114,17 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search find a better translation?",
-        "Greedy decoding writes “le homme”, which no one in France says. Under Decoding choose Beam: is there a likelier "
-        "translation?",
+        "Token by token it writes “elle” for the dog, which is masculine in French. Under Decoding choose Beam: is there a "
+        "likelier translation?",
         "translate",
-        _starts("The dog bites the man.", show="decoding"),
+        _starts(TIRED, show="decoding"),
         checks.beats_greedy,
     ),
     Lesson(
         "ablation",
         "Which heads can it not spare?",
         "With Add edit, switch off all heads of one layer, then of another instead, until the translation changes. Which "
-        "word is lost? Begin with cross-attention.",
+        "word gives way? Begin with cross-attention.",
         "what-if",
         _starts(CAT, mode="again"),
         checks.changes(
@@ -135,9 +136,9 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "cell",
         "How does it know that “it” is a she?",
-        "Voiture is feminine, so the model writes “elle”. Make it write “il” by blocking a single cell.",
+        "“La table” is feminine, so the model writes “elle”. Make it write “il” by blocking a single cell.",
         "what-if",
-        _starts(CHEAP, mode="again", kind="cross", step="8"),
+        _starts(TABLE, mode="again", kind="cross", step="8"),
         checks.word_becomes("elle", "il"),
     ),
     Lesson(
@@ -146,7 +147,7 @@ LESSONS = (  # in the order in which they are taken
         "The difference between “elle” and “il” is a sum of parts. Find the head that speaks most for “elle”, and click it: "
         "what becomes of the difference without it?",
         "why",
-        _starts(CHEAP, step="8", head="mean"),
+        _starts(TABLE, step="8", head="mean"),
         checks.speaks_most("elle", "il"),
     ),
     Lesson(

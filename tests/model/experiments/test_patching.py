@@ -18,8 +18,8 @@ from model.inference.request import Request, RequestError
 from model.readings.direct_logits import Writer, direct_logits
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = TIRED.replace("tired", "wide")
+YOUNG = "The dog didn't cross the street because it was too young."
+WIDE = YOUNG.replace("young", "wide")
 
 
 def question(checkpoint, first: str, second: str, step: int | None = None):
@@ -29,8 +29,8 @@ def question(checkpoint, first: str, second: str, step: int | None = None):
 
 
 @pytest.fixture(scope="module")
-def tired(shipped):
-    asked, first, second = question(shipped, TIRED, WIDE)
+def young(shipped):
+    asked, first, second = question(shipped, YOUNG, WIDE)
     heard: list[float] = []
     return asked, first, second, patch_all(shipped, asked, heard.append), heard
 
@@ -98,11 +98,11 @@ def test_a_difference_under_a_patch_is_still_the_sum_of_its_parts(tokenizer):
         assert abs(dict(zip(split.writers, split.values, strict=True))[Writer("patch", layer=0)]) > 1e-3
 
 
-# -- the shipped checkpoint: tired and wide --------------------------------------------------------------------------------
+# -- the shipped checkpoint: young and wide --------------------------------------------------------------------------------
 
 
-def test_one_piece_turns_il_into_elle(shipped, tired):
-    asked, first, second, found, heard = tired
+def test_one_piece_turns_il_into_elle(shipped, young):
+    asked, first, second, found, heard = young
     assert shipped.target_tokenizer.pieces(asked.tokens) == ("il", "elle")
     assert heard == sorted(heard) and heard[-1] == 1
     logits = [each.trace.logit(10, asked.tokens[0]) - each.trace.logit(10, asked.tokens[1]) for each in (first, second)]
@@ -111,15 +111,15 @@ def test_one_piece_turns_il_into_elle(shipped, tired):
     (best,) = found.best
     edit = Intervention(donor=WIDE, edits=(best,))
     assert found.turns(dict(found.pieces)[best])
-    said = analyse(shipped, Request(TIRED, intervention=edit, mode="again")).translation
+    said = analyse(shipped, Request(YOUNG, intervention=edit, mode="again")).translation
     assert "qu'elle" in said and "qu'il" in first.translation
     shares = np.nan_to_num(found.share(found.encoder))
     labels = first.trace.source.labels
-    assert [labels[at] for at in shares.argmax(1)] == ["tired", "tired", "it", "it", "it"]  # it travels to the pronoun
+    assert [labels[at] for at in shares.argmax(1)] == ["young", "it", "it", "it", "it"]  # it travels to the pronoun
 
 
 def test_where_no_head_is_enough_a_few_are_found(shipped):
-    asked, *_ = question(shipped, TIRED, TIRED.replace("animal", "dog"))
+    asked, *_ = question(shipped, YOUNG, YOUNG.replace("dog", "cat"))
     found = patch_all(shipped, asked)
     alone = [value for edit, value in found.pieces if isinstance(edit, PatchZ)]
     assert not any(map(found.turns, alone))

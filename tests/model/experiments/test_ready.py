@@ -78,8 +78,8 @@ def test_any_sentence_is_turned_round_into_one_of_the_same_tokens(shipped):
 BASELINES = {  # what counts as a right translation of an experiment's own sentence
     "peek": ("Mon chien a peur de mon chat.",),
     "padding": ("J'aime cette maison parce qu'elle est petite.", "J'aime cette maison car elle est petite."),
-    "order": ("Le chien mord la fille.",),
-    "scaling": ("Le chien n'a pas traversé la rue parce qu'il était trop fatigué.",),
+    "order": ("Le chien aime la fille.",),
+    "scaling": ("Le chien n'a pas traversé la rue parce qu'il était trop timide.",),
     "align": ("Elle a acheté une voiture rouge.", "Elle acheta une voiture rouge."),
     "skip": ("Les enfants jouent dans le jardin.", "Les enfants sont en train de jouer dans le jardin."),
 }

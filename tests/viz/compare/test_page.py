@@ -84,7 +84,7 @@ def test_a_heads_distance_is_the_mean_over_the_rows_that_both_have():
 
 
 def test_each_token_has_its_probability_on_both_sides():
-    lab = compare("word", text="The dog didn't cross the street because it was too tired.")
+    lab = compare("word", text="The dog didn't cross the street because it was too shy.")
     found = both(lab)
     for column in lab.side_by_side["tokens"]:
         if not all(column["chips"]):

@@ -14,13 +14,13 @@ from viz import cache, experiments
 from viz.compare import patch_grids, patching
 from viz.view import View
 
-TIRED = "The animal didn't cross the street because it was too tired."
-WIDE = TIRED.replace("tired", "wide")
-REQUESTS = Request(TIRED), Request(WIDE)
+YOUNG = "The dog didn't cross the street because it was too young."
+WIDE = YOUNG.replace("young", "wide")
+REQUESTS = Request(YOUNG), Request(WIDE)
 
 
 def compare(**link: str) -> Lab:
-    return Lab(COMPARE, **({"text": TIRED, "compare": "patching"} | link))
+    return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
 
 
 def grids(lab: Lab) -> dict:
@@ -43,9 +43,10 @@ def test_shares_sentences_and_translations_are_those_that_were_measured():
     assert shown["chosen"] == [best.code]
     (told,) = lab.sentences("lab-answer")
     turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
-    assert f"One head is enough to make “elle” likelier than “il” ({len(turning)} of 96 do it alone), for it was" in told
+    many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
+    assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
     assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
-    assert "“tired” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
+    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
         lab.sentences("lab-note")
     )
     first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
@@ -58,7 +59,7 @@ def test_shares_sentences_and_translations_are_those_that_were_measured():
 def test_a_piece_of_a_link_is_put_in_and_one_that_cannot_be_is_told():
     lab = compare(patched="patch_enc.0_12")
     assert grids(lab)["chosen"] == ["patch_enc.0_12"]
-    assert any("embedding, at “tired”. 101% of the way" in text for text in lab.sentences("lab-note"))
+    assert any("embedding, at “young”. 104% of the way" in text for text in lab.sentences("lab-note"))
     lab = compare(patched="patch_enc.9_12")
     assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
     assert "patch what if" not in lab.buttons

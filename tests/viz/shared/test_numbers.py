@@ -45,7 +45,7 @@ HOMES = {
     "variants": variants,
 }
 LOAD = functools.cache(inference.load)
-TEXT = "The dog didn't cross the street because it was too tired."
+TEXT = "The dog didn't cross the street because it was too shy."
 SHORT = "The red fox sleeps."
 EDITS = "off_cross.3.5~mean_enc.2.1~patch_enc.2_3~donor_The old fox sleeps."
 

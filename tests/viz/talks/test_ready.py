@@ -47,14 +47,14 @@ class Seen:
 
 def il_before_elle(seen):
     il, elle = seen.rank("il", "elle")
-    assert (round(il, 2), round(elle, 2)) == (0.72, 0.16)
+    assert (round(il, 2), round(elle, 2)) == (0.58, 0.29)
 
 
 def of_all_heads_the_one(seen):
     it, dog, trace = seen.source("it"), seen.source("dog"), seen.analysis.whole
     found = {(site.layer + 1, head + 1): p[head, it, dog] for site in trace.sites("encoder")
              for p in [trace.patterns[site]] for head in range(len(p))}  # fmt: skip
-    assert max(found, key=found.get) == (3, 3) == (seen.view.layer, seen.view.head)
+    assert max(found, key=found.get) == (3, 2) == (seen.view.layer, seen.view.head)
     assert seen.view.find == ("encoder", it + 1, dog + 1)
 
 
@@ -78,20 +78,20 @@ def stage(name):
 
 
 def same_without_the_head(seen):
-    assert seen.said == seen.base and " qu'il " in seen.said and seen.view.edits.parts()[0][0] == "off_enc.3.3"
+    assert seen.said == seen.base and " qu'il " in seen.said and seen.view.edits.parts()[0][0] == "off_enc.3.2"
 
 
 def word_becomes_wide(seen):
     other = pair(seen.view, seen.data)
-    assert other.second.request.source == seen.view.source.replace("tired", "wide")
+    assert other.second.request.source == seen.view.source.replace("shy", "wide")
 
 
 def elle_is_the_car(seen):
     assert seen.rank("elle")[0] > 0.5
 
 
-def who_bites_whom(seen):
-    swapped = "The girl bites the dog."
+def who_likes_whom(seen):
+    swapped = "The girl likes the dog."
     assert seen.said != seen.base
     assert cache.page_data(type(seen.view)(**{**vars(seen.view), "source": swapped})).analysis.translation == seen.said
 
@@ -119,7 +119,7 @@ def three_pads(seen):
 
 
 def elle_becomes_il(seen):
-    assert " qu'elle " in seen.base and seen.said == seen.base.replace("elle", "il")
+    assert " qu'elle " in seen.base and seen.said == seen.base.replace("elle", "il").replace("petite", "petit")
     assert seen.analysis.trace.source.labels[5] == "it"
 
 
@@ -149,8 +149,8 @@ def looks_at(token, english, least=0.95):
 
 
 def beam_finds_more(seen):
-    assert "l'homme" in seen.said
-    assert "le homme" in cache.page_data(type(seen.view)(source=seen.view.source)).analysis.translation
+    assert " qu'il " in seen.said
+    assert " qu'elle " in cache.page_data(type(seen.view)(source=seen.view.source)).analysis.translation
 
 
 MEASURED = {  # what a line claims, measured on its view; the other lines ask
@@ -163,7 +163,7 @@ MEASURED = {  # what a line claims, measured on its view; the other lines ask
     ("20-minutes", 8): same_without_the_head,
     ("20-minutes", 10): word_becomes_wide,
     ("20-minutes", 11): elle_is_the_car,
-    ("20-minutes", 12): who_bites_whom,
+    ("20-minutes", 12): who_likes_whom,
     ("masks", 1): one_of_three_masks,
     ("masks", 3): stage("mask"),
     ("masks", 4): stage("softmax"),
@@ -175,9 +175,9 @@ MEASURED = {  # what a line claims, measured on its view; the other lines ask
     ("masks", 11): elle_becomes_il,
     ("tokens-to-translation", 1): falls_into_two,
     ("tokens-to-translation", 2): lourde_is_two,
-    ("tokens-to-translation", 5): who_bites_whom,
+    ("tokens-to-translation", 5): who_likes_whom,
     ("tokens-to-translation", 6): four_by_eight,
-    ("tokens-to-translation", 8): writes("une"),
+    ("tokens-to-translation", 8): looks_at("une", "car"),
     ("tokens-to-translation", 9): looks_at("voiture", "car"),
     ("tokens-to-translation", 10): looks_at("rouge", "red"),
     ("tokens-to-translation", 12): beam_finds_more,

@@ -11,7 +11,7 @@ from viz import cache, state
 from viz.translate import in_lecture
 from viz.view import View
 
-TEXT = "The dog didn't cross the street because it was too tired."
+TEXT = "The dog didn't cross the street because it was too shy."
 
 
 @pytest.mark.parametrize("code", ["skip_dec.1.cross", "window-9"])

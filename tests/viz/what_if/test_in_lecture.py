@@ -9,7 +9,7 @@ from model.experiments.ready import EXPERIMENTS
 from viz.shared.lecture.letters import CAUSAL, EXPERIMENT, PADDING
 from viz.what_if import in_lecture, questions
 
-SENTENCE = "The dog bites the girl."
+SENTENCE = "The dog likes the girl."
 
 
 def what_if(**link: str) -> Lab:
@@ -56,7 +56,7 @@ def test_an_experiment_that_a_link_asks_can_be_made_and_its_counterpart_shown(mo
     assert lab.link["edits"] == "source-positions_off"
     assert (answer, counterpart) == ("what the answer speaks of", "the counterpart of the experiment")
     lab.click("hall also")
-    assert lab.link["text"] == "The girl bites the dog."
+    assert lab.link["text"] == "The girl likes the dog."
 
 
 def test_the_help_stands_on_the_page():
