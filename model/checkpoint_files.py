@@ -175,21 +175,24 @@ def read_metrics(path: Path) -> dict[str, Any]:
 
 
 def _check_scores(values: dict[str, Any]) -> None:
-    """`test`, where there is one, is what `python -m model evaluate --record test` writes."""
-    test = values.get("test")
-    if test is None:
-        return
+    """What `python -m model evaluate --record test` writes, where it is there."""
+    for key in ("test", "test_all_references"):
+        if (test := values.get(key)) is not None:
+            _check_score(key, test)
+
+
+def _check_score(key: str, test: Any) -> None:
     if not isinstance(test, dict):
-        raise ValueError(f"'test' is {shown(test)}; expected an object with the scores")
+        raise ValueError(f"{key!r} is {shown(test)}; expected an object with the scores")
     score = next((name for name in SCORES if name in test), "bleu")
     most, counts = SCORES[score]
     found = test.get(score)
     if not ((is_whole(found) or isinstance(found, float)) and 0 <= found <= most):
-        raise ValueError(f"'test': {score!r} is {shown(found)}; expected a number from 0 to {most}")
+        raise ValueError(f"{key!r}: {score!r} is {shown(found)}; expected a number from 0 to {most}")
     for name in counts:
         count = test.get(name, 1 if name == "beam" else None)
         if not (is_count(count) and count):
-            raise ValueError(f"'test': {name!r} is {shown(count)}; expected a whole number of at least 1")
+            raise ValueError(f"{key!r}: {name!r} is {shown(count)}; expected a whole number of at least 1")
 
 
 def read_counts(path: Path, config: ModelConfig) -> dict[str, tuple[int, ...]]:

@@ -265,6 +265,8 @@ def test_a_vocabulary_as_older_files_write_it_is_read(saved, tokenizer):
     ],
 )
 def test_scores_of_wrong_types(saved, test, message):
+    change_json(saved / "metrics.json", test_all_references=test)
+    refused(saved, f"metrics.json: {message.replace('test', 'test_all_references')}")
     change_json(saved / "metrics.json", test=test)
     refused(saved, f"metrics.json: {message}")
 

@@ -34,7 +34,8 @@ def chosen() -> None:
 
 def _facts(loaded: Checkpoint) -> None:
     """How large a checkpoint is, how good, and where it runs."""
-    config, score = loaded.config, scored(loaded.metrics.get("test"))
+    config, metrics = loaded.config, loaded.metrics
+    score = scored(metrics.get("test_all_references") or metrics.get("test"))
     count = loaded.model.parameter_count
     size = f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"
     stacks = " + ".join(str(count) for count in (config.encoder_layers, config.decoder_layers) if count)
@@ -59,4 +60,5 @@ def scored(test: dict[str, Any] | None) -> str:
     if "bits_per_character" in test:
         return f"{test['bits_per_character']:.2f} bits a character on {test['characters']:,} characters of test text."
     how = f", beam {test['beam']}" if test.get("beam", 1) > 1 else ""
-    return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}."
+    against = ", all references" if test.get("references") == "all" else ""
+    return f"{test['bleu']:.1f} BLEU on {test['sentences']:,} test sentences{how}{against}."
