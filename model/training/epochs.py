@@ -11,8 +11,11 @@ from model.text.augmented import Joins, with_typed_copies
 from model.text.bpe_dropout import Dropout, Dropped
 from model.text.corpus import Corpus, DataError
 from model.text.phrases import Phrases
+from model.text.rewritten import Rewritten
 from model.text.rewritten_kinds import KINDS, rewritten_pairs
 from model.text.tokenizer import Tokenizer
+
+MADE = (*KINDS, "phrase_share")  # settings: how many pairs are made besides, to one of the corpus
 
 
 class Epochs:
@@ -32,10 +35,7 @@ class Epochs:
         none of these has a name or a number that could be another, though the settings ask for it."""
         self.config, self.whole, self.tokenizers = config, corpus, (source, target)
         self.joins = Joins.encode(corpus, pairs, source, target) if config.joined_share else None
-        self.rewritten = [
-            (share, key, rewritten_pairs(key, read, config.seed)) for key in KINDS if (share := getattr(config, key))
-        ]
-        self.phrases = _phrases(read) if config.phrase_share else None
+        self.made = [(share, key, _made(key, read, config.seed)) for key in MADE if (share := getattr(config, key))]
         share = config.bpe_dropout
         found = {tokenizer: _dropout(tokenizer, share) for tokenizer in (source, target) if share}  # one where both are one
         self.dropouts = (found[source], found[target]) if share else None
@@ -50,17 +50,13 @@ class Epochs:
         """All pairs of an epoch, cut as the vocabulary has it."""
         config = self.config
         found = self.joins.with_joined(config.joined_share, config.seed, epoch) if self.joins else self.whole
-        for share, key, rewritten in self.rewritten:
+        for share, key, made in self.made:
             draw = random.Random(f"{key}/{config.seed}/{epoch}")
-            pairs = list(rewritten.drawn(round(share * len(self.whole)), draw))
-            made = Corpus.encode(with_typed_copies(pairs, config.typed_copies), *self.tokenizers)
-            found = found.with_rows(made.sources, made.targets)
-        if self.phrases:
-            draw = random.Random(f"phrase_share/{config.seed}/{epoch}")
-            made = Corpus.encode(
-                list(self.phrases.drawn(round(config.phrase_share * len(self.whole)), draw)), *self.tokenizers
-            )
-            found = found.with_rows(made.sources, made.targets)
+            pairs = list(made.drawn(round(share * len(self.whole)), draw))
+            if key in KINDS:  # phrases come typed, each in one of the ways of its own
+                pairs = with_typed_copies(pairs, config.typed_copies)
+            encoded = Corpus.encode(pairs, *self.tokenizers)
+            found = found.with_rows(encoded.sources, encoded.targets)
         return found
 
     def batches(self, epoch: int) -> list[list[int]]:
@@ -72,8 +68,10 @@ class Epochs:
         return corpus.batches(self.config.batch_tokens, self.config.seed, epoch, rows)
 
 
-def _phrases(read: Sequence[tuple[str, str]]) -> Phrases:
-    """DataError where no piece of the pairs is sure enough to stand for itself."""
+def _made(key: str, read: Sequence[tuple[str, str]], seed: int) -> Rewritten | Phrases:
+    """What draws the pairs of a setting of `MADE`; DataError where there is nothing to draw."""
+    if key in KINDS:
+        return rewritten_pairs(key, read, seed)
     found = Phrases(read)
     if not found.found:
         raise DataError(
