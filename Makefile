@@ -1,19 +1,26 @@
 # make run   sets everything up and opens the lab
 # make check sets everything up and runs the linter and all tests but those in a browser
-# make test  the same, and the tests in a real Chromium
+# make test  the same, the numeric tests as another processor would run them, and the tests in a real Chromium
 # make fuzz  throws random texts, files and links at the lab, a minute of each kind; FUZZ="texts --minutes 10" chooses
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 
-.PHONY: run check test lint browser fuzz screenshots
+NUMERIC := network convert decoding edits readings
+
+.PHONY: run check numeric test lint browser fuzz screenshots
 run: $(VENV)/.run
 	$(VENV)/bin/python -m viz.server
 
 check: lint
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 
-test: check browser
+# The same numbers without vector instructions: a stand-in for another processor.
+numeric: $(VENV)/.dev
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
+		$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(addprefix tests/model/,$(NUMERIC))
+
+test: check numeric browser
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal tests/browser
 
 lint: $(VENV)/.dev

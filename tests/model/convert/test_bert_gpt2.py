@@ -8,6 +8,7 @@ import hugging_face
 import numpy as np
 import pytest
 import torch
+from floats import DOUBLE, assert_close
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
@@ -58,9 +59,9 @@ def compared(lab, kind, expected):
     if kind == "gpt2":  # `<pad>` and `<s>` are the row of the end, silenced
         assert np.exp(found.log_probs[:, :2]).max() < 1e-30
         logits, order = logits[:, 2:], order[2:]
-    np.testing.assert_allclose(logits, expected["logits"][:, order], atol=1e-5)
+    assert_close(logits, expected["logits"][:, order])
     for layer, attention in enumerate(expected["attentions"]):
-        np.testing.assert_allclose(found.patterns[Site(ATTENTION[kind], layer)], attention, atol=1e-5)
+        assert_close(found.patterns[Site(ATTENTION[kind], layer)], attention)
 
 
 @EACH
@@ -94,7 +95,7 @@ def plain_bert(weights, ids, second):
         for theirs, name in parts.items():
             state[f"{theirs}.weight"], state[f"{theirs}.bias"] = take(f"{place}.{name}")
         layer.load_state_dict(state)
-        x = layer(x)
+        x = layer.to(x.dtype)(x)
     return x[0]
 
 
@@ -117,6 +118,8 @@ def pretraining(folder):
 def test_the_heads_over_two_sentences_come_along(tmp_path):
     weights, folder = pretraining(tmp_path / "bert")
     lab = checkpoints.load(str(convert(folder, tmp_path / "lab")))
+    lab.model.double()
+    weights = {name: each.double() for name, each in weights.items()}
     ids = hugging_face.ids("bert")
     states = plain_bert(weights, ids, [0] * len(ids))
     made = F.gelu(F.linear(states, *(weights[f"cls.predictions.transform.dense.{w}"] for w in ("weight", "bias"))))
@@ -125,16 +128,16 @@ def test_the_heads_over_two_sentences_come_along(tmp_path):
     )
     logits = made @ weights["bert.embeddings.word_embeddings.weight"].T + weights["cls.predictions.bias"]
     recorded = hugging_face.recorded("bert")["logits"]
-    np.testing.assert_allclose(logits, recorded, atol=1e-5)  # so what is compared with is BERT itself
+    assert_close(logits, recorded)  # so what is compared with is BERT itself
     theirs = [*ids, *ids[5:]]  # [CLS] a [SEP] b [SEP]
     order = [0, 3, 4, *(n for n in range(len(hugging_face.PIECES)) if n not in (0, 3, 4))]
     ours = torch.tensor([[order.index(token) for token in theirs]])
     states = plain_bert(weights, theirs, [0] * len(ids) + [1] * (len(theirs) - len(ids)))
     found = forced(lab.model, ours, None)
-    torch.testing.assert_close(found[0], states, atol=1e-5, rtol=0)
+    assert_close(found[0], states, DOUBLE)
     pooled = torch.tanh(F.linear(states[0], *(weights[f"bert.pooler.dense.{w}"] for w in ("weight", "bias"))))
     follows = F.linear(pooled, *(weights[f"cls.seq_relationship.{w}"] for w in ("weight", "bias")))
-    torch.testing.assert_close(lab.model.following(found, ours)[0], follows, atol=1e-5, rtol=0)
+    assert_close(lab.model.following(found, ours)[0], follows, DOUBLE)
     assert (plain_bert(weights, theirs, [0] * len(theirs)) - states).abs().max() > 1e-2
     assert "the next-sentence head are those of the files" in (tmp_path / "lab" / "README.md").read_text()
 

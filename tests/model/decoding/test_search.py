@@ -39,7 +39,7 @@ def by_hand(model, source: torch.Tensor, edit: Intervention, limit: int) -> list
 @KINDS
 def test_cached_equals_uncached(changes):
     tokens = set()
-    for seed in range(4):
+    for seed in range(6):
         model, source = tiny.lively(seed, **changes), tiny.padded([6, 4, 1], 6, seed=seed)
         cached, uncached = greedy(model, source, limit=12), greedy(model, source, limit=12, use_cache=False)
         same(cached, uncached)
@@ -80,8 +80,8 @@ def test_a_batch_with_padding_equals_single_sentences(edit):
 
 
 def test_rows_end_at_different_steps():
-    """What the last test needs to mean anything: some rows end, and others go on after them."""
-    lengths = {len(h.ids) for h in greedy(tiny.lively(1), tiny.ids(30, 5), limit=12)}
+    """The models of the test above end some rows, while other rows go on."""
+    lengths = {len(h.ids) for h in greedy(tiny.lively(0), tiny.ids(30, 5), limit=12)}
     assert len(lengths) > 2
 
 

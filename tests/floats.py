@@ -1,0 +1,26 @@
+"""Comparison of floats that were computed on different processors, or in a different order."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+DOUBLE = 1e-9  # float64: processors differ by about 1e-14
+SINGLE = 1e-4  # float32: by about 1e-6
+
+
+def assert_close(found: object, expected: object, precision: float = SINGLE, message: str = "") -> None:
+    """Compares with a tolerance of `precision` relative to each value, and a tenth of it relative to the largest value.
+
+    Args:
+        found, expected: arrays or tensors of one shape; NaN equals NaN.
+        precision: `SINGLE` or `DOUBLE`.
+        message: printed where they differ.
+    """
+    found, expected = (
+        np.asarray(each.detach().cpu() if isinstance(each, torch.Tensor) else each) for each in (found, expected)
+    )
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max()) if finite.size else 0.0
+    assert found.shape == expected.shape, f"{message}: shape {found.shape}; expected {expected.shape}"
+    np.testing.assert_allclose(found, expected, rtol=precision, atol=precision / 10 * scale, err_msg=message)
