@@ -146,11 +146,13 @@ def walk(page: Page, *keys: str, rest: int = 300) -> tuple[int, int]:
 
 
 def query(page: Page) -> dict[str, str]:
-    """What stands in the address."""
+    """Returns the parameters of the page's address."""
     return {name: values[0] for name, values in parse_qs(link(page)).items()}
 
 
 def link(page: Page) -> str:
+    """Returns the query of the page's address once nothing is under way: a run writes it at its end."""
+    idle(page)
     return page.evaluate("location.search.slice(1)")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from floats import assert_close
 
 from benchmarks.peers import PlainTransformer
 from model.config import START
@@ -50,7 +51,7 @@ def test_outputs_are_those_of_torchs_transformer(shipped, found):
         with torch.inference_mode():
             logits = peer(torch.tensor([source]), torch.tensor([[START, *target[:-1]]]))[0]
         expected = logits.log_softmax(-1).numpy()
-        np.testing.assert_allclose(analysis.trace.log_probs, expected, atol=1e-4)
+        assert_close(analysis.trace.log_probs, expected)
         np.testing.assert_allclose(np.exp(analysis.trace.log_probs), np.exp(expected), atol=1e-5)
 
 
@@ -71,4 +72,4 @@ def test_patterns_are_those_computed_by_hand_from_queries_and_keys(shipped, foun
                 if site.kind == "decoder":
                     exponent = np.tril(exponent)
                 pattern = exponent / exponent.sum(-1, keepdims=True)
-                np.testing.assert_allclose(analysis.trace.view(site, head).values, pattern, atol=1e-5)
+                assert_close(analysis.trace.view(site, head).values, pattern)

@@ -194,7 +194,7 @@ def test_every_reading_stays_exact(labs, kind):
     site = Site(ATTENTION[kind], 1)
     split = score_writers(lab, found, site, 2, 3, 1)
     assert float(split.values.sum()) == pytest.approx(split.score, abs=1e-4)
-    np.testing.assert_allclose(lens(lab, found).log_probs[-1], found.trace.log_probs, atol=1e-4)
+    assert_close(lens(lab, found).log_probs[-1], found.trace.log_probs)
     blocks = blueprint(lab, len(found.trace.source or ()), len(found.trace.inputs or ()))
     assert sum(block.parameters for block in blocks) == lab.model.parameter_count
 

@@ -37,7 +37,8 @@ def assert_same(found, expected) -> None:
         assert list(mine) == list(theirs)
         for site, array in mine.items():
             assert (array.shape, array.dtype, array.flags.writeable) == (theirs[site].shape, theirs[site].dtype, False)
-            np.testing.assert_allclose(array, theirs[site], atol=1e-5, rtol=1e-5, err_msg=f"{name} {site}")
+            scale = max(1.0, np.abs(np.nan_to_num(theirs[site], neginf=0)).max())
+            np.testing.assert_allclose(array, theirs[site], atol=1e-5 * scale, rtol=1e-5, err_msg=f"{name} {site}")
     np.testing.assert_allclose(np.exp(one.log_probs), np.exp(two.log_probs), atol=1e-5, rtol=0)
     np.testing.assert_allclose(one.log_probs, two.log_probs, atol=1e-4, rtol=1e-5)
     np.testing.assert_allclose(one.log_totals, two.log_totals, atol=1e-5, rtol=1e-5)
@@ -155,7 +156,7 @@ def test_weights_that_float16_holds_are_multiplied_as_they_are(exact):
         for layer in layers:
             layer.float()
         assert prepared.is_half(layers[0].weight) == exact
-        torch.testing.assert_close(prepared.product(*layers)(x).double(), expected, atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(prepared.product(*layers)(x).double(), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_weights_that_change_are_laid_out_anew():

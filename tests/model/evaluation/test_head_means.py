@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tiny
 import torch
+from floats import assert_close
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint as checkpoints
@@ -50,7 +51,7 @@ def test_means_equal_a_loop_over_single_sentences(tokenizer, corpus, changes):
         assert set(found) == set(tiny.sites(model.config))
         for site, rows in outputs.items():
             assert (found[site].shape, found[site].dtype) == ((2, 8), torch.float32)
-            torch.testing.assert_close(found[site].double(), torch.stack(rows).mean(0), atol=1e-6, rtol=0)
+            assert_close(found[site], torch.stack(rows).mean(0))
             assert found[site].abs().max() > 1e-3
 
 

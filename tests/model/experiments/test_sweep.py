@@ -10,6 +10,7 @@ import pytest
 import tiny
 import torch
 from command_line_helpers import fails
+from floats import assert_close
 
 from model.__main__ import main
 from model.config import END
@@ -59,7 +60,7 @@ def test_a_sweep_gathers_what_single_runs_say(tokenizer, changes):
     assert found.edits == every_head(lab)
     for row, text in enumerate((TEXTS[0], TEXTS[1])):
         single = [each.change for each in head_effects(lab, Request(source=text))]
-        np.testing.assert_allclose(found.change[row], single, atol=1e-4)
+        assert_close(found.change[row], single)
         if "decoder" in lab.config.kinds:
             assert found.changed[row].tolist() == decoded_anew(lab, text, found.edits)
     mute = np.tile([True, False], len(found.edits) // 2)

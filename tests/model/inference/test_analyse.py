@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
+from floats import assert_close
 
 from model.config import END, PAD, START
 from model.decoding.strategy import Decoding
@@ -46,7 +47,7 @@ def test_given_the_target_stays_and_the_baseline_is_a_row_beside_it(tiny_checkpo
     assert given.trace.outputs == plain.trace.outputs
     assert given.comparable == len(plain.trace.outputs)
     for key, array in arrays(given.baseline.trace).items():
-        np.testing.assert_allclose(array, arrays(plain.trace)[key], atol=1e-5, err_msg=str(key))
+        assert_close(array, arrays(plain.trace)[key], message=str(key))
     assert np.abs(given.trace.log_probs - given.baseline.trace.log_probs).max() > 1e-3
 
 

@@ -39,7 +39,7 @@ def test_contributions_are_weights_times_norms(read):
     np.testing.assert_allclose(shares * parts[1].sum(-1, keepdims=True), parts[1], rtol=1e-5)
     summed = parts.sum(0)
     np.testing.assert_allclose(
-        measured(trace, norms, site, None, "contribution"), summed / summed.sum(-1, keepdims=True), rtol=1e-6
+        measured(trace, norms, site, None, "contribution"), summed / summed.sum(-1, keepdims=True), rtol=1e-5
     )
 
 
