@@ -17,7 +17,9 @@ from viz.shared.reasons import Reason
 from viz.talks import known
 
 # Words of a claim about what the model goes by.
-CLAIM = re.compile(r"\b(masculine|feminine|agrees?|knows? that|refers?|plural|alone|with \w+ hidden|so it is|it is the)\b")
+CLAIM = re.compile(
+    r"\b(masculine|feminine|agrees?|knows? that|refers?|plural|alone|with “?\w+”? hidden|so it is|it is the)\b"
+)
 LEAST = 0.1  # of probability: an edit that changes less is no reason
 TEXTS = [
     *((f"example {each.name}", each.sentence, each.lesson, each.reasons) for each in examples()),
