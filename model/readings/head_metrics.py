@@ -211,7 +211,12 @@ for _metric in (
         unit="nats",
         order="least",
     ),
-    Metric("largest", "Largest weight", "The largest weight of a row, the mean over rows", lambda rows: rows.largest),
+    Metric(
+        "largest",
+        "Largest weight of a row, mean",
+        "The largest weight of each row, the mean over rows",
+        lambda rows: rows.largest,
+    ),
     Metric(
         "distance",
         "Mean distance",

@@ -11,6 +11,7 @@ from viz import pages
 from viz.lessons import checks
 from viz.lessons.checks import Check, Seen, Verdict
 from viz.links import link, parse
+from viz.shared.reasons import Reason, hidden
 from viz.view import View
 
 
@@ -29,6 +30,7 @@ class Lesson:
     own: bool = True
     given: bool = False
     touch: str = ""  # the task on a screen without keys, where it speaks of keys
+    reasons: tuple[Reason, ...] = ()  # what was measured for a reason that the texts give
 
     @property
     def view(self) -> View:
@@ -91,6 +93,7 @@ LESSONS = (  # in the order in which they are taken
         "heads",
         _starts(RED, kind="cross", layer="3", head="2", step="4"),
         checks.reads("car", "une"),
+        reasons=(Reason(hidden(5), "une", 0.93, 0.08),),
     ),
     Lesson(
         "order",
@@ -114,8 +117,8 @@ LESSONS = (  # in the order in which they are taken
     Lesson(
         "beam",
         "Can a wider search find a better translation?",
-        "Token by token it writes “elle” for the dog, which is masculine in French. Under Decoding choose Beam: is there a "
-        "likelier translation?",
+        "Token by token it writes “elle”, in a near-tie with “il”. Under Decoding choose Beam: is there a likelier "
+        "translation?",
         "translate",
         _starts(TIRED, show="decoding"),
         checks.beats_greedy,
@@ -135,15 +138,16 @@ LESSONS = (  # in the order in which they are taken
     ),
     Lesson(
         "cell",
-        "How does it know that “it” is a she?",
-        "“La table” is feminine, so the model writes “elle”. Make it write “il” by blocking a single cell.",
+        "Which cell does “elle” need?",
+        "The model writes “elle” for “it”. Make it write “il” by blocking a single cell.",
         "what-if",
         _starts(TABLE, mode="again", kind="cross", step="8"),
         checks.word_becomes("elle", "il"),
+        reasons=(Reason("block_cross_8-6", "elle", 0.59, 0.09),),
     ),
     Lesson(
         "why",
-        "Which head makes it “elle”?",
+        "Which head speaks most for “elle”?",
         "The difference between “elle” and “il” is a sum of parts. Find the head that speaks most for “elle”, and click it: "
         "what becomes of the difference without it?",
         "why",

@@ -21,6 +21,7 @@ from viz.what_if import texts as what_if_texts
 
 LARGE = ("Words", "Maps", "Switches")  # the pictures, from 1
 MOST = 5  # edits that are told
+UNCHANGED = "Nothing is changed"
 
 
 def draw(shown: Shown) -> None:
@@ -103,17 +104,23 @@ def _counterpart(view: View, answer: Answer) -> Request | None:
 
 
 def _changes(shown: Shown) -> None:
-    """What was changed, in words."""
+    """Lists what was changed, in words."""
+    changes = _described(shown)
+    more = [f"And {len(changes) - MOST} more"] if len(changes) > MOST else []
+    lines = "".join(f"<li>{html.escape(each)}</li>" for each in [*changes[:MOST], *more])
+    texts.write(f'<ul class="lab-hall-changes">{lines or f"<li>{UNCHANGED}</li>"}</ul>')
+
+
+def _described(shown: Shown) -> list[str]:
+    """Describes each edit, the padding and the forced token."""
     view, analysis = shown.view, shown.analysis
-    told = [text for _, text in view.intervention.parts(analysis.labels)]
+    changes = [text for _, text in view.intervention.parts(analysis.labels)]
     if view.pad:
-        told.append(f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source")
+        changes.append(f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source")
     base = analysis.baseline or analysis
     if branched := what_if_texts.branched(base, shown.page_data.loaded.target_tokenizer):
-        told.insert(0, branched)
-    more = [f"and {len(told) - MOST} more"] if len(told) > MOST else []
-    lines = "".join(f"<li>{html.escape(each[:1].upper() + each[1:])}</li>" for each in [*told[:MOST], *more])
-    texts.write(f'<ul class="lab-hall-changes">{lines or "<li>Nothing is changed</li>"}</ul>')
+        changes.insert(0, branched)
+    return [each[:1].upper() + each[1:] for each in changes]
 
 
 def _maps(shown: Shown, answer: Answer | None) -> None:
@@ -159,8 +166,7 @@ def _switches(shown: Shown, answer: Answer | None) -> None:
 
 def _line(shown: Shown) -> None:
     """What was changed and what came of it, in one line."""
-    told = [text for _, text in shown.view.intervention.parts(shown.analysis.labels)]
-    said = "; ".join(each[:1].upper() + each[1:] for each in told) or "Nothing is changed"
+    said = "; ".join(_described(shown)) or UNCHANGED
     with st.container(key="hall_line", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write(f'<p class="lab-hall-line">{html.escape(said)}</p>')
         if shown.analysis.baseline is not None:

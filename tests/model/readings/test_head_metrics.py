@@ -31,6 +31,12 @@ def test_the_numbers_of_a_head_by_hand():
     )  # next: the last of three rows has no token after it, and does not count
 
 
+def test_largest_weight_says_that_it_is_a_mean_over_rows():
+    pattern = np.array([[[0.75, 0.25], [0.5, 0.5]]])
+    assert head_metrics(pattern, ["a", "b"])["largest"][0] == 0.625 < pattern.max()
+    assert METRICS["largest"].label == "Largest weight of a row, mean"
+
+
 def test_rows_can_be_left_out():
     pattern = patterns(2, 4, 5)
     keys = list("abcde")

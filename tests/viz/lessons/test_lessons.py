@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 
+from model.inference.decisions import near_ties
 from viz import cache, pages
 from viz.lessons import checks
 from viz.lessons.lessons import LESSONS, Lesson, Seen, Verdict, find
@@ -71,6 +72,8 @@ def test_the_model_is_decided_about_a_lessons_sentence(name):
     if name == "beam":  # it is about a choice that is not clear: what must be clear is which translation is likelier
         sums = [float(s.analysis.trace.token_log_probs.sum()) for s in (shown(lesson), shown(lesson, **SOLVED[name]))]
         assert sums[1] - sums[0] > CLEAR
+        trace = shown(lesson).analysis.trace
+        assert near_ties(trace.log_probs)[trace.outputs.labels.index("elle")] is not None
         return
     assert margins(shown(lesson)).min() > CLEAR
     if name in ("order", "ablation", "cell"):

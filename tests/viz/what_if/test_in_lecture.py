@@ -35,6 +35,14 @@ def test_more_edits_than_have_room_are_counted():
     assert words.count("<li>") == in_lecture.MOST + 1 and f"And {len(codes) - in_lecture.MOST} more" in words
 
 
+@pytest.mark.parametrize("large", ["1", "2", "3"])
+def test_padding_counts_as_a_change_in_every_picture(large):
+    for link, line in (({"pad": "3"}, "3 pads after the source"), ({}, in_lecture.UNCHANGED)):
+        lab = what_if(large=large, **link)
+        lines = [text for text in lab.html if text.startswith(('<ul class="lab-hall-changes"', '<p class="lab-hall-line"'))]
+        assert len(lines) == 1 and line in lines[0]
+
+
 @pytest.mark.parametrize(("link", "names"), [({}, 1), ({"edits": "off_cross.3.5"}, 2)])
 def test_maps_are_one_or_before_and_after(link, names):
     maps = what_if(large="2", kind="cross", **link)._mounted(".file_maps")["maps"]
