@@ -9,6 +9,12 @@ from model import __version__
 from model.arguments import Parser
 from model.commands import check, choose, convert, evaluate, export, go_on, judge, maps, report, train, translate, variants
 
+READER_LEFT = 141  # 128 + SIGPIPE, as shells have it: what reads the output has closed it, as `head -1` does
+EXITS = (
+    "Exit status: 0; 2 after one line that says what is wrong; 130 after Ctrl+C; 141 where what reads the output has closed "
+    "it, as head -1 does; check: 1 where a check fails. - reads standard input in translate, continue and judge, a line "
+    "each; empty input is refused."
+)
 COMMANDS = {
     "translate": translate,
     "continue": go_on,
@@ -27,7 +33,9 @@ COMMANDS = {
 
 def build_parser() -> Parser:
     """The parser of all commands; `command` says which was asked for."""
-    parser = Parser(prog="python -m model", description="A Transformer that translates, and what is known of it.")
+    parser = Parser(
+        prog="python -m model", description="A Transformer that translates, and what is known of it.", epilog=EXITS
+    )
     parser.add_argument("--version", action="version", version=f"Attention Lab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     for name, command in COMMANDS.items():
@@ -36,21 +44,40 @@ def build_parser() -> Parser:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0, or the command’s own, or 2 after one line that says what is wrong."""
-    args = build_parser().parse_args(argv)
+    """Runs one command; returns the exit status.
+
+    It is 0, or the command’s own, or 2 after one line that says what is wrong, 130 after Ctrl+C, and `READER_LEFT`.
+    """
+    command = "python -m model"
     try:
-        return COMMANDS[args.command].run(args) or 0
+        try:
+            args = build_parser().parse_args(argv)
+            command += f" {args.command}"
+            return COMMANDS[args.command].run(args) or 0
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where a fault can still be reported
+    except BrokenPipeError:
+        _discard_output()
+        return READER_LEFT
     except (ValueError, OSError, MemoryError, RuntimeError) as fault:
         if isinstance(fault, RuntimeError) and "memory" not in str(fault):  # what torch says where there is too little
             raise
-        if isinstance(fault, BrokenPipeError):  # who read has left: nothing is written to them at the end either
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         said = " ".join(str(fault).split()) or "there is too little memory"
-        print(f"python -m model {args.command}: {said}", file=sys.stderr)
+        print(f"{command}: {said}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):  # the output itself cannot be written: its disk is full
+            _discard_output()
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
+
+
+def _discard_output() -> None:
+    """Lets the interpreter flush at its end, without a fault, what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

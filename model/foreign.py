@@ -47,12 +47,42 @@ FOREIGN: dict[str, Foreign] = {
 }
 
 
-CANNOT = {  # kinds of Hugging Face's that the format cannot hold, and why not
+ROTARY_BASE = 10_000  # of `model.network.positions`, which needs torch
+ALIBI = "ALiBi positions, added to the scores"
+CANNOT = {  # what every model of one of Hugging Face's kinds has, and the format cannot hold
     **dict.fromkeys(("t5", "mt5", "umt5", "longt5"), "relative positions, added to the scores"),
-    **dict.fromkeys(("bloom", "mpt"), "ALiBi positions, added to the scores"),
-    **dict.fromkeys(("bart", "mbart", "m2m_100", "blenderbot"), "a norm after the embeddings, or positions that begin at 2"),
-    **dict.fromkeys(("llama", "mistral", "qwen2", "gemma"), "fewer heads for keys than for queries, or no biases"),
+    **dict.fromkeys(("bart", "mbart", "blenderbot-small"), "a norm after the embeddings of encoder and decoder"),
+    "bloom": ALIBI,
+    "m2m_100": "sinusoidal positions that begin at 2",
 }
+
+
+def obstacles(config: dict[str, Any]) -> list[str]:
+    """What the format cannot hold of a model of Hugging Face's, by its config.json; [] where that names nothing."""
+    found = [CANNOT[config["model_type"]]] if config.get("model_type") in CANNOT else []
+    rotary = {"rope_theta": config.get("rope_theta")}
+    for name in ("rope_scaling", "rope_parameters"):  # the second holds both, in newer files
+        rotary |= each if isinstance(each := config.get(name), dict) else {}
+    attention = each if isinstance(each := config.get("attn_config"), dict) else config
+    heads, width = _count(config, "num_attention_heads", "num_heads"), _count(config, "hidden_size", "d_model")
+    keys, head_dim = _count(config, "num_key_value_heads"), _count(config, "head_dim", "d_kv")
+    if attention.get("alibi") is True:
+        found.append(ALIBI)
+    if heads and keys and keys != heads:
+        found.append(f"{keys} heads of keys for {heads} of queries")
+    if heads and width and head_dim and head_dim * heads != width:
+        found.append(f"{heads} heads of width {head_dim} for states of width {width}")
+    if (base := rotary["rope_theta"]) not in (None, ROTARY_BASE):
+        found.append(f"rotary positions with the base {shown(base)}")
+    if (scaling := rotary.get("rope_type", rotary.get("type"))) not in (None, "default"):
+        found.append(f"rotary positions with the scaling {shown(scaling)}")
+    return found
+
+
+def _count(values: dict[str, Any], *names: str) -> int | None:
+    """The entry of a config under the first of some names that it has; None for one that is no whole number."""
+    found = next((values[name] for name in names if name in values), None)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def config_of(path: Path) -> dict[str, Any]:
@@ -91,8 +121,9 @@ def told(path: Path) -> str | None:
         return f"{path} is {FOREIGN[kind].title}. Convert it: {command(path, kind)}"
     other = config_of(path).get("model_type")
     if isinstance(other, str) and other:
-        has = f", which has {CANNOT[other]}: the format cannot hold that" if other in CANNOT else ""
-        return f"{path} is a Hugging Face model of the kind {shown(other)}{has}; {expected()}"
+        found = " and ".join(obstacles(config_of(path)))
+        has = f"which has {found}: the format cannot hold that" if found else "for which there is no converter"
+        return f"{path} is a Hugging Face model of the kind {shown(other)}, {has}; {expected()}"
     return None
 
 

@@ -24,6 +24,8 @@ def request(args: argparse.Namespace) -> Request:
     """The request of the options; ValueError, one sentence, for what cannot be asked."""
     from model.export import requests
 
+    if args.text == "-":
+        raise ValueError("the sentence is '-', and standard input is not read here; give the sentence itself")
     try:
         edits = requests.intervention(filter(None, args.edits.split(requests.BETWEEN)))
     except EditError as fault:

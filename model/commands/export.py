@@ -20,7 +20,7 @@ VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # opt
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the sentence")
+    parser.add_argument("text", help="the sentence (standard input is not read)")
     parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="the file that is written")
     hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
@@ -75,4 +75,4 @@ def run(args: argparse.Namespace) -> None:
     view = take.view_of(request, loaded.name, args.view, **given)
     analysis = analyse(loaded, request)
     write_new(args.html, take.file_of(args.page, take.page_data_of(loaded, analysis, view)))
-    print(analysis.translation)
+    print(analysis.translation or args.html)

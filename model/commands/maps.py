@@ -24,7 +24,7 @@ ALONE = ("site", "layer", "head")  # options that narrow a table
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the sentence")
+    parser.add_argument("text", help="the sentence (standard input is not read)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
     options.add_checkpoint(parser)
     asked.add(parser)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> None:
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     analysis = analyse(loaded, request)
     write_new(args.out, _content(args, loaded, analysis))
-    print(analysis.translation)
+    print(analysis.translation or args.out)
 
 
 def _content(args: argparse.Namespace, loaded: Checkpoint, analysis: Analysis) -> bytes:

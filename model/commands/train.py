@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from model.commands import options
@@ -23,6 +24,7 @@ WHERE_FROM = (
     "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
     "Hold some lines back as a dev file: they choose which weights are kept."
 )
+STOPPED = 128  # and the number of the signal: the exit status of a run that was stopped and has saved itself
 MAX_MINUTES = 1_000_000  # nearly two years
 # These follow from the task and its data.
 FIXED = ("source_vocab", "target_vocab", "family", "embedding_norm", "output_transform", "source_start")
@@ -52,7 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     options.add_fields(parser.add_argument_group("training"), TrainConfig)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace) -> int:
     from model.training.run import Files, Run
 
     task = task_named(args.task)
@@ -77,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     made = Run(args.out, files, chosen, config, device, languages, args.init, task.name)
     if made.group.first:
         _introduce(made)
-    with _stopping(made):
+    with _stopping(made) as signals:
         try:
             ended = made.train(args.max_minutes)
         except (OSError, ValueError, RuntimeError) as fault:
@@ -92,6 +94,7 @@ def run(args: argparse.Namespace) -> None:
             so_far = f"; the best weights so far are in {kept}" if kept.exists() else ""
             print(f"saved at step {made.progress.step} of {made.total}: the same command goes on{so_far}")
     made.leave()
+    return STOPPED + signals[0] if signals and not ended else 0
 
 
 class Unsaved(ValueError):
@@ -113,12 +116,17 @@ def _introduce(run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _stopping(run: Run) -> Iterator[None]:
-    """Ctrl+C and a polite kill let the step under way end and the run be saved."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: setattr(run, "stop", True)) for number in numbers]
+def _stopping(run: Run) -> Iterator[list[int]]:
+    """Ctrl+C and a polite kill let the step under way end and the run be saved; the list gets the numbers of the signals."""
+    numbers, received = (signal.SIGINT, signal.SIGTERM), list[int]()
+
+    def stop(number: int, _: FrameType | None) -> None:
+        run.stop = True
+        received.append(number)
+
+    before = [signal.signal(number, stop) for number in numbers]
     try:
-        yield
+        yield received
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from model.commands import options
 from model.format import probability
 from model.inference.request import Request
+from model.text.blanks import BLANK, SIGN
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.inference.analysis import Analysis
 
-HELP = "translate a sentence"
+HELP = "translate a sentence, or fill in its blanks"
 MAX_LINE = 1_000_000  # characters
 EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
     "checkpoint": "",
@@ -55,12 +56,24 @@ def run(args: argparse.Namespace) -> None:
         empty = _instead(empty, {"filled": "", "blanks": []})
 
     def asking(text: str) -> Request:
+        _check_blanks(loaded, text, args.second)
         return Request(text, args.checkpoint, second=args.second, decoding=asked)
 
     def answer(request: Request, where: str) -> None:
         _answer(loaded, request, args.json, where)
 
     each_line(args.text, asking, answer, empty if args.json else None, "sentence")
+
+
+def _check_blanks(loaded: Checkpoint, text: str, second: str) -> None:
+    """ValueError for a text of which a model that only reads has nothing to say."""
+    if loaded.config.kinds != ("encoder",) or second or not text.strip():
+        return
+    if loaded.source_tokenizer.mask is None:
+        other = "; give it two, with --second" if loaded.config.follows else ""
+        raise ValueError(f"{loaded.name} writes no text and fills in no blanks{other}")
+    if not BLANK.search(text):
+        raise ValueError(f"{loaded.name} fills in blanks, and this sentence has none; write {SIGN} in place of a word")
 
 
 def each_line(
@@ -100,6 +113,8 @@ def lines() -> Iterator[tuple[int, str]]:
 
 
 def _read_line() -> str:
+    if sys.stdin is None:  # closed by whoever started this
+        return ""
     try:
         return sys.stdin.readline(MAX_LINE + 1)
     except UnicodeDecodeError as fault:

@@ -16,7 +16,7 @@ from model.config import ModelConfig
 from model.convert import hugging_face, hugging_face_vocabulary, weights
 from model.convert.hugging_face import Taken, entry
 from model.convert.parts import Converted, ConvertError, Options
-from model.convert.rows import controls, rows
+from model.convert.rows import control_notes, controls, rows
 from model.files import shown
 
 _LAYER = {  # theirs and ours
@@ -31,7 +31,6 @@ _LAYER = {  # theirs and ours
 }
 _HEAD = "cls.predictions"
 _POOLER, _FOLLOWS = "bert.pooler.dense", "cls.seq_relationship"  # they say of two sentences whether one follows the other
-_NOTES = ("Post-norm, learned positions, a norm after the embeddings and a transform before the output, as BERT has them",)
 _JUDGES = {  # whether the files have a pooler, and a next-sentence head
     (True, True): "The pooler and the next-sentence head are those of the files",
     (True, False): "The pooler is that of the files, which have no next-sentence head",
@@ -84,7 +83,7 @@ def convert(folder: Path, options: Options) -> Converted:
             made |= _both(state, f"bert.encoder.layer.{n}.{theirs}", f"encoder.{n}.{ours}")
     state.check_all_taken()
     tokenizer = found.tokenizer(order)
-    notes = (*_NOTES, told, _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read])
+    notes = (*control_notes([order], [found.tokens]), told, _JUDGES[config.pooler, f"{_FOLLOWS}.weight" in read])
     return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Text"), notes)
 
 

@@ -1,7 +1,8 @@
 """GPT-2 models in Hugging Face's form (Radford et al. 2019): a text is gone on with, token by token.
 
-Pre-norm with a norm at the end, GELU by its tanh formula, learned positions, one table for embedding and output. There is
-one control token, <|endoftext|>, between two texts: here it is both `<s>` and `</s>`, and a text begins with it.
+Pre-norm with a norm at the end, learned positions, the activation that config.json names (GELU by its tanh formula in the
+published models), mostly one table for embedding and output. There is one control token, <|endoftext|>, between two texts:
+here it is both `<s>` and `</s>`, and a text begins with it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from model.config import ModelConfig
 from model.convert import hugging_face, hugging_face_vocabulary, weights
 from model.convert.hugging_face import Taken, entry
 from model.convert.parts import Converted, ConvertError, Options
-from model.convert.rows import Rows, rows
+from model.convert.rows import Rows, control_notes, rows
 from model.files import shown
 
 PLAIN = {  # what the format cannot hold otherwise
@@ -30,10 +31,7 @@ _PARTS = {  # of a layer: theirs and ours; Conv1D keeps its matrix the other way
     "mlp.c_proj": "feed_forward.outer",
 }
 _NORMS = {"ln_1": "residuals.0.norm", "ln_2": "residuals.1.norm"}
-_NOTES = (
-    "Pre-norm, GELU by its tanh formula, learned positions, as GPT-2 has them",
-    "GPT-2’s <|endoftext|> is both `<s>` and `</s>` here: every text begins with it. `<pad>` is never predicted",
-)
+_NOTE = "Every text begins with `<s>`, the token that ends a text in the files"
 
 
 def convert(folder: Path, options: Options) -> Converted:
@@ -62,7 +60,8 @@ def convert(folder: Path, options: Options) -> Converted:
     state.check_all_taken()
     vocabulary = hugging_face_vocabulary.read(folder, len(table), options, hugging_face_vocabulary.byte_level)
     tokenizer = vocabulary.tokenizer(order)
-    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), _NOTES)
+    notes = (*control_notes([order], [vocabulary.tokens]), _NOTE)
+    return Converted(config, made, tokenizer, tokenizer, options.languages or ("Text", "Continuation"), notes)
 
 
 def _plain(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,8 +1,8 @@
 """Marian models in Hugging Face's form (Junczys-Dowmunt et al. 2018; the OPUS-MT pairs of Tiedemann and Thottingal 2020).
 
-Post-norm without a norm at the end, SiLU, sinusoidal positions with all sines before all cosines, embeddings scaled and
-tied, a bias on the logits; the decoder starts with `<pad>`, there is no `<s>`. Here `<s>` is that row, and `<pad>` one of
-zeros.
+Post-norm without a norm at the end, sinusoidal positions with all sines before all cosines, a bias on the logits. The
+activation and the scale of the embeddings are those of config.json (SiLU and the square root of d_model in the OPUS-MT
+pairs). There the decoder starts with `<pad>`, and there is no `<s>`: here `<s>` is that row, and `<pad>` one of zeros.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from model.config import ModelConfig
 from model.convert import hugging_face, languages, sentencepiece, weights
 from model.convert.hugging_face import Taken, entry
 from model.convert.parts import Converted, ConvertError, Options
-from model.convert.rows import Rows, rows
+from model.convert.rows import Rows, control_notes, rows
 from model.files import MEGABYTE, read_json, shown
 from model.network.positions import sinusoidal_halves
 from model.text.foreign import ForeignTokenizer, foreign_values
@@ -65,14 +65,10 @@ def convert(folder: Path, options: Options) -> Converted:
     made["projection.weight"] = orders["target"].of(target if output is None else output)
     made["projection.bias"] = orders["target"].bias(None if bias is None else bias.flatten())
     state.check_all_taken()
-    tokenizers = [_tokenizer(folder, side, joint, orders[side]) for side in ("source", "target")]
-    return Converted(config, made, *tokenizers, languages=options.languages or _languages(folder, values), notes=_NOTES)
-
-
-_NOTES = (
-    "Post-norm, SiLU, sinusoidal positions as sines and then cosines, a bias on the logits, as Marian has them",
-    "Marian’s `<pad>`, which its decoder starts with, is `<s>` here; `<pad>` is a new row of zeros that is never predicted",
-)
+    tokens = [_tokens(folder, side, joint, orders[side]) for side in ("source", "target")]
+    tokenizers = [_tokenizer(folder, side, orders[side], each) for side, each in zip(orders, tokens, strict=True)]
+    notes = control_notes([orders["target"]] if joint else list(orders.values()), tokens)
+    return Converted(config, made, *tokenizers, languages=options.languages or _languages(folder, values), notes=notes)
 
 
 def _table(state: Taken, side: str, joint: bool) -> Tensor:
@@ -150,8 +146,8 @@ def _check_positions(state: Taken, side: str, width: int) -> None:
         raise ConvertError(f"{state.file}: the {side}'s positions are not sinusoidal; expected all sines, then all cosines")
 
 
-def _tokenizer(folder: Path, side: str, joint: bool, order: Rows) -> ForeignTokenizer:
-    """The pieces of a side's .spm, with the ids of its vocabulary."""
+def _tokens(folder: Path, side: str, joint: bool, order: Rows) -> list[str]:
+    """The tokens of a side's vocabulary, in the order of the model's own ids."""
     file = folder / ("vocab.json" if side == "source" or joint else "target_vocab.json")
     try:
         ids = read_json(file, MOST)
@@ -165,14 +161,19 @@ def _tokenizer(folder: Path, side: str, joint: bool, order: Rows) -> ForeignToke
         if not 0 <= row < size:
             raise ConvertError(f"{file}: {token[:40]!r} has the id {row}; expected 0 to {size - 1}, a row of the embedding")
         tokens[row] = token
+    return tokens
+
+
+def _tokenizer(folder: Path, side: str, order: Rows, tokens: list[str]) -> ForeignTokenizer:
+    """The pieces of a side's .spm, with the ids of its vocabulary."""
     pieces = sentencepiece.read(folder / f"{side}.spm")
-    unknown = "<unk>" if "<unk>" in ids else None
+    unknown = "<unk>" if "<unk>" in tokens else None
     try:
         return ForeignTokenizer(
             foreign_values(pieces.backend(), order.tokens(tokens), "sentencepiece", unknown, pieces.charsmap)
         )
     except ValueError as fault:
-        raise ConvertError(f"{file}, with {side}.spm: {fault}") from None
+        raise ConvertError(f"{folder / f'{side}.spm'}, with its vocabulary: {fault}") from None
 
 
 def _languages(folder: Path, values: dict[str, Any]) -> tuple[str, str]:

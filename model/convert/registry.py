@@ -10,6 +10,7 @@ from model import foreign
 from model.convert import bert, gpt2, marian, torch_transformer
 from model.convert.parts import Converted, Converter, ConvertError, Options
 from model.convert.write import write
+from model.files import shown
 
 CONVERTERS: dict[str, Converter] = {
     made.name: made
@@ -37,6 +38,9 @@ def read(source: Path | str, kind: str | None = None, options: Options | None = 
         raise ConvertError(foreign.told(path) or f"{path} is no model that is known here; {foreign.expected()}")
     if found not in CONVERTERS:
         raise ConvertError(f"the kind is {found!r}; expected one of {', '.join(CONVERTERS)}")
+    own = foreign.config_of(path).get("model_type")
+    if found != "torch" and own not in (None, found):  # a state dict may lie beside the config.json of anything
+        raise ConvertError(foreign.told(path) or f"{path}: 'model_type' is {shown(own)}; expected {found!r}")
     try:
         return CONVERTERS[found].convert(path, options or Options())
     except (LookupError, TypeError, AttributeError, RuntimeError) as fault:  # what a file of another form leads to

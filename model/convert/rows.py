@@ -62,6 +62,25 @@ class Rows:
         others = [tokens[row] for row in self.order[len(CONTROL_TOKENS) :] if row is not None]
         return [*CONTROL_TOKENS, *(f"{each}'" if each in CONTROL_TOKENS else each for each in others)]
 
+    def describe(self, tokens: Sequence[str], is_predicted: bool = True) -> str:
+        """Where the rows of the control tokens come from, for the model card; of a vocabulary that `is_predicted` also which
+        the output's bias silences."""
+        parts = []
+        for n, name in enumerate(CONTROL_TOKENS):
+            row = self.order[n]
+            origin = "a new row of zeros" if row is None else f"the model's `{tokens[row]}`"
+            silenced = f", never predicted (bias {SILENT:g})" if is_predicted and n in self.silent else ""
+            parts.append(f"`{name}` is {origin}{silenced}")
+        return "; ".join(parts)
+
+
+def control_notes(orders: Sequence[Rows], tokens: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Notes for the model card on the control tokens of the one vocabulary, or of the source's and the target's."""
+    if len(orders) == 1:
+        return (f"Control tokens: {orders[0].describe(tokens[0])}",)
+    source, target = orders[0].describe(tokens[0], is_predicted=False), orders[1].describe(tokens[1])
+    return (f"Control tokens of the source: {source}", f"Control tokens of the target: {target}")
+
 
 def controls(tokens: Sequence[str], given: Mapping[str, str]) -> dict[str, int | None]:
     """The rows of the control tokens "pad", "start" and "end" in a vocabulary: as given, else by their usual names.

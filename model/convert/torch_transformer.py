@@ -55,8 +55,8 @@ def convert(path: Path, options: Options) -> Converted:
     made = Around(around, options, inner["encoder.layers.0.linear1.weight"].size(1))
     vocabularies, rows = _vocabularies(options, made)
     config = _config(inner, made, told, rows)
-    notes = [f"told when it was converted: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
-    notes += ["its control tokens have other ids here, with the rows of all tables in the same order"]
+    notes = [f"Given at conversion: {', '.join(f'{name} = {told[name]}' for name in sorted(told))}"]
+    notes += row_tools.control_notes(rows, [each.tokens for each in vocabularies])
     tokenizers = [each.tokenizer(order) for each, order in zip(vocabularies, rows, strict=True)]
     return Converted(
         config,

@@ -14,11 +14,14 @@ from safetensors import SafetensorError
 
 from model import checkpoint as checkpoints
 from model import folders
+from model.activations import ACTIVATIONS
 from model.checkpoint import Checkpoint
+from model.config import ModelConfig
 from model.convert.parts import Converted, ConvertError
+from model.evaluation.card_parts import NORMS
 from model.network.transformer import build
 
-DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt"}  # what a model of a family is scored on
+DATA = {"encoder-decoder": "FILE.tsv", "decoder-only": "FILE.txt", "encoder-only": "FILE.txt"}  # what scores a family
 
 
 def write(converted: Converted, folder: Path, origin: Path, title: str) -> Path:
@@ -84,7 +87,8 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
     layers = (
         f"{config.encoder_layers} + {config.decoder_layers}" if len(config.kinds) == 3 else str(sum(config.layers.values()))
     )
-    data = DATA.get(config.family)
+    can_score = config.family != "encoder-only" or made.source_tokenizer.mask is not None
+    command = f"python -m model evaluate --checkpoint FOLDER/{made.name} --data {DATA[config.family]}"
     lines = [
         f"# {made.name}",
         "",
@@ -95,13 +99,40 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
         f"{made.model.parameter_count:,} parameters",
         f"- Vocabulary: {config.source_vocab:,} tokens"
         + ("" if config.joint_vocab else f" of the source, {config.target_vocab:,} of the target"),
+        *(f"- {line}" for line in _design(config)),
         *(f"- {note}" for note in converted.notes),
         *(f"- SHA-256 of `{each.name}`: `{_digest(each)}`" for each in _files(origin)),
         "",
-        "No scores are known here" + (f": `python -m model evaluate --data {data}` measures them." if data else "."),
+        "No scores are known here" + (f": `{command}` measures them." if can_score else "."),
         "The licence is that of the model it came from.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _design(config: ModelConfig) -> list[str]:
+    """Lines of a card on what the layers and tables are, all of them read from the config."""
+    norm = f"{'Pre' if config.norm_first else 'Post'}-norm ({NORMS[config.norm]}, epsilon {config.norm_eps:g})"
+    positions = config.positions + (f", {config.max_positions:,} rows" if config.scheme.trained else "")
+    embeddings = ["multiplied by the square root of d_model" if config.embedding_scale else "not scaled"]
+    if "cross" in config.kinds:
+        embeddings.insert(0, "one table for both sides" if config.joint_vocab else "a table for each side")
+    if config.segments:
+        embeddings.append(f"a vector for each of {config.segments} segments added")
+    if config.embedding_norm:
+        embeddings.append("then a norm")
+    output = ["the embedding table" if config.joint_vocab else "the target's embedding table"]
+    if not config.tied_output:
+        output = ["a table of its own"]
+    output.append("with a bias" if config.output_bias else "without a bias")
+    if config.output_transform:
+        output.append("after a linear layer, the activation and a norm")
+    return [
+        f"{norm}, {'a norm' if config.final_norm else 'no norm'} after the last layer",
+        f"Activation: {ACTIVATIONS[config.activation].title}",
+        f"Positions: {positions}",
+        f"Embeddings: {', '.join(embeddings)}",
+        f"Output: {', '.join(output)}",
+    ]
 
 
 def _files(origin: Path) -> list[Path]:

@@ -26,7 +26,7 @@ def mean_log_probs(
     device = next(model.parameters()).device
     corpus = Corpus.encode(pairs, checkpoint.source_tokenizer, checkpoint.target_tokenizer)
     found: dict[tuple[str, str], float] = {}
-    for rows in corpus.batches(TOKENS, 0, 0):
+    for rows in filter(len, corpus.batches(TOKENS, 0, 0)):  # one batch of nothing where no pair is within the limit
         batch = corpus.batch(rows).to(device)
         real = batch.outputs != PAD  # [B,T]
         logits = model.project(forced(model, batch.source, batch.outputs)[real]).float()  # [N,V]

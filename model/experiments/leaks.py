@@ -20,6 +20,8 @@ from model.trace import Probe, Site
 SHORTEST, MADE_UP = 4, 8  # a shorter target has hardly a later token to change: one of as many other tokens takes its place
 LEAST = 1e-30  # of a stream's largest entry: it may be all zeros
 MOVED = 1e-5  # of the largest entry of the stream: more than rounding
+MARGIN = 10  # a leak is larger than the noise of repeated inputs by this factor
+MAX_NOISE = 0.01  # of the largest entry: larger noise than this is dropout, and no rounding
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,22 @@ class LeakReport:
     pads: int
     made_up: bool = False  # the decoder's inputs: the translation was too short to tell anything
     looks: dict[Site, np.ndarray] = field(default_factory=dict)  # [H]: the largest weight on what must not be seen
+    noise: float = 0.0  # how far streams of the same input differ: 0 where the model is deterministic
+
+    @property
+    def threshold(self) -> float:
+        """The share above which a stream counts as moved: above rounding, and above the noise of the model."""
+        return max(MOVED, MARGIN * self.noise)
 
     def first_layer(self, changed: int, moved: int) -> int | None:
         """The first layer, from 0, at which a changed position moves another; None where it does at none."""
-        layers = np.flatnonzero(self.later[:, changed, moved] > MOVED)
+        layers = np.flatnonzero(self.later[:, changed, moved] > self.threshold)
         return int(layers[0]) if len(layers) else None
 
     @property
     def leaks(self) -> tuple[tuple[int, int, int], ...]:
         """Layer, changed position and moved position of every earlier position that a later token moves."""
-        layers, changed, moved = np.nonzero(self.later > MOVED)
+        layers, changed, moved = np.nonzero(self.later > self.threshold)
         found = zip(layers.tolist(), changed.tolist(), moved.tolist(), strict=True)
         return tuple((layer, j, i) for layer, j, i in found if i < j)
 
@@ -60,7 +68,7 @@ class LeakReport:
     def padding_leaks(self) -> tuple[tuple[str, int, int], ...]:
         """Stack, layer and position that the content of padding moves."""
         both = (("encoder", self.padding_encoder), ("decoder", self.padding_decoder))
-        return tuple((name, int(n), int(i)) for name, array in both for n, i in np.argwhere(array > MOVED))
+        return tuple((name, int(n), int(i)) for name, array in both for n, i in np.argwhere(array > self.threshold))
 
 
 @torch.inference_mode()
@@ -69,6 +77,8 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
 
     With a causal mask nothing before a changed input may move at any layer; with a padding mask nothing at all. A model
     without an encoder has no padding to test, one without a decoder no later token: these arrays are empty.
+
+    Raises ValueError for a model that is not deterministic, as one in training mode with dropout.
     """
     source, target = tokens_of(checkpoint, request)
     request.intervention.check(checkpoint.config, len(source or ()), bool(checkpoint.means))
@@ -78,13 +88,14 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
         target = [_other(len(CONTROL_TOKENS) + 40 * n, checkpoint) for n in range(MADE_UP)]
     plain = [i for i in source or () if i != PAD]
     pads = (len(source) - len(plain) or PAD_WHEN_UNMASKED) if source is not None else 0
-    padding, looks = {}, {}
+    padding, looks, noise = {}, {}, 0.0
     later = np.zeros((0, 0, 0), np.float32)
     if source is not None:
-        padding, looks = _moved_by_padding(checkpoint, plain, pads, target, edits)
+        padding, looks, noise = _moved_by_padding(checkpoint, plain, pads, target, edits)
     if target is not None:
-        later, ahead = _moved_by_later(checkpoint, source, target, edits)
+        later, ahead, noise_of_later = _moved_by_later(checkpoint, source, target, edits)
         looks |= ahead
+        noise = max(noise, noise_of_later)
     return LeakReport(
         () if target is None else checkpoint.target_tokenizer.pieces([START, *target[:-1]]),
         checkpoint.source_tokenizer.pieces(plain),
@@ -94,40 +105,59 @@ def leak_test(checkpoint: Checkpoint, request: Request) -> LeakReport:
         pads,
         made_up,
         looks,
+        noise,
     )
 
 
 def _moved_by_later(
     checkpoint: Checkpoint, source: Sequence[int] | None, target: Sequence[int], edits: Edits
-) -> tuple[np.ndarray, dict[Site, np.ndarray]]:
-    """How far each decoder input that is changed moves every position: [layers,T changed,T moved], and how much each head
-    looks at later ones. Row j of the batch has another token at input j; input 0 is `<s>`, and stays."""
+) -> tuple[np.ndarray, dict[Site, np.ndarray], float]:
+    """How far each decoder input that is changed moves every position: [layers,T changed,T moved], how much each head
+    looks at later ones, and the noise. Rows 0 and 1 of the batch are the same input, row j + 1 has another token at input j;
+    input 0 is `<s>`, and stays."""
     rows = [[*target[:j], _other(target[j], checkpoint), *target[j + 1 :]] for j in range(len(target) - 1)]
-    outputs = torch.tensor([list(target), *rows], device=checkpoint.device)
+    outputs = torch.tensor([list(target), list(target), *rows], device=checkpoint.device)
     ids = None if source is None else torch.tensor([list(source)] * len(outputs), device=checkpoint.device)
     probe = _recorded(checkpoint, ids, ids, outputs, edits)
     streams = _streams(probe)["decoder"]
-    later = np.zeros((len(streams), len(target), len(target)), np.float32)
-    later[:, 1:] = moved(streams)
+    later = moved(streams).astype(np.float32)  # [layers,T,T]
+    noise = check_noise(later[:, 0])
+    later[:, 0] = 0
     places = torch.arange(len(target), device=checkpoint.device)
-    return later, _looks(probe, {"decoder": places > places[:, None]})
+    return later, _looks(probe, {"decoder": places > places[:, None]}), noise
 
 
 def _moved_by_padding(
     checkpoint: Checkpoint, plain: list[int], pads: int, target: Sequence[int] | None, edits: Edits
-) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray]]:
-    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T], and how much each
-    head looks at it."""
-    padded = torch.tensor([[*plain, *[PAD] * pads]] * 2, device=checkpoint.device)
-    filled = padded.clone()  # in neither row by `<pad>`: shuffled positions count what is no padding
-    filled[0, len(plain) :] = torch.tensor((plain * pads)[:pads])
-    filled[1, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
-    twice = None if target is None else torch.tensor([list(target)] * 2, device=checkpoint.device)
-    probe = _recorded(checkpoint, filled, padded, twice, edits)
-    found = {stack: moved(x)[:, 0] for stack, x in _streams(probe).items()}
+) -> tuple[dict[str, np.ndarray], dict[Site, np.ndarray], float]:
+    """How far what stands in the padding moves every position of each stack, [layers,S] and [layers,T], how much each
+    head looks at it, and the noise. Rows 0 and 1 of the batch are the same input."""
+    padded = torch.tensor([[*plain, *[PAD] * pads]] * 3, device=checkpoint.device)
+    filled = padded.clone()  # in no row by `<pad>`: shuffled positions count what is no padding
+    filled[:2, len(plain) :] = torch.tensor((plain * pads)[:pads])
+    filled[2, len(plain) :] = torch.tensor([_other(i, checkpoint) for i in (plain * pads)[:pads]])
+    targets = None if target is None else torch.tensor([list(target)] * 3, device=checkpoint.device)
+    probe = _recorded(checkpoint, filled, padded, targets, edits)
+    differences = {stack: moved(x) for stack, x in _streams(probe).items()}
+    noise = max(check_noise(each[:, 0]) for each in differences.values())
+    found = {stack: each[:, 1] for stack, each in differences.items()}
     padding = torch.arange(padded.size(1), device=checkpoint.device) >= len(plain)  # [S]
     looks = _looks(probe, {"encoder": padding & ~padding[:, None], "cross": padding[None]})
-    return found | {"encoder": found["encoder"][:, : len(plain)]}, looks
+    return found | {"encoder": found["encoder"][:, : len(plain)]}, looks, noise
+
+
+def check_noise(differences: np.ndarray) -> float:
+    """The largest difference, as a share of the largest entry, between two results of one input.
+
+    Raises ValueError where that is more than rounding can be: every comparison would then find a leak.
+    """
+    noise = float(differences.max())
+    if noise > MAX_NOISE:
+        raise ValueError(
+            f"the model is not deterministic: two results of the same input differ by {noise:.0%} of the largest entry, "
+            f"expected at most {MAX_NOISE:.0%}; switch dropout off, call model.eval() first"
+        )
+    return noise
 
 
 def _other(token: int, checkpoint: Checkpoint) -> int:

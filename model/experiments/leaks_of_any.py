@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from model.experiments.leaks import LeakReport, moved
+from model.experiments.leaks import LeakReport, check_noise, moved
 from model.trace import Site
 
 PADS = 4  # tokens of padding that are put behind the source
+REPEATS = 2  # further calls with the unchanged input, which measure the noise
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,16 @@ def leak_test_of(
         >>> [(changed, moved) for layer, changed, moved in report.leaks]
         [(1, 0), (2, 0), (2, 1)]
 
-    Raises ValueError for answers of another shape, or numbers that are not finite.
+    The unchanged input is answered three times. What counts as a leak lies above the noise between these answers, as some
+    GPU kernels have it.
+
+    Raises ValueError for answers of another shape, for numbers that are not finite, and for a model that is not
+    deterministic, as one in training mode with dropout.
     """
     if len(inputs) < 2 or vocabulary < 3:
         raise ValueError(f"there are {len(inputs)} inputs of {vocabulary} tokens; expected at least 2, and of 3")
     plain = _answer(model, source, inputs)
+    noise = max(check_noise(_apart(plain[0], _answer(model, source, inputs)[0])) for _ in range(REPEATS))
     later = np.zeros((len(plain[0]), len(inputs), len(inputs)), np.float32)
     for j in range(1, len(inputs)):
         changed = [*inputs[:j], _other(inputs[j], vocabulary, pad), *inputs[j + 1 :]]
@@ -67,7 +73,7 @@ def leak_test_of(
     looks = {Site("decoder", n): (each * ahead).max(axis=(1, 2)) for n, each in enumerate(plain[1])}
     labels, read = (tuple(map(str, ids)) for ids in (inputs, source))
     none = np.zeros((0, len(source)), np.float32)
-    return LeakReport(labels, read, later, none, padding, 0 if pad is None else PADS, looks=looks)
+    return LeakReport(labels, read, later, none, padding, 0 if pad is None else PADS, looks=looks, noise=noise)
 
 
 def _answer(

@@ -12,11 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint as checkpoints
+from model import foreign
 from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS, END, PAD, START
 from model.convert.parts import ConvertError, Options
 from model.convert.registry import convert
 from model.decoding.search import beam, greedy
+from model.network import positions
 from model.network.context import Pass, forced
 from model.trace import Probe
 
@@ -66,6 +68,19 @@ def test_it_computes_what_was_recorded(folder, tmp_path):
     assert loaded.source_tokenizer.pieces([PAD, START, END]) == CONTROL_TOKENS
     card = (tmp_path / "made" / "README.md").read_text(encoding="utf-8")
     assert "a Hugging Face Marian model: `opus-mt-en-fr`" in card and "SHA-256 of `model.safetensors`" in card
+    assert "- Activation: SiLU" in card and "one table for both sides, multiplied by the square root of d_model" in card
+    assert "`<pad>` is a new row of zeros, never predicted (bias -100); `<s>` is the model's `<pad>`" in card
+    assert "`python -m model evaluate --checkpoint FOLDER/made --data FILE.tsv` measures them" in card
+
+
+def test_the_card_of_a_marian_follows_its_config(folder, tmp_path):
+    ids = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+    change(folder, activation_function="gelu", scale_embedding=False, decoder_start_token_id=ids["</s>"])
+    card = (convert(folder, tmp_path / "made") / "README.md").read_text(encoding="utf-8")
+    assert "- Post-norm (LayerNorm, epsilon 1e-05), no norm after the last layer\n" in card
+    assert "- Activation: GELU\n- Positions: sinusoidal-halves\n" in card and "SiLU" not in card
+    assert "- Embeddings: one table for both sides, not scaled\n- Output: the embedding table, with a bias\n" in card
+    assert "`<pad>` is the model's `<pad>`; `<s>` is the model's `</s>`, never predicted (bias -100)" in card
 
 
 def test_it_computes_what_transformers_computes(tmp_path):
@@ -151,6 +166,35 @@ def test_positions_of_another_kind_are_refused(folder, tmp_path):
         ConvertError, match="the encoder's positions are not sinusoidal; expected all sines, then all cosines"
     ):
         convert(folder, tmp_path / "made")
+
+
+LLAMA = {"hidden_size": 64, "num_attention_heads": 8, "rope_theta": 10000.0, "rms_norm_eps": 1e-6, "hidden_act": "silu"}
+OTHERS = [  # what config.json says, and the reasons that the refusal names
+    ("llama", LLAMA | {"num_key_value_heads": 8}, None),
+    ("llama", LLAMA | {"num_key_value_heads": 2}, "2 heads of keys for 8 of queries"),
+    ("llama", LLAMA | {"rope_theta": 5e5}, "rotary positions with the base 500000.0"),
+    ("llama", LLAMA | {"rope_scaling": {"type": "linear"}}, "rotary positions with the scaling 'linear'"),
+    ("llama", LLAMA | {"rope_parameters": {"rope_theta": 1e4, "rope_type": "default"}}, None),
+    ("gemma", LLAMA | {"head_dim": 16}, "8 heads of width 16 for states of width 64"),
+    ("t5", {"d_model": 64, "num_heads": 8, "d_kv": 8}, "relative positions, added to the scores"),
+    ("bart", {"activation_function": "gelu"}, "a norm after the embeddings of encoder and decoder"),
+    ("m2m_100", {"d_model": 64}, "sinusoidal positions that begin at 2"),
+    ("blenderbot", {"d_model": 64}, None),
+    ("mpt", {"attn_config": {"alibi": True}}, "ALiBi positions, added to the scores"),
+    ("mpt", {"attn_config": {"alibi": False}}, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "reason"), OTHERS, ids=str)
+def test_another_kind_is_refused_for_reasons_that_it_has(tmp_path, kind, values, reason):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind} | values), encoding="utf-8")
+    has = f"which has {reason}: the format cannot hold that" if reason else "for which there is no converter"
+    for given in (None, "bert"):
+        with pytest.raises(ConvertError) as caught:
+            convert(tmp_path, tmp_path / "made", given)
+        said = f"{tmp_path} is a Hugging Face model of the kind '{kind}', {has}"
+        assert str(caught.value) == f"{said}; what can be converted is marian, bert, gpt2, torch"
+    assert foreign.ROTARY_BASE == positions.BASE
 
 
 def test_a_folder_says_what_it_is_and_how_it_is_converted(folder, tmp_path):

@@ -37,6 +37,12 @@ def test_what_is_too_long_is_kept_only_where_nothing_else_is(lab):
     assert likeliest(lab, [("a", long), ("a", "x"), ("b", long)]) == [("a", "x"), ("b", long)]
 
 
+def test_sources_with_one_target_each_keep_it(lab):
+    assert likeliest(lab, [("a", "x"), ("b", "y")]) == [("a", "x"), ("b", "y")]
+    long = "x " * 300
+    assert likeliest(lab, [("a", long), ("a", f"y {long}")]) == [("a", long)]
+
+
 def test_the_command_writes_pairs_that_can_be_read(tmp_path, lab, capsys):
     from model import checkpoint as checkpoints
 

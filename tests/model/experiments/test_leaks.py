@@ -246,3 +246,51 @@ def test_logits_that_leak_are_told_behind_streams_that_do_not_move(kind):
 def test_the_example_of_the_docstring_holds():
     torch.manual_seed(0)
     assert doctest.testmod(leaks_of_any).failed == 0 < doctest.testmod(leaks_of_any).attempted
+
+
+def with_dropout(training: bool):
+    """A torch.nn.Transformer with a causal mask, as a function of ids."""
+    torch.manual_seed(0)
+    net = torch.nn.Transformer(16, 2, 1, 2, 32, batch_first=True).train(training)
+    table, output = torch.nn.Embedding(20, 16), torch.nn.Linear(16, 20)
+
+    @torch.no_grad()
+    def answer(source, inputs):
+        x, y = (table(torch.tensor(ids))[None] for ids in (source, inputs))
+        return output(net(x, y, tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(len(inputs))))[0]
+
+    return answer
+
+
+def test_a_model_with_dropout_on_is_refused():
+    ids = {"source": [3, 4, 5], "inputs": [1, 6, 7, 8, 9], "vocabulary": 20}
+    message = r"not deterministic: two results of the same input differ by \d+% of the largest entry, .*call model\.eval\(\)"
+    with pytest.raises(ValueError, match=message):
+        leak_test_of(with_dropout(training=True), **ids)
+    report = leak_test_of(with_dropout(training=False), **ids)
+    assert report.leaks == () and report.noise < MOVED
+
+
+@pytest.mark.parametrize("changes", [{}, {"family": "encoder-only", "decoder_layers": 0}], ids=str)
+def test_a_checkpoint_with_dropout_on_is_refused(tokenizer, changes):
+    checkpoint = tiny.checkpoint(tokenizer, dropout=0.1, **changes)
+    checkpoint.model.train()
+    with pytest.raises(ValueError, match=r"the model is not deterministic: .* call model\.eval\(\) first"):
+        leak_test(checkpoint, Request(TEXT, target=None if changes else TARGET))
+    checkpoint.model.eval()
+    assert leak_test(checkpoint, Request(TEXT, target=None if changes else TARGET)).padding_leaks == ()
+
+
+def test_a_leak_is_larger_than_the_noise_of_the_model():
+    """Some kernels on a GPU add in another order at each call."""
+    drawn = np.random.default_rng(0)
+
+    def answer(source, inputs, leak=0.0):
+        logits = np.eye(9)[np.array(inputs)] + leak * inputs[-1]
+        return logits + drawn.uniform(-1e-4, 1e-4, logits.shape)
+
+    ids = {"source": [3], "inputs": [1, 4, 5, 6], "vocabulary": 9}
+    report = leak_test_of(answer, **ids)
+    assert report.noise > MOVED and report.leaks == ()
+    report = leak_test_of(lambda *given: answer(*given, leak=0.1), **ids)
+    assert {changed for _, changed, _ in report.leaks} == {3}

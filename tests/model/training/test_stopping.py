@@ -13,6 +13,7 @@ from processes import Started
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
+from model.training.run import Run
 from model.training.run_folder import RunFolder
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
@@ -95,6 +96,24 @@ def test_killed_and_resumed_is_never_stopped_bit_for_bit(pair_files, tmp_path):
 def test_the_comparison_above_can_fail(other):
     assert not same([{"a": torch.ones(2)}], [other])
     assert same([{"a": torch.ones(2), "seconds": 1}], [{"a": torch.ones(2), "seconds": 2}])
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_saves_the_run_and_ends_with_its_status(pair_files, tmp_path, monkeypatch, capsys, number, status):
+    step = Run._step
+
+    def interrupted(run, indices):
+        if run.progress.step == 2:
+            signal.raise_signal(number)
+        return step(run, indices)
+
+    monkeypatch.setattr(Run, "_step", interrupted)
+    words = command(pair_files, tmp_path, save_minutes=99)
+    assert main(words) == status
+    assert saved(tmp_path)["progress"]["step"] == 3
+    assert "saved at step 3 of" in capsys.readouterr().out
+    assert main([*words, "--max-minutes", "0"]) == 0
+    assert "going on at step 3" in capsys.readouterr().out
 
 
 def limit_files() -> None:
