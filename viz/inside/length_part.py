@@ -184,8 +184,9 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
                 figure = pattern_map(page_data.request, view.device, site, head, view.near_width, how, mode)
                 alt = f"{title}: {name}, {found.softmax.shape[1]} queries by {found.softmax.shape[2]} keys."
                 st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.picture(title), alt=alt)
-    written_over = any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits)
-    texts.note(" ".join([length_texts.WRITTEN_OVER] * written_over + [length_texts.TRAINED]))
+    if any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits):
+        texts.note(length_texts.WRITTEN_OVER)
+    texts.note(length_texts.TRAINED)
 
 
 @cached_figure

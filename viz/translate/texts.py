@@ -160,7 +160,8 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
             else "the mask is the same in every layer and head"
         )
         filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
-        filled += ", or their token is not written yet" * (blank and bool(analysis.row_note))
+        if blank and analysis.row_note:
+            filled += ", or their token is not written yet"
         sentence = f"A row asks, a column answers. {filled}; {same}."
     else:
         sentence = "A row asks, a column answers: each row shares out a weight of 1."
