@@ -78,7 +78,7 @@ def other_patterns(checkpoint: Checkpoint, analysis: Analysis, site: Site, width
         own[place], allowed[place] = softmax[0].cpu().numpy(), mask[0].cpu().numpy()
         linear[place] = at.overwrite(linear_pattern(query, key, mask), mask)[0].cpu().numpy()
         if site.of.is_self:
-            window = masks.sliding_window(mask.size(-2), mask.size(-1), width, mask.device)  # [1,1,R,S]
+            window = masks.ordered(mask.size(-1), False, width, mask.device)[:, :, -mask.size(-2) :]  # [1,1,R,S]
             near[place] = weighed(query, key, mask, at, asked.scaling, window)[1][0].cpu().numpy()
     axis = trace.axis(site.of.queries)
     asks = allowed.any(-1) & np.array([token != PAD for token in axis.ids])  # [H,T]
