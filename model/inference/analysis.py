@@ -70,7 +70,7 @@ class Analysis:
     @property
     def row_note(self) -> str:
         """Which pass the decoder's rows are of, where each step was decoded over its own prefix; else empty."""
-        return "" if self.last is None else "Each decoder row comes from the pass that chose its token."
+        return "" if self.last is None else cautions.OF_EACH_STEP
 
     def key_count(self, site: Site, query: int) -> int:
         """How many keys the pass had that a row of a site comes from (query from 0)."""
