@@ -16,7 +16,7 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, START
-from model.decoding.fast import FastSteps, encode
+from model.decoding.fast import FastSteps, can, encode
 from model.decoding.sampling import NEVER_CHOSEN
 from model.decoding.whole import WholeSteps
 from model.edits.apply import NO_EDITS
@@ -62,11 +62,14 @@ def measure(
     """Writes `limit` tokens, the first of them given, the others the likeliest that go on: `</s>` ends nothing here. Says
     after each step what is known; ends after three rounds, or after so many seconds.
 
-    Raises ValueError for a model without a causal decoder, which has no cache.
+    Raises ValueError for a model without a causal decoder, which has no cache, and for one in training mode, whose dropout
+    the two ways leave out.
     """
     config = checkpoint.config
     if not config.causal or "decoder" not in config.kinds:
         raise ValueError(f"the checkpoint {checkpoint.name} keeps no keys and values; expected a decoder with a causal mask")
+    if not can(checkpoint.model, NO_EDITS):
+        raise ValueError(f"the model {checkpoint.name} is in training mode; call `checkpoint.model.eval()` first")
     ends, run = clock() + seconds, Caching(limit)
     memory, cross = _memory(checkpoint, source)
     for number in range(ROUNDS):

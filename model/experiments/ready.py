@@ -167,7 +167,7 @@ def padding(checkpoint: Checkpoint, request: Request) -> Answer:
     asked = _again(request, Intervention(padding_mask=False), pad=PADS)
     found = analyse(checkpoint, asked)
     pads = found.trace.source.ids.count(PAD)  # those of its batch as well
-    encoder, cross = (_share_on_padding(found.whole, kind) for kind in ("encoder", "cross"))
+    encoder, cross = (_share_on_padding(found.trace, kind) for kind in ("encoder", "cross"))
     text = (
         f"With {pads} pads and their mask off, padding gets {encoder:.0%} of the encoder's attention and {cross:.0%} of the "
         f"decoder's cross-attention. {_outcome(found, checkpoint)}"
@@ -214,7 +214,7 @@ def scaling(checkpoint: Checkpoint, request: Request) -> Answer:
     """Scores that are not divided by sqrt(d_k)."""
     asked = _again(request, Intervention(scaling=False))
     found = analyse(checkpoint, asked)
-    before, after = (_largest_weight(trace) for trace in (found.baseline.whole, found.whole))
+    before, after = (_largest_weight(trace) for trace in (found.baseline.trace, found.trace))
     width = checkpoint.config.head_dim
     text = (
         f"Without the division by √{width} the largest weight of a row is {after:.2f} on average, not {before:.2f}"
@@ -230,7 +230,7 @@ def _largest_weight(trace: Trace) -> float:
 def aligning(checkpoint: Checkpoint, request: Request) -> Answer:
     """The cross-attention head that links words as people do, where that was measured, else the one that pairs the most;
     where it looks on this sentence, and the same without it."""
-    trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).whole
+    trace = analyse(checkpoint, dataclasses.replace(request, intervention=Intervention(), mode="given")).trace
     known, heads = (
         read_aligned(checkpoint.metrics),
         f"{len(trace.sites('cross')) * checkpoint.config.heads} cross-attention heads",

@@ -72,7 +72,7 @@ def _number(amount: Amount, value: float, what: str = "") -> Measured:
 
 
 def _weight(lab: Lab, head: Head, query: Token, key: Token, amount: Amount, asked: Request) -> Measured:
-    trace = lab.analyse(asked).whole
+    trace = lab.analyse(asked).trace
     view = _view(trace, head)
     rows = trace.outputs if head.site.of.queries == "target" and trace.outputs else trace.axis(head.site.of.queries)
     row, column = _place(rows.labels, query), _place(view.keys, key)
@@ -104,7 +104,7 @@ def _metric(lab: Lab, head: Head, metric: str, amount: Amount, asked: Request) -
 
 def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
     """A metric of one head on a sentence, padding left out; nan where no row has such a number."""
-    trace = analysis.whole
+    trace = analysis.trace
     view = _view(trace, head)
     real = [t for t, label in enumerate(trace.axis(head.site.of.queries).labels) if label != "<pad>"]
     return float(metrics_of(Rows.of(view.values[None], view.keys, real), (metric,))[metric][0])
@@ -238,7 +238,7 @@ def lines(checkpoint: Checkpoint, analysis: Analysis, step: int, places: Sequenc
     """The checks that a view states: its translation, the token of a step (from 0), what each head at a place looks at most
     in a row, and that nothing leaks. Each holds on this very analysis: what does not is left out."""
     lab = Lab(checkpoint, {analysis.request: analysis})
-    about, trace = forms.asked(analysis.request), analysis.whole
+    about, trace = forms.asked(analysis.request), analysis.trace
     said = []
     if analysis.hypothesis is not None:
         said.append(f"the translation of {about} is {forms.text(analysis.translation)}")

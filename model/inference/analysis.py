@@ -63,15 +63,26 @@ class Analysis:
 
     @property
     def whole(self) -> Trace:
-        """One pass over the whole target; without the causal mask this is not what `trace` has gathered step by step."""
+        """One pass over the whole target. Where each step was decoded over its own prefix, no page shows this pass: its rows
+        are not those that chose the tokens, which `trace` has."""
         return self.trace if self.last is None else self.last
 
+    @property
+    def row_note(self) -> str:
+        """Which pass the decoder's rows are of, where each step was decoded over its own prefix; else empty."""
+        return "" if self.last is None else cautions.OF_EACH_STEP
+
+    def key_count(self, site: Site, query: int) -> int:
+        """How many keys the pass had that a row of a site comes from (query from 0)."""
+        alone = self.last is not None and site.of.queries == site.of.keys == "target"
+        return query + 1 if alone else len(self.trace.keys(site))
+
     def former_mask(self, site: Site, head: int | None = None) -> np.ndarray | None:
-        """The baseline's mask at a site, where the axes of `whole` are still its own; None without a baseline."""
+        """The baseline's mask at a site, where the axes of `trace` are still its own; None without a baseline."""
         if self.baseline is None:
             return None
-        mask = self.baseline.whole.mask(site, head)
-        return mask if mask.shape == self.whole.masks[site].shape else None
+        mask = self.baseline.trace.mask(site, head)
+        return mask if mask.shape == self.trace.masks[site].shape else None
 
     @property
     def labels(self) -> Labels:
@@ -245,6 +256,8 @@ class Analysis:
             rows = len({(site.kind, t) for site, t in self.trace.fully_masked_rows})
             what = "row sees" if rows == 1 else "rows see"
             notes.append(f"{rows} {what} nothing at all: where everything is blocked, the pattern is zeros.")
+        if self.row_note:
+            notes.append(self.row_note)
         return tuple(notes)
 
     def is_over(self, source: Sequence[int] | None, target: Sequence[int]) -> bool:

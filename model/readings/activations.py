@@ -1,16 +1,21 @@
-"""One pass over what an analysis has shown, recording everything."""
+"""The passes behind an analysis, computed again with everything recorded."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.edits.apply import Edits, SiteEdits
+from model.edits.intervention import BASELINE
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network import masks
+from model.network.attention import attention
 from model.network.context import Pass, forced, shifted
 from model.trace import Axis, Probe, Site, Streams, Sublayer
 
@@ -27,14 +32,54 @@ class Activations(NamedTuple):
 
 
 @torch.inference_mode()
-def activations(checkpoint: Checkpoint, analysis: Analysis) -> Activations:
-    """One pass over the analysis' whole source and target, under its intervention."""
-    trace, probe = analysis.whole, Probe("full")
+def activations(checkpoint: Checkpoint, analysis: Analysis, site: Site | None = None, query: int = -1) -> Activations:
+    """One pass over the analysis' source and target, under its intervention.
+
+    Where each step was decoded over its own prefix, the pass that chose the token of `query` (from 0), if a `site` whose
+    queries are target tokens is named: that query is its last one. Else the target is whole.
+    """
+    trace, probe = analysis.trace, Probe("full")
     source, outputs = (_ids(axis, checkpoint.device) for axis in (trace.source, trace.outputs))
+    if site is not None and stepwise(analysis, site):
+        outputs = outputs[:, : query + 1]  # [1,T]
     edits = edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention])
     hidden = forced(checkpoint.model, source, outputs, Pass(edits, probe))
     unedited = masks.build(checkpoint.config, source, None if outputs is None else shifted(outputs))
     return Activations(probe.records, probe.streams, probe.memory, hidden, unedited)
+
+
+def stepwise(analysis: Analysis, site: Site) -> bool:
+    """True where each row of a site's maps comes from a pass of its own, over the prefix that chose its token."""
+    return analysis.last is not None and site.of.queries == "target"
+
+
+def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[tuple[slice, dict[str, Tensor]]]:
+    """What the rows of a site's maps were computed from: for each pass the rows of the trace that it gave, and its record
+    with these queries alone. One pass gives all rows, or each row has its own; its keys end at the query in decoder
+    self-attention.
+
+    `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S].
+    """
+    alone = stepwise(analysis, site)
+    queries = range(len(analysis.trace.queries(site))) if alone else (-1,)
+    for query in queries:
+        record = dict(activations(checkpoint, analysis, site, query).records[site])
+        mask = record["mask"]  # [1,(H,)T,S]
+        record["mask"] = (mask if mask.ndim == 4 else mask[:, None]).expand_as(record["pattern"])  # [1,H,T,S]
+        if alone:
+            record |= {name: record[name][:, :, -1:] for name in ("q", "z", "pattern", "scores", "mask")}
+        yield slice(query, query + 1) if alone else slice(0, None), record
+
+
+def weighed(
+    query: Tensor, key: Tensor, mask: Tensor, at: SiteEdits, scaling: bool, window: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Scores and pattern [1,H,R,S] of queries [1,H,R,K] and keys [1,H,S,K], by `attention`: with the division by sqrt(K) or
+    not, and then the rows that edits write over. A `window` hides more than the mask, but not from such a row."""
+    seen = mask if window is None else mask & window  # [1,H,R,S]
+    edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
+    _, pattern, scores = attention(query, key, key, seen, edits=edits)
+    return scores, at.overwrite(pattern, mask)
 
 
 def _ids(axis: Axis | None, device: torch.device) -> Tensor | None:

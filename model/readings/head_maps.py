@@ -17,15 +17,16 @@ def measured(trace: Trace, norms: Mapping[Site, np.ndarray], site: Site, head: i
     """A map [T,S] whose rows sum to one, or are zeros where nothing may be seen.
 
     `weights`: the pattern of the head, or the mean over heads. `contribution`: pattern times the norm of the value after W_O
-    (`norms` [H,S] of each site; Kobayashi et al. 2020), summed over heads where none is named. `rollout` (Abnar and Zuidema
-    2020): of this stack up to this layer, all heads together; for cross-attention the layer's mean over heads times the
-    encoder's whole rollout. Raises ValueError for a measure that does not exist.
+    (`norms` [H,S] of each site, [H,T,S] where the values differ by row; Kobayashi et al. 2020), summed over heads where none
+    is named. `rollout` (Abnar and Zuidema 2020): of this stack up to this layer, all heads together; for cross-attention the
+    layer's mean over heads times the encoder's whole rollout. Raises ValueError for a measure that does not exist.
     """
     patterns = trace.patterns[site]
     if measure == "weights":
         return trace.view(site, head).values
     if measure == "contribution":
-        parts = patterns * norms[site][:, None]  # [H,T,S]
+        own = norms[site]
+        parts = patterns * (own if own.ndim == 3 else own[:, None])  # [H,T,S]
         values = (parts.sum(0) if head is None else parts[head]).astype(np.float64)
         total = values.sum(-1, keepdims=True)
         return np.divide(values, total, out=np.zeros_like(values), where=total > 0)

@@ -10,11 +10,12 @@ import torch
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
+from model.edits.apply import SiteEdits
 from model.inference.analysis import Analysis
+from model.inference.donors import edits_of
 from model.network import masks
-from model.network.attention import attention
 from model.network.lengths import linear_pattern
-from model.readings.activations import activations
+from model.readings.activations import rows_of, weighed
 from model.trace import Site
 
 
@@ -55,27 +56,34 @@ def distance(one: np.ndarray, other: np.ndarray, asks: np.ndarray) -> np.ndarray
 
 @torch.inference_mode()
 def other_patterns(checkpoint: Checkpoint, analysis: Analysis, site: Site, width: int) -> OtherPatterns:
-    """Of all heads of a site, from one pass over the analysis' whole target under its edits: its q and k through linear
-    attention's feature map, and through the explicit path under a sliding window of `width` beside its mask.
+    """Of all heads of a site, from the passes that its rows come from: their q and k through linear attention's feature map,
+    and through the explicit path under a sliding window of `width` beside the mask.
+
+    All edits count, so that a window as wide as the sentence gives the recorded pattern. A row that an edit writes over is
+    the same in all patterns.
 
     Raises ValueError for a site that the checkpoint does not have, and for a width below 1.
     """
-    if site not in analysis.whole.patterns:
+    if site not in analysis.trace.patterns:
         raise ValueError(f"This checkpoint has no layer {site.layer + 1} here; choose a lower one.")
-    record = activations(checkpoint, analysis).records[site]
-    query, key, softmax = (record[name].double() for name in ("q", "k", "pattern"))  # [1,H,T,K], [1,H,S,K], [1,H,T,S]
-    mask = record["mask"]  # [1,(H,)T,S]
-    mask = (mask if mask.ndim == 4 else mask[:, None]).expand_as(softmax)  # [1,H,T,S]
-    own, allowed = softmax[0].cpu().numpy(), mask[0].cpu().numpy()
-    axis = analysis.whole.axis(site.of.queries)
+    trace = analysis.trace
+    own, linear, near = (np.zeros(trace.patterns[site].shape) for _ in range(3))  # [H,T,S] each
+    allowed = np.zeros(own.shape, dtype=bool)
+    asked = analysis.request.intervention
+    edits = edits_of(checkpoint, trace.source and trace.source.ids, [asked])
+    for rows, record in rows_of(checkpoint, analysis, site):
+        query, key, softmax = (record[name].double() for name in ("q", "k", "pattern"))  # [1,H,R,K], [1,H,S,K], [1,H,R,S]
+        mask, at = record["mask"], SiteEdits(edits, site, rows.start)  # [1,H,R,S]
+        place = (slice(None), rows, slice(mask.size(-1)))
+        own[place], allowed[place] = softmax[0].cpu().numpy(), mask[0].cpu().numpy()
+        linear[place] = at.overwrite(linear_pattern(query, key, mask), mask)[0].cpu().numpy()
+        if site.of.is_self:
+            window = masks.ordered(mask.size(-1), False, width, mask.device)[:, :, -mask.size(-2) :]  # [1,1,R,S]
+            near[place] = weighed(query, key, mask, at, asked.scaling, window)[1][0].cpu().numpy()
+    axis = trace.axis(site.of.queries)
     asks = allowed.any(-1) & np.array([token != PAD for token in axis.ids])  # [H,T]
 
-    def against(pattern: torch.Tensor) -> OtherPattern:
-        values = pattern[0].cpu().numpy()
+    def against(values: np.ndarray) -> OtherPattern:
         return OtherPattern(values.astype(np.float32), distance(values, own, asks))
 
-    near = None
-    if site.of.is_self:
-        window = masks.ordered(mask.size(-1), False, width, mask.device)  # [1,1,T,T]
-        near = against(attention(query, key, key, mask & window)[1])
-    return OtherPatterns(own.astype(np.float32), allowed, against(linear_pattern(query, key, mask)), near)
+    return OtherPatterns(own.astype(np.float32), allowed, against(linear), against(near) if site.of.is_self else None)

@@ -15,16 +15,14 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
-from model.edits.apply import UNEDITED, Edits, SiteEdits
-from model.edits.intervention import Intervention
+from model.edits.apply import UNEDITED, SiteEdits
 from model.inference.analysis import Analysis
-from model.network.attention import attention
-from model.readings.activations import activations
+from model.inference.donors import edits_of
+from model.readings.activations import rows_of, weighed
 from model.trace import Site
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
 SETS, QUERIES = 64, 8  # so many sets of keys are drawn for each width, and so many queries for each set
-_NOT_DIVIDED = SiteEdits(Edits([Intervention(scaling=False)]))
 
 
 @dataclass(frozen=True)
@@ -111,28 +109,37 @@ def drawn(keys: int, seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> Scaling
 def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
     """A checkpoint's own queries and keys at a site: the numbers of each head, with the division and without.
 
-    Read from one pass over the analysis' whole target, under its intervention; padding asks nothing. The division is left
-    out here alone: what came before is as it was. Raises ValueError for a site that the checkpoint does not have.
+    Read from the passes that the rows of the maps come from, under the intervention; padding asks nothing. The division is
+    left out here alone: what came before is as it was. A row that an edit writes over has the same weights in both. Raises
+    ValueError for a site that the checkpoint does not have.
     """
-    if site not in analysis.whole.patterns:
+    if site not in analysis.trace.patterns:
         raise ValueError(f"This checkpoint has no layer {site.layer + 1} here; choose a lower one.")
-    record = activations(checkpoint, analysis).records[site]
-    query, key, mask = (record[name] for name in ("q", "k", "mask"))  # [1,H,T,K], [1,H,S,K], [1,(H,)T,S]
-    mask = (mask if mask.ndim == 4 else mask[:, None]).expand(-1, query.size(1), -1, -1)  # [1,H,T,S]
+    trace, asked = analysis.trace, analysis.request.intervention
+    edits, shape = edits_of(checkpoint, trace.source and trace.source.ids, [asked]), trace.patterns[site].shape
+    allowed, width = np.zeros(shape, dtype=bool), checkpoint.config.head_dim
+    maps = {scaling: (np.zeros(shape), np.zeros(shape)) for scaling in (True, False)}  # scores and pattern [H,T,S]
+    for rows, record in rows_of(checkpoint, analysis, site):
+        query, key, mask = record["q"].double(), record["k"].double(), record["mask"]  # [1,H,R,K], [1,H,S,K], [1,H,R,S]
+        place = (slice(None), rows, slice(mask.size(-1)))
+        allowed[place] = mask[0].cpu().numpy()
+        for scaling, values in maps.items():
+            made = weighed(query, key, mask, SiteEdits(edits, site, rows.start), scaling)
+            for all_rows, own in zip(values, made, strict=True):
+                all_rows[place] = own[0].cpu().numpy()
     if site.of.queries == "source":
-        real = torch.tensor([token != PAD for token in analysis.trace.source.ids], device=checkpoint.device)  # [S]
-        mask = mask & real[:, None]
-    divided, undivided = _both(query, key, mask)
-    counts = mask[0].sum(-1)  # [H,T]
-    return Scaling((query.size(-1),) * query.size(1), int(counts.max()), int((counts > 1).any(0).sum()), divided, undivided)
+        allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
+    divided, undivided = (numbers(*each, allowed) for each in maps.values())
+    counts = allowed.sum(-1)  # [H,T]
+    return Scaling((width,) * shape[0], int(counts.max()), int((counts > 1).any(0).sum()), divided, undivided)
 
 
 def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[Numbers, Numbers]:
-    """With the division and without it, each [H], by the function that computes attention everywhere; the batch is one."""
+    """With the division and without it, each [H], of random vectors; the batch is one."""
     found = []
-    for edits in (UNEDITED, _NOT_DIVIDED):
-        _, pattern, scores = attention(query.double(), key.double(), key.double(), mask, edits=edits)
-        found.append(numbers(*(t[0].cpu().numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
+    for scaling in (True, False):
+        scores, pattern = weighed(query.double(), key.double(), mask, UNEDITED, scaling)
+        found.append(numbers(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
     return found[0], found[1]
 
 

@@ -99,16 +99,18 @@ def _named(writers: tuple[Writer, ...], kept: np.ndarray) -> tuple[Writer | None
 
 @torch.inference_mode()
 def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, query: int, key: int) -> ScoreWriters:
-    """The split of one score under the analysis' intervention, in float64 from what the pass over its whole target recorded.
+    """The split of one score under the analysis' intervention, in float64 from the pass that its row comes from.
 
-    Raises ValueError for a site, head, query or key that is not there.
+    Raises ValueError for a site, head, query or key that is not there, and for a key that was written only after that pass.
     """
-    trace = analysis.whole
+    trace = analysis.trace
     view = trace.view(site, head)  # ValueError for a site or a head that is not there
     for name, value, labels in (("query", query, view.queries), ("key", key, view.keys)):
         if not 0 <= value < len(labels):
             raise ValueError(f"There is no {name} {value + 1}; this site has {len(labels)} of them.")
-    done = activations(checkpoint, analysis)
+    if key >= (there := analysis.key_count(site, query)):
+        raise ValueError(f"There is no key {key + 1} at step {query + 1}; the pass that chose its token had {there}.")
+    done = activations(checkpoint, analysis, site, query)
     at = Pass(edits_of(checkpoint, trace.source and trace.source.ids, [analysis.request.intervention]))
     one = _Head(checkpoint, trace, done, at, site, head)
     asks, q = one.query(query)  # [N,K]

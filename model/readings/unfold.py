@@ -43,15 +43,15 @@ class Unfolded:
 
 @torch.inference_mode()
 def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, query: int) -> Unfolded:
-    """All stages of one head for one query, under the analysis' intervention, from one pass over its whole target.
+    """All stages of one head for one query, under the analysis' intervention, from the pass that its row comes from.
 
     Raises ValueError for a site, head or query that is not there.
     """
-    trace, model = analysis.whole, checkpoint.model
+    trace, model = analysis.trace, checkpoint.model
     view = trace.view(site, head)  # ValueError for a site or a head that is not there
     if not 0 <= query < len(view.queries):
         raise ValueError(f"There is no query {query + 1}; this site has queries 1 to {len(view.queries)}.")
-    asked, done = analysis.request.intervention, activations(checkpoint, analysis)
+    asked, done = analysis.request.intervention, activations(checkpoint, analysis, site, query)
     layer = getattr(model, site.of.stack)[site.layer]
     parts = [residual.place.part for residual in layer.residuals]
     number = parts.index(site.of.sublayer)
@@ -67,12 +67,13 @@ def unfold(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: int, qu
     module = getattr(layer, f"{site.of.sublayer}_attention")
     memory = None if site.of.is_self else done.memory[0]
     residual = (layer.residuals[number], around[number])
-    one = _Head(layer, module, *residual, record, memory, site, head, query, view.queries, view.keys)
+    keys = view.keys[: analysis.key_count(site, query)]
+    one = _Head(layer, module, *residual, record, memory, site, head, query, view.queries, keys)
     scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=asked.scaling)]))  # the one edit before the softmax
     stages = one.stages(scaling, edited)
     if parts[number + 1] == "ff":  # else cross-attention comes next, a site of its own
         stages += feed_forward_stages(layer.feed_forward, layer.residuals[-1], around[-1], query, view.queries[query])
-    return Unfolded(site, head, query, view.queries[query], view.keys, tuple(stages))
+    return Unfolded(site, head, query, view.queries[query], keys, tuple(stages))
 
 
 @dataclass

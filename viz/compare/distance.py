@@ -30,7 +30,7 @@ class Grid:
 def grids(pair: Pair) -> tuple[Grid, ...]:
     """For each kind of site how far each head of the one side is from that of the other; between two heads of one pass how
     far each is from the first; between two steps the distance of their rows."""
-    trace = pair.first.analysis.whole
+    trace = pair.first.analysis.trace
     found = []
     for kind in trace.kinds:
         rows = [_distances(pair, trace, site) for site in trace.sites(kind)]
@@ -84,9 +84,9 @@ def most(found: tuple[Grid, ...]) -> Most | None:
 def views(pair: Pair) -> tuple[View, View]:
     """The two maps: of one head each, or, between two steps, their rows with all heads of the layer."""
     if pair.differs != "step":
-        first, second = (side.analysis.whole.view(side.site, side.head) for side in (pair.first, pair.second))
+        first, second = (side.analysis.trace.view(side.site, side.head) for side in (pair.first, pair.second))
         return first, second
-    one, other = (_rows(side.analysis.whole, side.site, side.step) for side in (pair.first, pair.second))
+    one, other = (_rows(side.analysis.trace, side.site, side.step) for side in (pair.first, pair.second))
     return one, other
 
 

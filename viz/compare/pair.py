@@ -108,7 +108,7 @@ def pair(view: View, page_data: cache.PageData) -> Pair:
         raise PairError(f"Both sides show {names[0]}: choose another head for the second.")
     first = Side(names[0], page_data.request, page_data.analysis, page_data.loaded, *here, view.step - 1)
     second = Side(names[1], request, analysis, loaded, *place, (other.step or view.step) - 1)
-    return Pair(view.differs, first, second, aligned(first.analysis.whole, analysis.whole), (*faults, *more))
+    return Pair(view.differs, first, second, aligned(first.analysis.trace, analysis.trace), (*faults, *more))
 
 
 def _kind(view: View, analysis: Analysis) -> tuple[Kind, tuple[str, ...]]:

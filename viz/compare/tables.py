@@ -84,11 +84,11 @@ def python(shown: Shown) -> str:
         code.analyse(sides.second.request, where, second)
     for name, of, side in (("first", "analysis", sides.first), ("second", second, sides.second)):
         if sides.differs == "step":
-            code.add(f"{name} = {of}.whole.patterns[{code.site(side.site)}][:, {side.step}]", "all heads, at a step from 0")
+            code.add(f"{name} = {of}.trace.patterns[{code.site(side.site)}][:, {side.step}]", "all heads, at a step from 0")
         else:
             head = "mean" if side.head is None else f"head {side.head + 1}"
             code.add(
-                f"{name} = {of}.whole.view({code.site(side.site)}, {side.head})", f"layer {side.site.layer + 1}, {head}"
+                f"{name} = {of}.trace.view({code.site(side.site)}, {side.head})", f"layer {side.site.layer + 1}, {head}"
             )
     if sides.differs != "step":
         code.add(

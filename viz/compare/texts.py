@@ -122,8 +122,8 @@ def partners(pair: Pair) -> str:
         return ""
     told = []
     for what, alignment, sides in (
-        ("source", pair.aligned.source, [side.analysis.whole.source for side in (pair.first, pair.second)]),
-        ("target", pair.aligned.predicted, [side.analysis.whole.predicted for side in (pair.first, pair.second)]),
+        ("source", pair.aligned.source, [side.analysis.trace.source for side in (pair.first, pair.second)]),
+        ("target", pair.aligned.predicted, [side.analysis.trace.predicted for side in (pair.first, pair.second)]),
     ):
         if alignment is None or (what == "target" and pair.first.analysis.task.judges):
             continue

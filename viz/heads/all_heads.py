@@ -155,7 +155,7 @@ def _off(trace: Trace, norms: Mapping[Site, np.ndarray], view: View) -> str:
     """Which of the heads that are shown are switched off, and so contribute nothing; empty where none is."""
     sites = sorted(site for site in trace.patterns if site.kind == view.kind)
     shown = sites if view.average else [sites[min(view.layer, len(sites)) - 1]]
-    on = np.concatenate([norms[site].any(axis=-1) for site in shown])  # [heads]
+    on = np.concatenate([norms[site].reshape(len(norms[site]), -1).any(axis=-1) for site in shown])  # [heads]
     if view.head is not None and not view.average:
         return "" if on[view.head - 1] else "; this head is switched off and contributes nothing"
     off = int((~on).sum())

@@ -18,7 +18,7 @@ ALL = 3
 
 def draw(shown: Shown) -> None:
     """One picture, and its keys."""
-    view, request, kinds = shown.view, shown.page_data.request, shown.analysis.whole.kinds
+    view, request, kinds = shown.view, shown.page_data.request, shown.analysis.trace.kinds
     large = lecture.picture(view, len(LARGE))
     drawn = dataclasses.replace(view, together=False, lecture=False, large=View.large, talk="", stop=0, room="")
     with shown.places.bar:

@@ -31,13 +31,13 @@ class Found:
 
 def _found(page_data: PageData) -> Found:
     aligned = read_aligned(page_data.loaded.metrics)
-    shown = cache(lambda mode: all_heads.thumbnails(page_data.analysis.whole, mode, aligned))
+    shown = cache(lambda mode: all_heads.thumbnails(page_data.analysis.trace, mode, aligned))
     return Found(value_norms(page_data.loaded, page_data.analysis), shown)
 
 
 def parts(page_data: PageData, found: Found, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The thumbnails and one head large. Heads that link two tokens are not looked for."""
-    trace, shown = page_data.analysis.whole, found.thumbnails(mode)
+    trace, shown = page_data.analysis.trace, found.thumbnails(mode)
     data = all_heads.payload(trace, found.norms, dataclasses.replace(view, find=None), mode)
     return all_heads.STORE.part(shown), all_heads.COMPONENT.part(data, {"grids": shown["id"]})
 
@@ -47,7 +47,7 @@ def _choices(page_data: PageData) -> tuple[Choice, ...]:
     view, config = _base(page_data.view), page_data.loaded.config
     heads = [None, *range(1, config.heads + 1)]
     places: dict[View, View] = {}
-    for kind in page_data.analysis.whole.kinds:
+    for kind in page_data.analysis.trace.kinds:
         mean = dataclasses.replace(view, kind=kind, average=True)
         for layer in range(1, config.layers[kind] + 1):
             for head in heads:
@@ -74,7 +74,7 @@ def _base(view: View) -> View:
 
 def _look(page_data: PageData) -> View:
     """A site and a layer that there are."""
-    view, kinds = page_data.view, page_data.analysis.whole.kinds
+    view, kinds = page_data.view, page_data.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
     return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
 

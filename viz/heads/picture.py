@@ -60,12 +60,12 @@ def draw(shown: Shown) -> None:
 @cached_figure
 def thumbnails(request: Request, device: str, mode: theme.Mode) -> dict[str, Any]:
     aligned = read_aligned(cache.checkpoint(request.checkpoint, device).metrics)
-    return all_heads.thumbnails(cache.analyse(request, device).whole, mode, aligned)
+    return all_heads.thumbnails(cache.analyse(request, device).trace, mode, aligned)
 
 
 @cached_figure
 def payload(request: Request, device: str, view: View, mode: theme.Mode) -> dict[str, Any]:
-    return all_heads.payload(cache.analyse(request, device).whole, readings.value_norms(request, device), view, mode)
+    return all_heads.payload(cache.analyse(request, device).trace, readings.value_norms(request, device), view, mode)
 
 
 def _unfold() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def tables(shown: Shown) -> tuple[Table, ...]:
     """The map of the head that is chosen, as it is drawn, and the numbers of all heads."""
-    view, trace = shown.view, shown.analysis.whole
+    view, trace = shown.view, shown.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
     norms = readings.value_norms(shown.analysis.request, view.device)
     drawn = drawn_map(trace, norms, view, kind)[0]
@@ -76,10 +76,10 @@ def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:
 
 def python(shown: Shown) -> str:
     """The same as Python."""
-    view, trace = shown.view, shown.analysis.whole
+    view, trace = shown.view, shown.analysis.trace
     kind = view.kind if view.kind in trace.kinds else trace.kinds[0]
     code = Code.of(shown.analysis.request, view.device)
-    code.add("trace = analysis.whole")
+    code.add("trace = analysis.trace")
     code.add("norms = value_norms(checkpoint, analysis)", model__readings__contributions=("value_norms",))
     site = _site(trace, view, kind)
     if view.average:

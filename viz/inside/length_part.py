@@ -184,13 +184,15 @@ def _patterns(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
                 figure = pattern_map(page_data.request, view.device, site, head, view.near_width, how, mode)
                 alt = f"{title}: {name}, {found.softmax.shape[1]} queries by {found.softmax.shape[2]} keys."
                 st.plotly_chart(figure, theme=None, key=f"length-{how}", config=controls.picture(title), alt=alt)
+    if any("change_pattern" in edit.hooks and edit.acts_at(*site) for edit in view.intervention.edits):
+        texts.note(length_texts.WRITTEN_OVER)
     texts.note(length_texts.TRAINED)
 
 
 @cached_figure
 def pattern_map(request: Request, device: str, site: Site, head: int, width: int, how: str, mode: theme.Mode) -> go.Figure:
     """One of the patterns of a head, from 0, as a map."""
-    found, trace = readings.other_patterns(request, device, site, width), cache.analyse(request, device).whole
+    found, trace = readings.other_patterns(request, device, site, width), cache.analyse(request, device).trace
     values: np.ndarray = found.softmax if how == "softmax" else getattr(found, how).values
     queries, keys = sides.queries(trace, site), sides.keys(trace, site)
     return attention_map(values[head], found.allowed[head], queries, keys, site.kind, mode, MAP_SIZE, MAP_SIZE)

@@ -25,6 +25,7 @@ TRAINED = (
     "These queries and keys were trained for a softmax. A model that is trained with linear attention or a window learns "
     "others, so this is how far the function is, not how good such a model would be."
 )
+WRITTEN_OVER = "A row that an edit writes over is the same in every map."
 SPREAD = "±: the most by which a point departs from its fit."
 
 

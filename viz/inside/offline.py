@@ -20,12 +20,12 @@ def _unfolded(page_data: PageData) -> Unfolded:
 
 def parts(page_data: PageData, found: Unfolded, view: View, mode: theme.Mode) -> tuple[Part, ...]:
     """The stages with their numbers; another token cannot ask."""
-    data = stages.payload(found, page_data.loaded, page_data.analysis.whole, mode)
+    data = stages.payload(found, page_data.loaded, page_data.analysis.trace, mode)
     return (stages.COMPONENT.part(data, {"stage": min(view.stage, len(data["stages"]))}),)
 
 
 def _look(page_data: PageData) -> View:
-    view, kinds = page_data.view, page_data.analysis.whole.kinds
+    view, kinds = page_data.view, page_data.analysis.trace.kinds
     return dataclasses.replace(view, part="stages", kind=view.kind if view.kind in kinds else kinds[-1])
 
 

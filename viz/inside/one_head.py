@@ -40,7 +40,7 @@ def place(page_data: cache.PageData, view: View) -> tuple[Site, int, int]:
     """The site, head and query of the view, or the nearest that there are, from 0."""
     site = Site(view.kind, min(view.layer, page_data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
     asked = view.token if site.of.queries == "source" else view.step
-    return site, (view.head or 1) - 1, min(asked, len(page_data.analysis.whole.queries(site))) - 1
+    return site, (view.head or 1) - 1, min(asked, len(page_data.analysis.trace.queries(site))) - 1
 
 
 def asking(site: Site, number: int) -> dict[str, int]:

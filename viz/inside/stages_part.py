@@ -53,4 +53,4 @@ def _unfolded(
 def unfolded(request: Request, device: str, site: Site, head: int, query: int, mode: theme.Mode) -> dict[str, Any]:
     """What the stages need; head and query count from 0."""
     found = readings.unfold(request, device, site, head, query)
-    return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).whole, mode)
+    return payload(found, cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace, mode)

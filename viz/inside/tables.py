@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def _place(shown: Shown) -> tuple[Site, int, int]:
     """Site, head and query of the view, from 0, as near to what it asks for as there is."""
-    view, trace = shown.view, shown.analysis.whole
+    view, trace = shown.view, shown.analysis.trace
     sites = trace.sites(view.kind if view.kind in trace.kinds else trace.kinds[0])
     site = sites[min(view.layer, len(sites)) - 1]
     asked = view.token if site.of.queries == "source" else view.step
@@ -64,7 +64,7 @@ def _stages_code(shown: Shown) -> Code:
     code = _ask(shown)
     code.add(
         f"unfolded = unfold(checkpoint, analysis, {code.site(site)}, {head}, {query})",
-        f"layer {site.layer + 1}, head {head + 1}, “{shown.analysis.whole.queries(site)[query]}”".replace("\n", " "),
+        f"layer {site.layer + 1}, head {head + 1}, “{shown.analysis.trace.queries(site)[query]}”".replace("\n", " "),
         model__readings__unfold=("unfold",),
     )
     code.add("stages = {stage.name: {table.name: table.values for table in stage.tables} for stage in unfolded.stages}")
@@ -76,13 +76,15 @@ def _stages_code(shown: Shown) -> Code:
 
 def _asked(shown: Shown) -> tuple[Site, int, int, int]:
     site, head, query = _place(shown)
-    trace, key = shown.analysis.whole, shown.view.key
-    return site, head, query, key - 1 if 0 < key <= len(trace.keys(site)) else looked_at(trace, site, head, query)
+    analysis, key = shown.analysis, shown.view.key - 1
+    if not 0 <= key < analysis.key_count(site, query):
+        key = looked_at(analysis.trace, site, head, query)
+    return site, head, query, key
 
 
 def _writers(shown: Shown) -> tuple[Table, ...]:
     found = readings.score_writers(shown.analysis.request, shown.view.device, *_asked(shown))
-    asks, answers = labels(found, shown.analysis.whole)
+    asks, answers = labels(found, shown.analysis.trace)
     rows, columns = ([name(w, label) for w in each] for each, label in ((found.asks, asks), (found.answers, answers)))
     return (grid_table(f"score-{site_code(found.site, found.head)}", "asks \\ answers", rows, columns, found.values),)
 
@@ -169,7 +171,7 @@ def _length(shown: Shown) -> tuple[Table, ...]:
     measured = Table("lengths", ("run", "way", "tokens", "seconds", "bytes", "off"), tuple(rows))
     found = readings.other_patterns(shown.analysis.request, shown.view.device, site, shown.view.near_width)
     of = site_code(site, head)
-    asks, keys = (getattr(shown.analysis.whole, side)(site) for side in ("queries", "keys"))
+    asks, keys = (getattr(shown.analysis.trace, side)(site) for side in ("queries", "keys"))
     maps = {"linear": found.linear.values} | ({} if found.window is None else {"window": found.window.values})
     return measured, *(grid_table(f"{how}-{of}", "query \\ key", asks, keys, v[head]) for how, v in maps.items())
 

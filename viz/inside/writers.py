@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from model import format
@@ -20,8 +21,8 @@ SHOWN = 7  # writers a side; the rest is one more
 _SHORT = {"token": "embedding", "position": "position", "segment": "sentence", "bias": "biases", "own": "own bias"}
 
 
-def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, Any]:
-    """All that the browser needs, as JSON values; parts to five decimals."""
+def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode, keys: int | None = None) -> dict[str, Any]:
+    """All that the browser needs, as JSON values; parts to five decimals; `keys`: how many the row's pass had."""
     site, folded = found.site, found.folded(SHOWN)
     asks, answers = labels(found, trace)
     weights = trace.patterns[site][found.head, found.query]
@@ -34,7 +35,7 @@ def payload(found: ScoreWriters, trace: Trace, mode: theme.Mode) -> dict[str, An
         "queries": sides.queries(trace, site),
         "keys": [
             {"label": label, "weight": round(float(weight), 3), "seen": bool(seen)}
-            for label, weight, seen in zip(sides.keys(trace, site), weights, allowed, strict=True)
+            for label, weight, seen in islice(zip(sides.keys(trace, site), weights, allowed, strict=True), keys)
         ],
         "rows": _heads(folded.asks, len(found.asks), asks),
         "columns": _heads(folded.answers, len(found.answers), answers),

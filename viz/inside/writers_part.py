@@ -26,7 +26,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
     """Which head, whose query and which key; the score in a sentence, and the writers of both."""
     site, head, query = one_head.chosen(page_data, view)
     found = _found(page_data, view, (site, head, query))
-    trace = page_data.analysis.whole
+    trace = page_data.analysis.trace
     texts.write(answer(found, trace))
     texts.note(beside(found, trace, page_data.request.intervention.scaling), "score", "mask", "writer", "residual stream")
     if told := missed(found):
@@ -44,19 +44,17 @@ def large(shown: Shown) -> None:
         found = _found(page_data, view, one_head.place(page_data, view))
         if told := missed(found):
             texts.note(told, warn=True)
-    texts.write(answer(found, page_data.analysis.whole))
+    texts.write(answer(found, page_data.analysis.trace))
     _mounted(page_data, view, shown.mode, found, {"large": True})
 
 
 def _found(page_data: cache.PageData, view: View, place: tuple[Site, int, int]) -> ScoreWriters:
     """The score of the key that the view asks for, or of the one looked at most, split over its writers."""
-    trace, (site, head, query) = page_data.analysis.whole, place
-    keys = trace.keys(site)
-    if view.key > len(keys):
-        texts.note(
-            f"There is no token {view.key} to look at: there are {len(keys)}; the one looked at most is shown.", warn=True
-        )
-    key = view.key - 1 if 0 < view.key <= len(keys) else looked_at(trace, site, head, query)
+    trace, (site, head, query) = page_data.analysis.trace, place
+    keys = page_data.analysis.key_count(site, query)
+    if view.key > keys:
+        texts.note(f"There is no token {view.key} to look at: there are {keys}; the one looked at most is shown.", warn=True)
+    key = view.key - 1 if 0 < view.key <= keys else looked_at(trace, site, head, query)
     return readings.score_writers(page_data.request, view.device, site, head, query, key)
 
 
@@ -89,4 +87,5 @@ def looked_at(trace: Trace, site: Site, head: int, query: int) -> int:
 def drawn(request: Request, device: str, site: Site, head: int, query: int, key: int, mode: theme.Mode) -> dict[str, Any]:
     """What the matrix needs; all numbers count from 0."""
     found = readings.score_writers(request, device, site, head, query, key)
-    return payload(found, cache.analyse(request, device).whole, mode)
+    analysis = cache.analyse(request, device)
+    return payload(found, analysis.trace, mode, analysis.key_count(site, query))

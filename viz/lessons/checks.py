@@ -73,7 +73,7 @@ def least_sure(seen: Seen) -> Verdict:
 
 def at_softmax(seen: Seen) -> Verdict:
     """The stage of a head that is shown is the one in which scores become weights."""
-    view, trace = seen.data.view, seen.analysis.whole
+    view, trace = seen.data.view, seen.analysis.trace
     if seen.page != "inside" or view.part != "stages":
         return Verdict(False, "The stages are on the page Inside, under One head.")
     site = Site(view.kind, min(view.layer, seen.data.loaded.config.layers[view.kind]) - 1)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def reads(source: str, target: str) -> Check:
     """The cross-attention head that is chosen puts most of its weight on one token while another is written."""
 
     def check(seen: Seen) -> Verdict:
-        view, trace = seen.data.view, seen.analysis.whole
+        view, trace = seen.data.view, seen.analysis.trace
         outputs, keys = trace.predicted.labels, trace.source.labels
         if target not in outputs or source not in keys:
             return Verdict(False, f"“{source}” and “{target}” are not both in this sentence: start over.")

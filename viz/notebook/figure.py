@@ -26,7 +26,7 @@ def attention_map(
 
     Raises ValueError for a site or a head that is not there.
     """
-    trace = analysis.whole
+    trace = analysis.trace
     if site not in trace.patterns:
         raise ValueError(f"There is no {site.of.name} in layer {site.layer}; expected one of {len(trace.sites(site.kind))}.")
     count = len(trace.patterns[site])

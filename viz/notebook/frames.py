@@ -72,7 +72,7 @@ def heads(
 ) -> Frame:
     """All heads at once, and one of them large: lines from token to token, its map, its numbers. `site` is the encoder's
     first layer where it is left out; all else as in `show`."""
-    site = site or Site(analysis.whole.kinds[0], 0)
+    site = site or Site(analysis.trace.kinds[0], 0)
     fields = {"kind": site.kind, "layer": site.layer + 1, "head": None if head is None else head + 1, "step": step + 1}
     return _framed("heads", analysis, checkpoint, fields, height)
 

@@ -14,7 +14,7 @@ def found_head(request: Request, view: View, find: tuple[str, int, int]) -> dict
     """The fields that show the head which links two tokens best; none where there are no such tokens."""
     kind, query, key = find
     try:
-        layer, head = strongest(cache.analyse(request, view.device).whole, Pair(kind, query - 1, key - 1), view.merge)
+        layer, head = strongest(cache.analyse(request, view.device).trace, Pair(kind, query - 1, key - 1), view.merge)
     except ValueError:
         return {}
     return {"kind": kind, "layer": layer + 1, "head": head + 1, "average": False, "together": False}

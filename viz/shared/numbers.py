@@ -62,9 +62,9 @@ def check_lines(view: View, page_data: cache.PageData, kinds: Sequence[str]) -> 
     places = []
     for kind in kinds:
         site = Site(kind, view.layer - 1)  # type: ignore[arg-type]
-        if site in analysis.whole.patterns:
+        if site in analysis.trace.patterns:
             row = view.token if site.of.queries == "source" else view.step
-            places.append((site, head, min(row, len(analysis.whole.queries(site))) - 1))
+            places.append((site, head, min(row, len(analysis.trace.queries(site))) - 1))
     return lines(page_data.loaded, analysis, min(view.step, len(analysis.trace.places)) - 1, places)
 
 

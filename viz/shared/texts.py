@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
+from model.inference.cautions import OF_EACH_STEP
 from model.inference.decisions import NEAR_TIE, answered, near_ties, turns
 from model.inference.predictions import changed_words
 from viz import cache, state, theme
@@ -261,7 +262,8 @@ def sentence_notes(
     to each."""
     stop = ' tabindex="0"' if in_a_box else ""
     for sentence in (*faults, *(note for note in notes if note not in cautions)):
-        write(f'<p class="lab-note warn"{stop}>{html.escape(sentence)}</p>')
+        warns = "" if sentence == OF_EACH_STEP else " warn"
+        write(f'<p class="lab-note{warns}"{stop}>{html.escape(sentence)}</p>')
     if cautions:
         verdict, *signs = map(html.escape, cautions)
         told = "".join(f"<p>{sign}</p>" for sign in signs)

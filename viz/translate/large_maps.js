@@ -124,7 +124,7 @@ export default function ({ data, parentElement }) {
 
   function told(map, [i, j]) {
     const what = `${map.title}: “${nth(map.queries, i)}” on “${nth(map.keys, j)}”`;
-    return map.allowed[i][j] ? `${what}: ${map.values[i][j].toFixed(4)}` : `${what}: the mask forbids it`;
+    return map.allowed[i][j] ? `${what}: ${map.values[i][j].toFixed(4)}` : `${what}: not seen`;
   }
 
   function ofStep() { // where the row of the step looks most
@@ -133,6 +133,6 @@ export default function ({ data, parentElement }) {
       return `“${nth(map.keys, j)}” ${row[j].toFixed(2)} (${map.title.toLowerCase()})`;
     });
     const row = maps.find((map) => map.follows)?.queries[state.step - 1];
-    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "A row asks, a column answers; what the mask forbids is blank.";
+    return found.length ? `“${row}” looks most at ${found.join(", ")}` : "A row asks, a column answers. Blank cells are not seen.";
   }
 }

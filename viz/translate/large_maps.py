@@ -20,7 +20,7 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: st
     """Weights, or masks, with the row of the step outlined; `above`: px of the stage that stand above them; `trace`: of the
     timeline that tells the step, None where the view does."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
-    sites = [site for kind in analysis.whole.kinds if (site := Site(kind, layer)) in analysis.whole.patterns]
+    sites = [site for kind in analysis.trace.kinds if (site := Site(kind, layer)) in analysis.trace.patterns]
     if not sites:
         texts.note(f"This checkpoint has no layer {layer + 1}.")
         return

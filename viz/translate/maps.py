@@ -33,12 +33,12 @@ def draw(analysis: Analysis, view: View, mode: theme.Mode) -> None:
     """The maps of a layer: over the whole target, so that they do not follow the step."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1
     blank = False
-    kinds = analysis.whole.kinds
+    kinds = analysis.trace.kinds
     for column, kind in zip(st.columns(max(2, len(kinds)), gap="small"), kinds, strict=False):
         site = Site(kind, layer)
         with column:
             texts.site_title(kind)
-            if site not in analysis.whole.patterns:
+            if site not in analysis.trace.patterns:
                 texts.note(f"This checkpoint has no layer {layer + 1} here.")
                 continue
             blank |= not seen_map(analysis, view.device, site, head)[0].allowed.all()
@@ -70,7 +70,7 @@ def seen_map(analysis: Analysis, device: str, site: Site, head: int | None) -> t
     """A map, and the mask there without the edits; with the padding that follows the target in its batch, if any."""
     padded = experiments.target_padding(analysis.request, device) if site.of.queries == "target" else None
     if padded is None:
-        return sides.seen(analysis.whole.view(site, head), analysis.whole, site), analysis.former_mask(site, head)
+        return sides.seen(analysis.trace.view(site, head), analysis.trace, site), analysis.former_mask(site, head)
     return padded.trace.view(site, head), None if analysis.baseline is None else padded.before.mask(site, head)
 
 

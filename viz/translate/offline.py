@@ -28,8 +28,8 @@ def parts(page_data: PageData, found: Any, view: View, mode: theme.Mode) -> tupl
     """The components of a view. Nothing leads to another page, and nothing is chosen anew."""
     analysis = page_data.analysis
     head = None if view.head is None else view.head - 1
-    sites = [Site(kind, view.layer - 1) for kind in KINDS if Site(kind, view.layer - 1) in analysis.whole.patterns]
-    seen = [(site.kind, sides.seen(analysis.whole.view(site, head), analysis.whole, site)) for site in sites]
+    sites = [Site(kind, view.layer - 1) for kind in KINDS if Site(kind, view.layer - 1) in analysis.trace.patterns]
+    seen = [(site.kind, sides.seen(analysis.trace.view(site, head), analysis.trace, site)) for site in sites]
     maps = [file_maps.one(theme.SITE_NAMES[kind], each, kind, view.show == "mask") for kind, each in seen]
     if analysis.task.judges:
         return *_judged(page_data, found, view, head, mode), file_maps.part(maps, view.step, mode)

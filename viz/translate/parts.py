@@ -91,6 +91,7 @@ def draw(shown: Shown) -> None:
         if analysis.begun:
             decoding_controls.more(view, analysis)
             notes = [note for note in notes if note != analysis.stopped]  # the control says so
+        notes = [note for note in notes if note != analysis.row_note]  # the maps' caption says so
         texts.sentence_notes(notes, shown.faults, in_a_box=True)
         if view.show != "decoding":
             controls.given_target(view)

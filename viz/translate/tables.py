@@ -55,7 +55,7 @@ def _head(shown: Shown) -> int | None:
 def _maps(shown: Shown) -> dict[Site, Map]:
     """Those of the layer, as they are drawn."""
     analysis, layer = shown.analysis, shown.view.layer - 1
-    there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.whole.patterns]
+    there = [Site(kind, layer) for kind in analysis.trace.kinds if Site(kind, layer) in analysis.trace.patterns]
     return {site: seen_map(analysis, shown.view.device, site, _head(shown))[0] for site in there}
 
 
@@ -111,7 +111,7 @@ def python(shown: Shown) -> str:
     """The same as Python."""
     analysis, view = shown.analysis, shown.view
     code = Code.of(analysis.request, view.device)
-    code.add("trace = analysis.whole")
+    code.add("trace = analysis.trace")
     padded = experiments.target_padding(analysis.request, view.device)
     if padded is not None:  # the decoder's maps are shown with the padding of the batch
         code.add(

@@ -156,19 +156,23 @@ def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None
     if show == "mask":
         same = (
             "some layers or heads have masks of their own"
-            if analysis.whole.head_masks or not analysis.whole.same_masks
+            if analysis.trace.head_masks or not analysis.trace.same_masks
             else "the mask is the same in every layer and head"
         )
         filled = "Filled cells may attend, blank ones may not" if blank else "Every cell may attend"
+        if blank and analysis.row_note:
+            filled += ", or their token is not written yet"
         sentence = f"A row asks, a column answers. {filled}; {same}."
     else:
         sentence = "A row asks, a column answers: each row shares out a weight of 1."
-        sentence += " The mask forbids the blank cells." if blank else ""
+        if blank:
+            later = ", or their token is not written yet" if analysis.row_note else ""
+            sentence += f" The mask forbids the blank cells{later}."
     if padded:
         rows = "The target's last row is" if padded == 1 else f"The target's last {padded} rows are"
         sentence += f" {rows} padding of the batch: what is computed there is thrown away."
-    if analysis.last is not None:
-        sentence += " Without the causal mask the prefix is computed anew at each step: these are the maps of the last."
+    if analysis.row_note:
+        sentence += f" {analysis.row_note}"
     texts.note(sentence, "mask", "layer", "head")
 
 

@@ -45,7 +45,7 @@ class Side:
     def map(self) -> View | None:
         if self.analysis is None or self.site is None:
             return None
-        return self.analysis.whole.view(self.site, self.head)
+        return self.analysis.trace.view(self.site, self.head)
 
 
 def there(record: Variants) -> dict[str, str]:
@@ -94,10 +94,10 @@ def side(record: Variants, name: str, text: str, view: Looked) -> Side:
         analysis = cache.analyse(request_of(text, folder), view.device)
     except ValueError as fault:
         return dataclasses.replace(made, fault=str(fault))
-    heads = next(len(pattern) for pattern in analysis.whole.patterns.values())
+    heads = next(len(pattern) for pattern in analysis.trace.patterns.values())
     made = dataclasses.replace(made, heads=heads, analysis=analysis)
     site, head = Site(view.beside_kind, view.beside_layer - 1), None if view.beside_head is None else view.beside_head - 1
-    if site not in analysis.whole.patterns:
+    if site not in analysis.trace.patterns:
         fault = f"It has no {site_kind(view.beside_kind).name} in layer {view.beside_layer}."
         return dataclasses.replace(made, fault=fault)
     if head is not None and head >= heads:
@@ -111,6 +111,6 @@ def map_figure(
     request: Request, device: str, site: Site, head: int | None, mode: theme.Mode, width: int, height: int
 ) -> tuple[go.Figure, str]:
     """One map, and the same in words."""
-    seen = cache.analyse(request, device).whole.view(site, head)
+    seen = cache.analyse(request, device).trace.view(site, head)
     figure = attention_map(seen.values, seen.allowed, seen.queries, seen.keys, site.kind, mode, width, height)
     return figure, texts.map_alt(seen, site, head, "attention")

@@ -172,7 +172,7 @@ def pick_maps(view: View, at_hand: Sequence[str], names: Sequence[str], sides: S
             texts.label(f"up to {MAX_BESIDE} at once")
     with st.container(key="variants_places", horizontal=True, vertical_alignment="center", gap="small"):
         pick_kind(view)
-        layers = [len(side.analysis.whole.sites(view.beside_kind)) for side in sides if side.analysis]
+        layers = [len(side.analysis.trace.sites(view.beside_kind)) for side in sides if side.analysis]
         texts.label("layer", "layer")
         st.segmented_control(
             "Layer",

@@ -8,7 +8,7 @@ from viz.what_if import parts
 
 
 def ahead(page_data: cache.PageData, mode: theme.Mode) -> None:
-    view, whole = page_data.view, page_data.analysis.whole
-    if any(view.place.covers(*site) for site in whole.patterns):
+    view, trace = page_data.view, page_data.analysis.trace
+    if any(view.place.covers(*site) for site in trace.patterns):
         costs = experiments.head_effects.known(unedited(page_data.request), view.device, None)
         parts.board(page_data.request, view.device, view.place, mode, costs)

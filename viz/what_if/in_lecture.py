@@ -128,7 +128,7 @@ def _maps(shown: Shown, answer: Answer | None) -> None:
     view, analysis = shown.view, shown.analysis
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     _line(shown)
-    if site not in analysis.whole.patterns:
+    if site not in analysis.trace.patterns:
         texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
     name = (
@@ -138,7 +138,7 @@ def _maps(shown: Shown, answer: Answer | None) -> None:
     maps = [
         file_maps.one(
             f"{what_if_texts.MAP_NAMES[when]}: {name}" if when else name,
-            sides.seen(each.whole.view(site, head), each.whole, site),
+            sides.seen(each.trace.view(site, head), each.trace, site),
             site.kind,
         )
         for when, each in seen.items()
@@ -154,7 +154,7 @@ def _switches(shown: Shown, answer: Answer | None) -> None:
     view, analysis = shown.view, shown.analysis
     with board:
         costs = parts.costs(shown.page_data, progress)
-        if any(view.place.covers(*site) for site in analysis.whole.patterns):
+        if any(view.place.covers(*site) for site in analysis.trace.patterns):
             data = parts.board(analysis.request, view.device, view.place, shown.mode, costs)
             name = switchboard.NAMES[view.kind]
             title = f"{name}, {what_if_texts.reach(view)[_reach(view)]}: who may see whom"
@@ -177,7 +177,7 @@ def _line(shown: Shown) -> None:
 
 
 def _keys(shown: Shown, large: int, answer: Answer | None) -> None:
-    view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.whole.kinds
+    view, loaded, kinds = shown.view, shown.page_data.loaded, shown.analysis.trace.kinds
     language = loaded.languages[0]
     lecture.key(
         letters.PICTURE,

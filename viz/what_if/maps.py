@@ -27,10 +27,10 @@ SIZE = {"width": 164, "height": 150, "labelled": False}
 def draw(view: View, analysis: Analysis, mode: theme.Mode) -> None:
     """The three maps of the chosen head; the difference only where the tokens are the same."""
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1
-    if site not in analysis.whole.patterns:
+    if site not in analysis.trace.patterns:
         texts.note(f"This checkpoint has no layer {view.layer} here.")
         return
-    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).whole, analysis.whole))
+    before, after = (a.view(site, head) for a in ((analysis.baseline or analysis).trace, analysis.trace))
     same = (before.queries, before.keys) == (after.queries, after.keys)
     for column, name in zip(st.columns(3, gap="small"), ("before", "after", "difference"), strict=True):
         with column:
@@ -52,7 +52,7 @@ def one_map(request: Request, device: str, site: Site, head: int | None, name: s
     """One of the maps, by its name; the head counts from 0, None is the mean."""
     analysis = cache.analyse(request, device)
     before, after = (
-        sides.seen(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).whole, analysis.whole)
+        sides.seen(a.view(site, head), a, site) for a in ((analysis.baseline or analysis).trace, analysis.trace)
     )
     how = SIZE | {"step_row": site.of.queries == "target"}
     if name == "difference":

@@ -34,10 +34,10 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
     """The switchboard, every token's probability, and the maps of one head before the edits, after them and their
     difference."""
     analysis = page_data.analysis
-    board = switchboard.payload(analysis.whole, costs, view.place, page_data.request.intervention, mode)
+    board = switchboard.payload(analysis.trace, costs, view.place, page_data.request.intervention, mode)
     site, head = Site(view.kind, view.layer - 1), None if view.head is None else view.head - 1  # type: ignore[arg-type]
     place = f"layer {view.layer}, {'mean of the heads' if head is None else f'head {view.head}'}"
-    both = (analysis.baseline or analysis).whole, analysis.whole
+    both = (analysis.baseline or analysis).trace, analysis.trace
     before, after = (sides.seen(each.view(site, head), each, site) for each in both)
     shown = switchboard.COMPONENT.part(board), _change(page_data, view)
     if analysis.baseline is None:
@@ -56,7 +56,7 @@ def _change(page_data: PageData, view: View) -> Part:
 
 
 def _look(page_data: PageData) -> View:
-    view, kinds = page_data.view, page_data.analysis.whole.kinds
+    view, kinds = page_data.view, page_data.analysis.trace.kinds
     kind = view.kind if view.kind in kinds else kinds[-1]
     return dataclasses.replace(view, kind=kind, layer=min(view.layer, page_data.loaded.config.layers[kind]))
 

@@ -73,7 +73,7 @@ def draw(shown: Shown) -> None:
 
 def _change_it(shown: Shown) -> DeltaGenerator:
     """The place of the switchboard, and the maps of one head before and after."""
-    what_if_controls.matrix_picks(shown.view, shown.analysis.whole.kinds)
+    what_if_controls.matrix_picks(shown.view, shown.analysis.trace.kinds)
     place = st.container(key="board")
     what_if_controls.head_picks(shown.view, shown.page_data.loaded)
     with st.container(key="three_maps"):
@@ -84,7 +84,7 @@ def _change_it(shown: Shown) -> DeltaGenerator:
 def _board(shown: Shown, costs: tuple[HeadEffect, ...] | None) -> None:
     """The switchboard, with what each head costs where that is known."""
     view, analysis = shown.view, shown.analysis
-    if any(view.place.covers(*site) for site in analysis.whole.patterns):  # else the maps say what is not there
+    if any(view.place.covers(*site) for site in analysis.trace.patterns):  # else the maps say what is not there
         data = board(analysis.request, view.device, view.place, shown.mode, costs)
         switchboard.switchboard(data, on_toggle=editing.toggle_edit)
 
@@ -94,7 +94,7 @@ def board(
     request: Request, device: str, place: Place, mode: theme.Mode, costs: tuple[HeadEffect, ...] | None
 ) -> dict[str, Any]:
     """What the switchboard needs."""
-    return switchboard.payload(cache.analyse(request, device).whole, costs, place, request.intervention, mode)
+    return switchboard.payload(cache.analyse(request, device).trace, costs, place, request.intervention, mode)
 
 
 def _what_happens(shown: Shown) -> None:

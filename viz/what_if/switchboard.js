@@ -110,7 +110,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
       if (offline && (i === null || j === null)) return nth(i === null ? keys : queries, i ?? j);
       if (i === null) return `${nth(keys, j)} as a column: nobody sees it, with a click`;
       if (j === null) return `${nth(queries, i)} as a row: it sees nothing, with a click`;
-      if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} may not see ${nth(keys, j)}: the mask forbids it`;
+      if (!allowed[i][j] && !blocked[i][j]) return `${nth(queries, i)} cannot see ${nth(keys, j)}`;
       return `${nth(queries, i)} ${blocked[i][j] ? "is kept from" : "looks at"} ${nth(keys, j)}` + (blocked[i][j] ? "" : `, weight ${values[i][j].toFixed(3)}`);
     }
 

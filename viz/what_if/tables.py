@@ -32,7 +32,7 @@ def _place(shown: Shown) -> tuple[Site, int | None] | None:
     """The site and the head that is shown, None where the checkpoint has no such layer here."""
     view = shown.view
     site = Site(view.kind, view.layer - 1)  # type: ignore[arg-type]
-    return (site, None if view.head is None else view.head - 1) if site in shown.analysis.whole.patterns else None
+    return (site, None if view.head is None else view.head - 1) if site in shown.analysis.trace.patterns else None
 
 
 def _maps(shown: Shown) -> list[Table]:
@@ -40,7 +40,7 @@ def _maps(shown: Shown) -> list[Table]:
     if place is None:
         return []
     base = shown.analysis.baseline or shown.analysis
-    before, after = (each.whole.view(*place) for each in (base, shown.analysis))
+    before, after = (each.trace.view(*place) for each in (base, shown.analysis))
     name = site_code(*place)
     found = [map_table(f"before-{name}", before), map_table(f"after-{name}", after)]
     if (before.queries, before.keys) == (after.queries, after.keys):
@@ -60,7 +60,7 @@ def python(shown: Shown) -> str:
     if place := _place(shown):
         site, head = place
         code.add(f"site, head = {code.site(site)}, {head}", "both from 0; None: the mean")
-        code.add("map_before, map_after = (each.whole.view(site, head) for each in (baseline, analysis))")
+        code.add("map_before, map_after = (each.trace.view(site, head) for each in (baseline, analysis))")
     plain = unedited(analysis.request)
     alone = code.request(plain)
     code.add(f"costs = head_effects(checkpoint, {alone})", "every head off alone", model=("head_effects",))

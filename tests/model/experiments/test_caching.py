@@ -52,6 +52,15 @@ def test_a_difference_between_the_two_is_told(tokenizer, monkeypatch):
     assert run.parted == 4 and run.off > 1e-3
 
 
+def test_a_model_in_training_mode_is_refused(tokenizer):
+    lab = tiny.checkpoint(tokenizer, **DECODER, dropout=0.5)
+    lab.model.train()
+    with pytest.raises(ValueError, match=r"^the model tiny is in training mode; call `checkpoint\.model\.eval\(\)` first$"):
+        next(measure(lab, None, (5,), 4))
+    lab.model.eval()
+    assert next(measure(lab, None, (5,), 4)).done == 1
+
+
 def test_a_model_without_a_cache_is_refused_and_a_table_bounds_the_length(tokenizer):
     for sizes in ({"causal": False}, {"family": "encoder-only", "decoder_layers": 0}):
         with pytest.raises(ValueError, match=r"^the checkpoint tiny keeps no keys and values;"):

@@ -133,6 +133,6 @@ def test_decoded_again_by_a_decoder_that_sees_what_follows_like_is_compared_with
     if target is None:
         assert (before.trace.outputs, steps) == (after.trace.outputs, len(after.trace.outputs))
         np.testing.assert_array_equal(before.whole.patterns[site], after.whole.patterns[site])
-        assert (again.former_mask(site) == before.whole.masks[site]).all() and before.whole.masks[site].all()
+        assert (again.former_mask(site) == after.trace.masks[site]).all() and before.whole.masks[site].all()
     np.testing.assert_array_equal(before.trace.log_probs[:steps], after.trace.log_probs[:steps])
     assert np.abs(before.whole.log_probs[0] - before.trace.log_probs[0]).max() > 1e-3  # seeing what follows tells more

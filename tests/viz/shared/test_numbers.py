@@ -120,6 +120,11 @@ VIEWS: list[tuple[str, dict[str, str], dict[str, tuple[tuple[str, ...], str]]]] 
     ("heads", {"kind": "cross"}, {"weights-": ((), "values")} | HEAD),
     ("heads", {"measure": "rollout", "words": "merged", "head": "mean"}, {"rollout-": ((), "values")} | HEAD),
     ("heads", {"measure": "contribution", "average": "layers", "kind": "decoder"}, {"contribution-": ((), "values")} | HEAD),
+    (
+        "heads",
+        {"measure": "contribution", "kind": "decoder", "causal": "off", "mode": "again"},
+        {"contribution-": ((), "values")} | HEAD,
+    ),
     ("inside", {"kind": "cross", "step": "2"}, {}),
     ("inside", {"part": "writers", "kind": "decoder", "step": "3"}, {"score-": ((), "values")}),
     (

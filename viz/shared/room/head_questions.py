@@ -30,7 +30,7 @@ def of_a_head(view: View, analysis: Analysis) -> Question:
     """Which head links two words of the map that is shown best; NoQuestion."""
     if view.find is not None:
         raise NoQuestion(FOUND)
-    trace = analysis.whole
+    trace = analysis.trace
     pair = _pair(view, trace)
     weights = linking(trace, pair, view.merge)  # [N], layer by layer
     asks, key = _tokens(trace, pair, view.merge)

@@ -1,0 +1,177 @@
+"""Decoded again without the causal mask, all pictures, tables and files show each row of the pass that chose its token."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from model.edits.kinds import Place
+from model.export import read
+from model.export.tables import cells_table
+from model.inference.analyse import analyse
+from model.trace import Site
+from viz import cache, readings
+from viz.compare.distance import views
+from viz.compare.pair import pair
+from viz.heads import offline as heads_offline
+from viz.heads import picture as heads_picture
+from viz.heads import tables as heads_tables
+from viz.inside import length_part, stages_part, writers_part
+from viz.inside import tables as inside_tables
+from viz.links import parse
+from viz.notebook.figure import attention_map
+from viz.shared.numbers import analysis_file
+from viz.shared.shown import Places, Shown
+from viz.translate import maps, timeline
+from viz.translate import offline as translate_offline
+from viz.translate import tables as translate_tables
+from viz.translate import texts as translate_texts
+from viz.what_if import maps as what_if_maps
+from viz.what_if import offline as what_if_offline
+from viz.what_if import switchboard
+from viz.what_if import tables as what_if_tables
+
+LINK = {"causal": "off", "mode": "again", "layer": "2", "head": "4", "text": "The red fox sleeps.", "device": "cpu"}
+ROW = "Each decoder row comes from the pass that chose its token."
+
+
+def shown(**link: str) -> Shown:
+    """What a page would draw of the link, with its own parameters as well."""
+    view, faults = parse(LINK | link)
+    assert faults == ()
+    data = cache.page_data(view)
+    return Shown(data.view.within(len(data.analysis.trace.predicted)), data, None, (), "light", Places(None, None))
+
+
+def floats(packed: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(packed), "<f4")
+
+
+def chart(figure) -> np.ndarray:
+    """The values of a heatmap in a figure; blank cells are 0."""
+    made = next(trace for trace in figure.to_dict()["data"] if trace["type"] == "heatmap")["z"]
+    if isinstance(made, dict):
+        made = np.frombuffer(base64.b64decode(made["bdata"]), made["dtype"])
+    return np.nan_to_num(np.array(made, dtype=float))
+
+
+def table(tables, start: str) -> np.ndarray:
+    """The numbers of the table whose name starts so; blank cells are 0."""
+    found = next(each for each in tables if each.name.startswith(start))
+    return np.array([[0 if cell is None else cell for cell in row[1:]] for row in found.rows], dtype=float)
+
+
+def code(module, seen: Shown, name: str) -> np.ndarray:
+    """A value that the lines of Python of a page compute."""
+    made: dict = {}
+    exec(module.python(seen), made)
+    return made[name]
+
+
+def on_translate(seen, kind, site):
+    data = timeline.payload(seen.analysis, seen.page_data.loaded, 1, 3, 1, "light")
+    yield "lines", np.array(data[kind])
+    yield "map", chart(maps.one_map(seen.analysis.request, "cpu", site, 3, "attention", "light")[0])
+    yield "lecture", maps.seen_map(seen.analysis, "cpu", site, 3)[0].values
+    candidates = translate_offline._candidates(seen.page_data)
+    steps, _, file_maps = translate_offline.parts(seen.page_data, candidates, seen.view, "light")
+    yield "file, lines", np.array(steps.data[kind])
+    own = next(each for each in file_maps.data["maps"] if each["kind"] == kind)
+    yield "file, map", floats(own["values"])
+    yield "table", table(translate_tables.tables(seen), f"attention-{site.of.code}")
+    yield "code", code(translate_tables, seen, "maps")[kind].values
+    yield "notebook", chart(attention_map(seen.analysis, site, 3))
+
+
+def in_files(seen, kind, site):
+    for form in (".npz", ".json"):
+        yield form, read(analysis_file(seen.analysis.request, "cpu", form)).pattern(site, 3).values
+    trace = analyse(seen.page_data.loaded, seen.analysis.request).trace  # with the scores, which pages do not keep
+    rows = csv.DictReader(io.StringIO(cells_table(trace, {site: range(3, 4)}).csv().decode("utf-8-sig")))
+    yield ".csv", np.array([float(row["weight"] or 0) for row in rows])
+
+
+def on_heads(seen, kind, site):
+    yield "large", floats(heads_picture.payload(seen.analysis.request, "cpu", seen.view, "light")["chosen"]["values"])
+    store, component = heads_offline.parts(seen.page_data, heads_offline._found(seen.page_data), seen.view, "light")
+    yield "file", floats(component.data["chosen"]["values"])
+    yield "table", table(heads_tables.tables(seen), "weights-")
+    yield "code", code(heads_tables, seen, "values")
+    grid = next(each for each in store.data["grids"] if each["kind"] == kind)
+    place = grid["places"].index([2, 4])
+    levels = np.frombuffer(base64.b64decode(grid["bytes"]), np.uint8).reshape(len(grid["places"]), -1)[place]
+    cells = np.zeros(len(grid["allowed"]))
+    cells[[cell == "1" for cell in grid["allowed"]]] = levels / 255
+    yield "thumbnail", cells
+
+
+def on_what_if(seen, kind, site):
+    yield "map", chart(what_if_maps.one_map(seen.analysis.request, "cpu", site, 3, "after", "light"))
+    board = switchboard.payload(seen.analysis.trace, None, Place(kind, 1, 3), seen.view.intervention, "light")
+    yield "board", np.array(board["values"])
+    (after,) = (each for each in what_if_offline.parts(seen.page_data, [], seen.view, "light")[-1].data["maps"][1:2])
+    yield "file", floats(after["values"])
+    yield "table", table(what_if_tables._maps(seen), "after-")
+
+
+def on_compare(seen, kind, site):
+    view = shown(kind=kind, differs="head").view
+    yield "first map", views(pair(view, seen.page_data))[0].values
+
+
+def inside(seen, kind, site):
+    yield "length", chart(length_part.pattern_map(seen.analysis.request, "cpu", site, 3, 9, "softmax", "light"))
+    if kind == "decoder":
+        yield "window", table(inside_tables._length(seen), "window-")
+    trace, request = seen.analysis.trace, seen.analysis.request
+    steps, weights = [], []
+    for query in range(len(trace.outputs)):
+        data = stages_part.unfolded(request, "cpu", site, 3, query, "light")
+        softmax = next(each for each in data["stages"] if each["name"] == "softmax")["tables"][0]
+        steps.append(floats(softmax["values"]))
+        key = writers_part.looked_at(trace, site, 3, query)
+        keys = writers_part.drawn(request, "cpu", site, 3, query, key, "light")["keys"]
+        weights.append([each["weight"] for each in keys])
+    for name, rows in (("stages", steps), ("writers", weights)):
+        made = np.zeros((len(rows), len(trace.keys(site))))
+        for t, row in enumerate(rows):
+            made[t, : len(row)] = row
+        yield name, made
+
+
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_all_show_the_pass_that_chose_the_token(kind):
+    seen, site = shown(kind=kind, near_w="12", part="length"), Site(kind, 1)
+    own, last = (trace.view(site, 3).values for trace in (seen.analysis.trace, seen.analysis.last))
+    assert np.abs(own - last).max() > 0.05  # else this test would see nothing
+    assert kind == "cross" or not np.triu(own, 1).any()
+    for page in (on_translate, in_files, on_heads, on_what_if, on_compare, inside):
+        for name, values in page(seen, kind, site):
+            tolerance = 0.6 / 255 if name == "thumbnail" else 6e-4 if name == "writers" else 6e-5
+            where = f"{page.__name__}: {name}"
+            np.testing.assert_allclose(values.ravel(), own.ravel(), rtol=0, atol=tolerance, err_msg=where)
+
+
+def test_the_page_says_which_pass_a_row_is_of(monkeypatch):
+    told = []
+    monkeypatch.setattr(translate_texts.texts, "note", lambda sentence, *names: told.append(sentence))
+    seen = shown()
+    for show in ("attention", "mask"):
+        translate_texts.map_caption(seen.analysis, show, True, 0)
+        assert "or their token is not written yet" in told[-1] and told[-1].endswith(ROW)
+    assert ROW in seen.analysis.notes
+    given = shown(mode="given").analysis
+    translate_texts.map_caption(given, "attention", True, 0)
+    assert ROW not in told[-1] and "written yet" not in told[-1] and ROW not in given.notes
+
+
+def test_a_key_that_was_not_written_yet_cannot_be_split():
+    seen = shown(kind="decoder", part="writers", step="3", key="4")
+    (table,) = inside_tables._writers(seen)
+    assert inside_tables._asked(seen)[3] < 3 and table.rows
+    with pytest.raises(ValueError, match="There is no key 4 at step 3"):
+        readings.score_writers(seen.analysis.request, "cpu", Site("decoder", 1), 3, 2, 3)
