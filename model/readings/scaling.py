@@ -70,8 +70,8 @@ def jacobian_norm(pattern: np.ndarray) -> np.ndarray:
 
 
 def spectral_norm(pattern: np.ndarray) -> np.ndarray:
-    """Largest eigenvalue of diag(p) - p p^T for each row p of a pattern [...,S], S at least 2: [...]. It is 0 where all weight
-    is on one key, 1 / S where it is even, and 0.5 at most.
+    """Largest eigenvalue of diag(p) - p p^T for each row p of a pattern [...,S], S at least 2: [...]. It is 0 where all
+    weight is on one key, 1 / S where it is even, and 0.5 at most.
 
     It is the root of 1 = sum_i p_i^2 / (p_i - x) between the second largest p and the largest one, found by bisection.
     """

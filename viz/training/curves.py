@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from model.experiments.grown import Reached
 
 PREVIOUS, DIAGONAL = "previous", "same"
-SHARE_ROWS = {True: "a previous token", False: "a source token on the diagonal"}  # rows that a share is of, by self-attention
+# Rows that have a share, by whether it is self-attention.
+SHARE_ROWS = {True: "a previous token", False: "a source token on the diagonal"}
 SCORES = {"bleu": ("BLEU", 1), "chrf": ("chrF", 1)}  # what validations measure: its name, and its factor
 SHARES = {"labels_right": ("labels right", 100), "blanks_right": ("blanks right", 100), "pairs_right": ("pairs right", 100)}
 BITS = {"bits_per_character": ("bits a character", 1)}

@@ -156,7 +156,7 @@ def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]
         return f"{said} {tested}: nothing hangs on it."
     really = f"“{way.label}” speaks {_sense(-change, pair)}"
     if abs(way.value) >= LEAST and (way.value > 0) == (change > 0):
-        return f"{said} {tested}. So in all {really}: the test also changes what the sum holds, and every token that reads it."
+        return f"{said} {tested}. So in all {really}: the test also changes what the sum holds and tokens that read it."
     return f"{said} {tested}. So {really}."
 
 

@@ -65,7 +65,10 @@ def test_what_is_not_allowed_does_not_count():
     found = numbers(scores, pattern, allowed)
     assert (found.variance[0], found.largest[0], found.gradient[0]) == pytest.approx((2.0, 0.5, 0.5))
     lonely = numbers(scores[:, :1], pattern[:, :1], allowed[:, :1])
-    assert all(np.isnan(values).all() for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral))
+    assert all(
+        np.isnan(values).all()
+        for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral)
+    )
 
 
 def test_random_scores_have_variance_d_k_and_divided_one():
