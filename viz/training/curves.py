@@ -85,11 +85,18 @@ def _scores(history: History) -> Curve:
         hues = ("ink", "cross_ink", "ink3")
         found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
         if lines := tuple(line for line in found if line):
-            told = ". ".join(map(_ends, lines)) + ", on the dev text and not on that of a test."
+            part = f"{_scored_part(history.validations)}the dev text and not on that of a test."
+            told = f"{'. '.join(map(_ends, lines))}, on {part}"
             return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (told, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
     when = f", every {every:,} steps and at the end" if history.going and every else ""
     return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
+
+
+def _scored_part(validations: Sequence[Entry]) -> str:
+    """Which part of the dev text is translated at a validation; empty where that is not kept."""
+    counts = {entry["sentences"] for entry in validations if "sentences" in entry}
+    return f"the first {counts.pop():,} sentences of " if len(counts) == 1 else ""
 
 
 def _as_trained(lines: Sequence[Line]) -> str:

@@ -306,7 +306,8 @@ def test_scores_are_said_to_be_of_the_dev_text_and_what_its_blanks_are():
     assert found.title == "Right on the dev text"
     assert "on the dev text and not on that of a test. Its blanks are those of a training: 80% of them" in found.told
     other = curves.curve(of_checkpoint(SHIPPED / "en-fr", "en-fr"), "scores")
-    assert other.told.endswith("on the dev text and not on that of a test.")
+    assert other.told.endswith("on the first 500 sentences of the dev text and not on that of a test.")
+    assert "first 500" not in found.told
 
 
 @pytest.mark.parametrize(
