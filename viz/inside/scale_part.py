@@ -38,11 +38,11 @@ CHARTS = {
     ),
 }
 NUMBERS = {
-    "variance": "variance of scores",
+    "variance": "variance",
     "largest": "largest weight",
     "entropy": "entropy, nats",
-    "gradient": "Jacobian, Frobenius",
-    "spectral": "Jacobian, spectral",
+    "gradient": "Frobenius norm",
+    "spectral": "spectral norm",
 }
 NORMS = {"gradient": "Frobenius", "spectral": "spectral"}
 CODE = "scaling-off"
@@ -72,7 +72,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
-    left, right = st.columns([560, 440], gap="medium")
+    left, right = st.columns([600, 400], gap="medium")
     with left:
         texts.write(table(random, own, site, chosen, config.head_dim))
     with right:

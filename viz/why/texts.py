@@ -110,7 +110,7 @@ def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
     """Says how the difference changes where a part is away and everything after it is recomputed: a sentence."""
     change = f"{format.signed(before, 2)} becomes {format.signed(after, 2)} nats"
-    return f"{how} and run again, nothing held: {change}, so {_times(after, pair)}"
+    return f"{how}, nothing held: {change}, so {_times(after, pair)}"
 
 
 def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
