@@ -144,7 +144,7 @@ class TrainingFields:
     probe: int = declared(1, "probe", values.number(1, 99))  # which of the sentences that were watched
     trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
     grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
-    reach: float = declared(0.5, "reach", values.decimal(0, 1))  # where that number counts as there
+    reach: float = declared(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
     noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
     noam_warmup: int = declared(0, "noam_w", values.number(0, MAX_NOAM_WARMUP))
     noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100, above=True))

@@ -89,6 +89,7 @@ def heads(args: argparse.Namespace, plan: Plan, runs: Sequence[VariantRun]) -> N
 def ship(args: argparse.Namespace, plan: Plan) -> None:
     """The record and the checkpoints of one seed each, as the lab finds them in `checkpoints/`."""
     from model.checkpoint import write_json
+    from model.evaluation import card
     from model.experiments.variant_runs import runs_of
 
     found = collected(args, plan, data_of(args))
@@ -103,6 +104,8 @@ def ship(args: argparse.Namespace, plan: Plan) -> None:
             for file in filter(lambda file: (run.checkpoint / file).is_file(), FILES):
                 shutil.copyfile(run.checkpoint / file, folder / file)
                 total += (folder / file).stat().st_size
+            if (readme := folder / "README.md").is_file():
+                card.rename(readme, folder.name)  # a run's card has the name of the run
             shipped[each.name] = folder.name
     args.ship.mkdir(parents=True, exist_ok=True)
     made = dataclasses.replace(found, shipped=shipped)

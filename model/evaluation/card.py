@@ -51,6 +51,12 @@ def write(path: Path, warnings: dict[str, Any]) -> None:
     put(path, HEADING, section)
 
 
+def rename(path: Path, name: str) -> None:
+    """Makes a name the heading of a model card, where the card has a heading; errors as `put`."""
+    text = read_text(path, MOST)
+    path.write_text(re.sub(r"\A# .*", lambda _: f"# {name}", text), encoding="utf-8")
+
+
 def put(path: Path, heading: str, section: str) -> None:
     """Puts a section into a model card, in place of the one that was there; the rest stays as it is.
 

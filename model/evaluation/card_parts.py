@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from model.checkpoint import Checkpoint
+from model.evaluation.data_sources import describe_sources
 
 FALLS = {"cosine": "cosine to zero", "noam": "the inverse root of the step"}
 NORMS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}
@@ -48,7 +49,8 @@ def data(metrics: Mapping[str, Any], sizes: Callable[[Mapping[str, Any]], str]) 
     """`sizes` says how much a part of the metrics is, the training and the dev files, in words of several things."""
     run, dev = metrics["training"], metrics["dev"]
     hashes = "\n".join(f"- SHA-256 of `{name}`: `{digest}`" for name, digest in run["data_sha256"].items())
-    return f"## Data\n\nTrained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}.\n\n{hashes}"
+    told = f"Trained on {sizes(run)}; chosen by {sizes(dev)}{_chosen_by(run)}."
+    return f"## Data\n\n{told}\n\n{describe_sources(run['data_sha256'])}\n\n{hashes}"
 
 
 def _chosen_by(run: Mapping[str, Any]) -> str:

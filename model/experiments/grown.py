@@ -1,5 +1,5 @@
-"""When heads became what they are: their numbers at every recorded step, and the step at which one of them first reaches a
-threshold. No torch here."""
+"""Numbers of every head at every recorded step, and the first recorded step at which a head reaches a threshold. No torch
+here."""
 
 from __future__ import annotations
 
@@ -45,6 +45,17 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
             total[there] += (means * counts).reshape(part.shape[:3])
             counted[there] += np.broadcast_to(counts, means.shape).reshape(part.shape[:3])
     return total / np.maximum(1, counted)
+
+
+def count_rows(recording: Recording, kind: str, name: str) -> tuple[int, int]:
+    """Returns how many rows of all sentences a metric has a number for, and how many rows there are."""
+    counted = total = 0
+    for number in range(len(recording.sentences)):
+        queries, keys = recording.arrays[f"{kind}/{number}"].shape[3:]  # of [N,L,H,T,S]
+        even = np.full((1, queries, keys), 1 / keys, dtype=np.float32)
+        _, ((count,),) = Rows.of(even, keys_of(recording, number, kind)).means([METRICS[name].measure])
+        counted, total = counted + int(count), total + queries
+    return counted, total
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:

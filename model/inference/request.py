@@ -19,6 +19,9 @@ PAD_WHEN_UNMASKED = 4  # with the padding mask off there is this much, where the
 class Request:
     """A sentence, how it is decoded, and what is switched off.
 
+    A source and a target have at most 128 tokens each, `</s>` included (`model.config.MAX_TOKENS`): `analyse` refuses a
+    longer source, target or prefix, and decoding stops there. A model that continues a text has 128 for both together.
+
     mode `given`: the target is fixed (the one given, else the baseline's translation) and read in one pass under the
     intervention; `again`: tokens are chosen anew under it. Without an intervention both are the same.
     Raises RequestError, one sentence that says what was found and what was expected.

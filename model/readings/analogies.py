@@ -27,6 +27,8 @@ class Analogy:
     itself: str = ""  # the nearest of all: often one of the three
     rank: int | None = None  # of the fourth word, from 1, where it is one token; the three left out
     of: int = 0  # how many tokens are ranked
+    rare: int = 0  # how many tokens are not ranked because training had them fewer than RARE times in `language`
+    language: str = ""
 
     @property
     def holds(self) -> bool:
@@ -48,13 +50,16 @@ def analogy(checkpoint: Checkpoint, words: tuple[str, str, str, str] = FAMOUS, c
     total = torch.nn.functional.normalize(rows[a] - rows[b] + rows[c], dim=0)
     alike = (rows @ total).cpu().numpy()
     allowed = np.arange(len(alike)) >= len(CONTROL_TOKENS)
+    total_tokens = int(allowed.sum())
     if checkpoint.counts:
         allowed &= np.asarray(checkpoint.counts[side]) >= RARE
     fourth = ids[3][0] if len(ids[3]) == 1 else None
     allowed[[a, b, c] if fourth is None else [a, b, c, fourth]] = True
+    rare = total_tokens - int(allowed.sum())
     itself = int(np.where(allowed, alike, -2).argmax())
     allowed[[a, b, c]] = False
     order = [int(i) for i in np.argsort(-alike, kind="stable") if allowed[i]]
     nearest = tuple((tokenizer.piece(i), float(alike[i])) for i in order[:count])
     rank = None if fourth is None else order.index(fourth) + 1
-    return Analogy(words, pieces, known, nearest, tokenizer.piece(itself), rank, len(order))
+    language = checkpoint.languages[side == "target"]
+    return Analogy(words, pieces, known, nearest, tokenizer.piece(itself), rank, len(order), rare, language)

@@ -15,7 +15,7 @@ from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.readings.direct_logits import DirectLogits, check
-from model.readings.held import before_transform
+from model.readings.held import before_transform, held_norms
 from model.readings.writers import Stream, Writer
 from model.trace import Probe
 
@@ -34,13 +34,14 @@ def blank_logits(checkpoint: Checkpoint, analysis: Analysis, place: int, token: 
     at = Pass(edits_of(checkpoint, ids, [analysis.request.intervention]), probe)
     hidden = forced(model, source, None, at)[0, place]  # [D]
     toward, offset = model.preference(token, rival)
-    direction, held = toward.double(), ""  # [D]
+    direction, held = toward.double(), held_norms(checkpoint.config)  # [D]
     if checkpoint.config.output_transform:
         direction, added = before_transform(model.transform, hidden, direction)
         offset += added
         name = {"swiglu": "silu"}.get(checkpoint.config.activation, checkpoint.config.activation)
         title, *form = ACTIVATIONS[name].title.split(maxsplit=1)
-        held = " ".join([f"factors {title}(u) / u", *form, "of the output layer"])
+        factors = " ".join([f"the factors {title}(u) / u", *form, "of the output layer"])
+        held = f"{held_norms(checkpoint.config, transformed=True)} and {factors}"
     parts = Stream(model, probe, at, "encoder", ids[place], place, ids).split(direction[None])
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()

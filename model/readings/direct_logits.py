@@ -16,6 +16,7 @@ from model.checkpoint import Checkpoint
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network.context import Pass, forced, shifted
+from model.readings.held import held_norms
 from model.readings.writers import Stream, Writer
 from model.trace import Probe, Site
 
@@ -31,7 +32,7 @@ class DirectLogits:
     writers: tuple[Writer, ...]
     values: np.ndarray = field(repr=False)  # [N], float64, in the order of the writers
     tokens: dict[Site, np.ndarray] = field(repr=False)  # [H,S]: each head's part over the tokens it looks at
-    held: str = ""  # what is held as it was in this pass beside the scales of the norms, if anything is
+    held: str = ""  # what the sum holds at its values in this pass, in words; empty where it holds nothing
 
     @property
     def remainder(self) -> float:
@@ -88,7 +89,8 @@ def direct_logits(checkpoint: Checkpoint, analysis: Analysis, step: int, token: 
     tokens = {site: moved[0].cpu().numpy() for site, moved in parts.tokens.items()}
     values = parts.values[:, 0].cpu().numpy()
     values[parts.writers.index(Writer("bias"))] += offset
-    return DirectLogits(step, token, rival, float(direction @ hidden.double()) + offset, parts.writers, values, tokens)
+    difference, held = float(direction @ hidden.double()) + offset, held_norms(checkpoint.config)
+    return DirectLogits(step, token, rival, difference, parts.writers, values, tokens, held)
 
 
 def check(name: str, row: int, rows: int, token: int, rival: int, vocabulary: int) -> None:

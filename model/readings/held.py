@@ -11,10 +11,23 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from model.config import ModelConfig
 from model.network.layers import OutputTransform
 
 TINY = 1e-12  # below it f(u) / u is its limit
 AT_ZERO = 0.5  # the limit of GELU and SiLU; that of ReLU, 0 or 1, hangs on the side: at 0 any factor gives 0
+
+
+def held_norms(config: ModelConfig, transformed: bool = False) -> str:
+    """Names the norms between the residual stream and the logits, whose scales a sum holds; empty where there is none.
+
+    `transformed`: an output layer with a norm of its own follows the stack.
+    """
+    if not config.norm_first or config.embedding_norm or (transformed and config.final_norm):
+        return "the scales of the norms"
+    if transformed:
+        return "the scale of the norm"
+    return "the scale of the final norm" if config.final_norm else ""
 
 
 def before_norm(norm: nn.Module, x: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:

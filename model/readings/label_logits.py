@@ -16,12 +16,12 @@ from model.inference.donors import edits_of
 from model.network.context import Pass, forced
 from model.network.transformer import EncoderOnly
 from model.readings.direct_logits import DirectLogits
-from model.readings.held import before_tanh
+from model.readings.held import before_tanh, held_norms
 from model.readings.pooled_rows import pooling_weights
 from model.readings.writers import Stream, Writer
 from model.trace import Probe
 
-HELD = "factors tanh(u) / u of the pooler"
+HELD = "the factors tanh(u) / u of the pooler"
 
 
 @torch.inference_mode()
@@ -56,7 +56,8 @@ def label_logits(checkpoint: Checkpoint, analysis: Analysis, label: int, rival: 
     logits = model.judged(hidden, source)[0].double()  # [C]
     found = {site: moved.cpu().numpy() for site, moved in tokens.items()}
     difference = float(logits[label] - logits[rival])
-    return DirectLogits(0, label, rival, difference, writers, added, found, HELD)
+    held = " and ".join(filter(None, (held_norms(checkpoint.config), HELD)))
+    return DirectLogits(0, label, rival, difference, writers, added, found, held)
 
 
 def _direction(model: EncoderOnly, hidden: Tensor, shares: Tensor, label: int, rival: int) -> tuple[Tensor, float]:

@@ -41,10 +41,12 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Survey:
-    """Of the most frequent tokens of one language alone, how many have their nearest token in the same language."""
+    """Of the most frequent tokens of one language alone, how many have a nearest token of the same language alone, and how
+    many have one of both languages."""
 
     tokens: int
     same: int
+    both: int
 
 
 def pieces_of(tokenizer: Tokenizer, word: str, sentence: Sequence[int], counts: Sequence[int] | None) -> tuple[int, ...]:
@@ -184,4 +186,4 @@ def survey(checkpoint: Checkpoint, side: Side, count: int = SURVEYED) -> Survey 
     alike[:, ~(own | other)] = -np.inf
     alike[np.arange(len(picked)), picked] = -np.inf
     best = alike.argmax(1)
-    return Survey(len(picked), int(own[best].sum()))
+    return Survey(len(picked), int((own & ~other)[best].sum()), int((own & other)[best].sum()))

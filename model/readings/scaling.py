@@ -23,6 +23,7 @@ from model.trace import Site
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
 SETS, QUERIES = 64, 8  # so many sets of keys are drawn for each width, and so many queries for each set
+STEPS = 30  # of a bisection: 2^-30 is left of the interval
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,15 @@ class Numbers:
     """Means over queries that see at least two keys; nan where there is none. All arrays have one shape.
 
     `variance` of a query's scores over its keys; `largest` weight of its row of the pattern; `entropy` of that row in nats;
-    `gradient`: the Frobenius norm of the softmax's Jacobian diag(p) - p p^T.
+    `gradient`: the Frobenius norm of the softmax's Jacobian diag(p) - p p^T; `spectral`: its spectral norm, the largest
+    eigenvalue. The two need not change alike.
     """
 
     variance: np.ndarray
     largest: np.ndarray
     entropy: np.ndarray
     gradient: np.ndarray
+    spectral: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,24 @@ def jacobian_norm(pattern: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(0.0, squares - 2 * (pattern**3).sum(-1) + squares**2))
 
 
+def spectral_norm(pattern: np.ndarray) -> np.ndarray:
+    """Largest eigenvalue of diag(p) - p p^T for each row p of a pattern [...,S], S at least 2: [...]. It is 0 where all
+    weight is on one key, 1 / S where it is even, and 0.5 at most.
+
+    It is the root of 1 = sum_i p_i^2 / (p_i - x) between the second largest p and the largest one, found by bisection.
+    """
+    ordered = np.sort(pattern.astype(np.float64), axis=-1)
+    low, high = ordered[..., -2].copy(), ordered[..., -1].copy()
+    squares = pattern.astype(np.float64) ** 2
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        apart = pattern - middle[..., None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = np.where(squares > 0, squares / apart, 0.0).sum(-1) < 1
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2
+
+
 def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Numbers:
     """Means over the queries of scores and patterns [N,T,S] whose keys are `allowed` (bool, the same shape): each [N]."""
     weights = np.where(allowed, pattern, 0.0).astype(np.float64)
@@ -83,6 +104,7 @@ def numbers(scores: np.ndarray, pattern: np.ndarray, allowed: np.ndarray) -> Num
         largest=averaged(weights.max(-1)),
         entropy=averaged(-(weights * logs).sum(-1)),
         gradient=averaged(jacobian_norm(weights)),
+        spectral=averaged(spectral_norm(weights)) if weights.shape[-1] > 1 else np.full(len(weights), np.nan),
     )
 
 
@@ -153,4 +175,4 @@ def _joined(parts: list[Numbers]) -> Numbers:
 
 
 def _fields(each: Numbers) -> tuple[np.ndarray, ...]:
-    return each.variance, each.largest, each.entropy, each.gradient
+    return each.variance, each.largest, each.entropy, each.gradient, each.spectral

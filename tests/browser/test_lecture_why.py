@@ -16,7 +16,7 @@ def test_why_and_compare_go_by_keys_and_a_cell_is_ringed_in_a_zoomed_map(visit, 
     page.locator(".sum .own", has_text="il").wait_for()
     page.keyboard.press("n")
     page.locator(".sum button.step[aria-pressed=true]").wait_for()
-    page.locator(".sum .told", has_text="run again").wait_for()
+    page.locator(".sum .told", has_text="nothing held").wait_for()
     idle(page)
     assert query(page)["step"] == "11"
     page.locator(".sum button.step").nth(2).hover()

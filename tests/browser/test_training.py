@@ -34,7 +34,7 @@ def test_the_head_and_the_step_that_a_sentence_names_are_shown(visit):
     page = visit("training?text=The dog sleeps.&checkpoint=en-fr-learned", ready=".player .site canvas")
     player = page.locator(".player")
     idle(page)
-    told = page.get_by_text("Encoder: a previous-token head first reaches 0.50 at step 1,002 (layer 2, head 1")
+    told = page.get_by_text("Encoder: layer 2, head 1 first reaches 0.50 at recorded step 1,002 (0.56")
     told.wait_for()
     page.get_by_role("button", name="Show it there").first.click()
     player.locator("xpath=self::*[@data-step='1002']").wait_for()

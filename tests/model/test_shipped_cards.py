@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from model.evaluation import card, reading_card, text_card, translation_card
+from model.evaluation.data_sources import SOURCES, UNKNOWN, describe_sources
 from model.folders import CONFIG, SHIPPED
+from model.training.recording import Recording
 
 SCORES = {"encoder-decoder": translation_card.section, "decoder-only": text_card.scores, "encoder-only": reading_card.scores}
 NAMES = sorted(path.parent.name for path in SHIPPED.glob(f"*/{CONFIG}"))
@@ -26,6 +29,86 @@ def test_the_scores_of_the_card_are_those_that_were_recorded(name):
         assert card.table(metrics["warnings"]) in told and card.signs_table(metrics["warnings"]) in told
     count = metrics["parameters"]
     assert " parameters" not in told or any(f"{form} parameters" in told for form in (f"{count:,}", f"{count / 1e6:.1f} M"))
+
+
+def read_card(name):
+    return (SHIPPED / name / "README.md").read_text(encoding="utf-8")
+
+
+def read_metrics(name):
+    return json.loads((SHIPPED / name / "metrics.json").read_text(encoding="utf-8"))
+
+
+def numbers_in(pattern, text):
+    """Every number that a pattern finds; line breaks count as spaces."""
+    return [int(found.replace(",", "")) for found in re.findall(pattern, " ".join(text.split()))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_heading_of_a_card_is_the_name_of_its_folder(name):
+    assert read_card(name).splitlines()[0] == f"# {name}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_card_names_source_author_and_licence(name):
+    """All data of translators is of Tatoeba, also where a file of the project's own was made of it."""
+    told, digests = read_card(name), read_metrics(name)["training"]["data_sha256"]
+    if read_metrics(name)["training"].get("init") == "bert-mini":
+        assert "`bert-mini`: six books in the public domain" in told
+    if describe_sources(digests) in told:
+        assert UNKNOWN not in told
+    else:
+        assert name.startswith("en-fr")
+        assert all(text in told for text in ("Tatoeba", "https://www.manythings.org/anki/", "CC BY 2.0 FR"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_and_sentences_of_a_card_are_those_of_its_files(name):
+    folder, told, metrics = SHIPPED / name, read_card(name), read_metrics(name)
+    run = metrics["training"]
+    trained = re.findall(r"([\d,]+) steps, ([\d,]+) minutes", told)
+    assert all((f"{run['steps']:,}", f"{run['minutes']:,}") == each for each in trained)
+    scored = numbers_in(r"the first ([\d,]+) dev sentences, greedy", told)
+    assert all(count == metrics["dev"]["sentences"] for count in scored)
+    if (folder / "probes.npz").exists():
+        steps = Recording.load(folder / "probes.npz").steps
+        assert all(count == len(steps) for count in numbers_in(r"probe sentences at ([\d,]+) steps", told))
+    if (folder / "log.jsonl").exists():
+        lines = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
+        logged = [line["step"] for line in lines if "loss" in line]
+        assert all(count == logged[0] for count in numbers_in(r"every (\d+)th of its", told))
+        last = numbers_in(r"every \d+th of its ([\d,]+) steps", told)
+        assert all(logged[-1] <= count < logged[-1] + logged[0] for count in last)
+        assert f"all its {logged[-1]:,} steps" not in " ".join(told.split())
+    if (folder / "faithfulness.json").exists():
+        count = json.loads((folder / "faithfulness.json").read_text(encoding="utf-8"))["sentences"]
+        assert all(each == count for each in numbers_in(r"over the first ([\d,]+) dev sentences", told))
+
+
+def test_recorded_and_logged_steps_are_stated_where_they_are_kept():
+    """So that the comparison above compares something."""
+    for name in ("en-fr", "en-fr-learned"):
+        assert numbers_in(r"probe sentences at ([\d,]+) steps", read_card(name))
+        assert numbers_in(r"every \d+th of its ([\d,]+) steps", read_card(name))
+
+
+@pytest.mark.parametrize("name", ["en-fr", "en-fr-learned"])
+def test_card_compares_tu_and_vous_with_all_references(name):
+    """The model says both less often than all references do, so no card calls them about as frequent."""
+    address = read_metrics(name)["test"]["address"]["said"]
+    told = " ".join(read_card(name).split())
+    assert "about as frequent" not in told and f"{address['tu']:.1%}" in told and f"{address['vous']:.1%}" in told
+
+
+def test_licence_line_of_the_readme_covers_all_sources():
+    told = (SHIPPED.parent / "README.md").read_text(encoding="utf-8").rpartition("Apache-2.0.")[2]
+    assert len(told) > 100
+    for source in SOURCES.values():
+        assert source.licence in told and (source.authors.split(",")[0].split()[-1] in told or "Tatoeba" in source.title)
+
+
+def test_unknown_files_are_marked_in_a_card():
+    assert describe_sources({"train": "ab12", "dev": "ab12", "probes": "cd34"}) == f"- `train`, `dev`: {UNKNOWN}."
 
 
 def test_every_family_has_a_checkpoint_with_scores():

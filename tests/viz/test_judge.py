@@ -223,6 +223,14 @@ def test_why_splits_the_difference_of_two_labels():
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
 
 
+def test_why_says_that_the_sum_holds_the_tanh():
+    """Where a part is tested, so that the sum's number and the test's are not taken for one quantity."""
+    lab = opened(WHY, piece="head", kind="encoder", layer="1", head="1")
+    (told,) = [text for text in lab.sentences("lab-note") if "Without this part" in text]
+    assert "linear, with the scale of the final norm and the factors tanh(u) / u of the pooler held" in told
+    assert "with nothing held and everything after it recomputed" in told and lab.sum["held"] in told
+
+
 def test_every_page_is_saved_as_what_it_is():
     for name in (page.name for page in pages.PAGES):
         lab = opened(f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)

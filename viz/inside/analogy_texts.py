@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from model import format
+from model.readings.neighbours import RARE
 
 if TYPE_CHECKING:
     from model.readings.analogies import Analogy
@@ -25,10 +26,19 @@ def told(found: Analogy) -> str:
         )
     nearest = ", ".join(f"{label} {format.decimal(cosine)}" for label, cosine in found.nearest)
     if found.holds:
-        return f"{asked}here too. Nearest to the sum, the three left out: {nearest}.{_seen(found)}"
+        return f"{asked}here too. {_left_out(found)}: {nearest}.{_seen(found)}"
     why = f"{d} is number {found.rank:,} of {found.of:,}" if found.rank else f"{cut[0]}, so no row stands for it"
     own = f" With the three, the nearest would be {found.itself}." if found.itself not in dict(found.nearest) else ""
-    return f"{asked}here it fails: {why}. Nearest to the sum, the three left out: {nearest}.{own}{_seen(found)}"
+    return f"{asked}here it fails: {why}. {_left_out(found)}: {nearest}.{own}{_seen(found)}"
+
+
+def _left_out(found: Analogy) -> str:
+    """Introduces the list of the nearest tokens, and says which tokens it leaves out."""
+    three = "Nearest to the sum, without the three words"
+    if not found.rare:
+        return three
+    tokens = "1 token" if found.rare == 1 else f"{found.rare:,} tokens"
+    return f"{three} and {tokens} seen fewer than {RARE} times in {found.language}"
 
 
 def _seen(found: Analogy) -> str:

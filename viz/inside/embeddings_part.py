@@ -277,7 +277,8 @@ def apart(view: View, loaded: Checkpoint, side: Side) -> list[str]:
         return [f"Tokens that were seen fewer than {RARE} times are left out."]
     surveys = [readings.survey(view.checkpoint, view.device, each) for each in SIDES]
     parts = [
-        f"of the {found.tokens:,} most frequent tokens of {name} alone, {found.same:,} have their nearest in {name}"
+        f"of the {found.tokens:,} most frequent tokens of {name} alone, {found.same:,} have their nearest in {name} alone, "
+        f"{found.both:,} in both languages"
         for found, name in zip(surveys, loaded.languages, strict=True)
         if found and found.tokens
     ]

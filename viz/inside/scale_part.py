@@ -34,10 +34,17 @@ CHARTS = {
     ),
     "gradient": (
         "Gradient through the softmax",
-        "Norm of diag(p) − p pᵀ: near 0, a row hardly learns; dotted: an even row.",
+        "Frobenius norm of the Jacobian diag(p) − p pᵀ: near 0, a row hardly learns; dotted: an even row.",
     ),
 }
-NUMBERS = {"variance": "variance of scores", "largest": "largest weight", "entropy": "entropy, nats", "gradient": "gradient"}
+NUMBERS = {
+    "variance": "variance",
+    "largest": "largest weight",
+    "entropy": "entropy, nats",
+    "gradient": "Frobenius norm",
+    "spectral": "spectral norm",
+}
+NORMS = {"gradient": "Frobenius", "spectral": "spectral"}
 CODE = "scaling-off"
 VIEWS = (*CHARTS, "numbers")  # in a lecture, one at a time
 HALL = 1.7  # how many times as large a chart is drawn there
@@ -65,7 +72,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             alt = f"{title} against d_k. {compared(random, own, name, chosen)}"
             st.plotly_chart(figure, theme=None, key=f"scaling-{name}", config=controls.picture(title), alt=alt)
     texts.write('<h2 class="lab-label lab-rule">The same queries and keys, divided and not</h2>')
-    left, right = st.columns([560, 440], gap="medium")
+    left, right = st.columns([600, 400], gap="medium")
     with left:
         texts.write(table(random, own, site, chosen, config.head_dim))
     with right:
@@ -182,16 +189,21 @@ def compared(random: Scaling, own: Scaling, name: str, chosen: int | None) -> st
 
 
 def measured(own: Scaling, chosen: int | None) -> str:
-    """What leaving the division out does to a head, as one sentence."""
+    """Says what leaving the division out does to a head; two norms of the Jacobian, which need not agree."""
     if not own.queries:
         return "No query here sees two keys: a softmax over one key is 1, divided or not."
-    (w0, g0), (w1, g1) = ((of_head(n.largest, chosen), of_head(n.gradient, chosen)) for n in (own.divided, own.undivided))
-    share = g1 / g0 if g0 > 0 else 1.0
-    turned = f"falls to {share:.0%} of what it is" if share < 0.995 else f"is {share:.0%} of what it is"
+    before, after = (of_head(each.largest, chosen) for each in (own.divided, own.undivided))
+    kept = [f"{_share(own, name, chosen)} of its {norm} norm" for name, norm in NORMS.items()]
     return (
-        f"Without the division, {_possessive(chosen)} largest weight goes from {w0:.2f} to {w1:.2f} (mean of "
-        f"{own.queries} queries), and the gradient through its softmax {turned}."
+        f"Without the division, {_possessive(chosen)} largest weight goes from {before:.2f} to {after:.2f} (mean of "
+        f"{own.queries} queries). The softmax’s Jacobian has {' and '.join(kept)}."
     )
+
+
+def _share(own: Scaling, name: str, chosen: int | None) -> str:
+    """A norm without the division, as a share of the norm with it."""
+    before, after = (of_head(getattr(each, name), chosen) for each in (own.divided, own.undivided))
+    return f"{after / before if before > 0 else 1.0:.0%}"
 
 
 def trained(own: Scaling) -> str:

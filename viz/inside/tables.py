@@ -154,7 +154,7 @@ def _scale_code(shown: Shown) -> Code:
     site, _, _ = _place(shown)
     code = _ask(shown)
     code.add(f"found = of_site(checkpoint, analysis, {code.site(site)})", model__readings__scaling=("of_site",))
-    code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient: [H]")
+    code.add("divided, undivided = found.divided, found.undivided", "variance, largest, entropy, gradient, spectral: [H]")
     return code
 
 

@@ -58,7 +58,7 @@ def scheme_figure(what: str, scheme: Scheme, pair: int, mode: theme.Mode, height
     ends = (MAX_TOKENS, figures.LIMIT) if scheme.longest is None else (scheme.longest, figures.UNSEEN)
     if found.seen is not None:
         told = found.seen if found.seen > 1 else found.rows  # where no row can be told from another, no line parts them
-        ends = (told, "hardly moved") if found.trained is None else (found.trained, "never trained")
+        ends = (told, "hardly moved") if found.trained is None else (found.trained, figures.UNSEEN)
     if what == "table":
         return figures.table_map(found.values, pair, mode, *ends, halves, height)
     if what == "curves":

@@ -16,7 +16,7 @@ from viz.shared.drawing import Drawing, heatmap
 HEIGHT, TOKENS = 196, 328  # px of a scheme's figures, and of a map of tokens
 STRIP = 3.4  # from curve to curve, where a curve is 2 high
 LABEL_CELL = 9  # px: below this a token's label is left out, and read on hover
-UNSEEN = "never in training"
+UNSEEN = "longer than all counted"
 LIMIT = "over the text limit"  # where it is not known how long the training sentences were
 FLOOR = 1e-9  # residuals below are drawn here: a logarithm has no zero
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from model.readings.sentence_positions import SentencePositions
     from model.text.seen import Lengths
 
+DRAWN = 3  # standard deviations: rows together that lie nearer than this to random ones show no training
 EXACT = 1e-4  # below this a residual of float32 numbers is rounding
 AWAITED = '<p class="lab-variant">…</p>'  # until it is computed
 _SHOWN = 4  # repeated words that are told
@@ -181,10 +182,11 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
         dashed = f" The dashed line is the text limit, {end} tokens." if count > end else far
         return [(f"The formula has a value for every position; {unknown}.{dashed}", False)]
     if count > end:
-        known = f"{whose}: 99% of the training sentences had at most {seen.most} tokens, the longest {end}"
-        beyond = f"so the network has never seen position {end} or any beyond it (below the dashed line)."
+        known = f"{whose}: in the counted epoch of training, 99% of the sentences have at most {seen.most} tokens"
+        beyond = f"the longest has {end}, so none reaches position {end} (below the dashed line)."
         return [(f"The formula goes on for ever; {known}, {beyond}", False)]
-    return [(f"The formula has a value for every position; training has none from {end} on.{far}", False)]
+    none = f"the counted epoch of training has none from {end} on"
+    return [(f"The formula has a value for every position; {none}.{far}", False)]
 
 
 def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
@@ -197,7 +199,7 @@ def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
     )
     if seen is None or found.trained is None:
         unknown = "How long its training texts were is not kept with this checkpoint."
-        together = f", taken together, {_apart(apart[1])}." if alone < found.rows else ""
+        together = f", taken together, lie {_apart(apart[1])}." if alone < found.rows else ""
         if alone > 1:
             return [f"{plainly}.{together and f' Those beyond{together}'} {unknown}"]
         shown = f"all {found.rows}" if found.used == found.rows else f"the first {found.used} of {found.rows}"
@@ -205,21 +207,28 @@ def _reached(found: PositionNumbers, seen: Lengths | None) -> list[str]:
         return [f"Which rows training reached cannot be told from the table: {shown} are shown.", beyond, unknown]
     last = found.trained - 1
     told = [
-        f"Training reached rows 0 to {last}: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",
+        f"One epoch of training is counted: the longest of its {seen.sentences:,} sentences has {seen.longest} tokens.",
         f"{plainly}.",
     ]
     if alone <= last:
-        few = sum(seen.histogram[alone + 1 :])
-        which = f"{few:,} sentence{'' if few == 1 else 's'} reached rows {alone} to {last}"
-        told.append(f"{which}: taken together, these {_apart(apart[0])}.")
+        rows = f"row {last} lies" if alone == last else f"rows {alone} to {last} together lie"
+        reached = dict.fromkeys((alone, last))
+        which = " and ".join(f"{_sentences(sum(seen.histogram[row + 1 :]))} row {row}" for row in reached)
+        told.append(f"{which[:1].upper()}{which[1:]}; {rows} {_apart(apart[0])}.")
     if found.trained < found.rows:
-        told.append(f"No sentence reached rows {last + 1} to {found.rows - 1}, which {_apart(apart[1])}: they are as drawn.")
+        drawn = ", as rows that are not trained do" if abs(apart[1]) < DRAWN else ""
+        told.append(f"No sentence reaches rows {last + 1} to {found.rows - 1}; together they lie {_apart(apart[1])}{drawn}.")
     return told
 
 
+def _sentences(count: int) -> str:
+    """How many sentences reach a row."""
+    return "1 sentence reaches" if count == 1 else f"{count:,} sentences reach"
+
+
 def _apart(deviations: float) -> str:
-    """How far rows stand out together, as what they do."""
-    return f"lie {abs(deviations):.1f} standard deviations from random ones"
+    """How far rows stand out together."""
+    return f"{abs(deviations):.1f} standard deviations from random ones"
 
 
 def likeness(found: SentencePositions, scheme: str) -> list[str]:

@@ -41,7 +41,7 @@ GLOSSARY: dict[str, str] = {
     "beam": "Several beginnings of a translation that are followed at the same time, so that a better one can win later.",
     "residual stream": "The row of numbers that stands for a token on its way through the layers. Each layer adds to it.",
     "direct logit attribution": "Splitting a logit over everything that wrote into the residual stream: each part is what "
-    "that writer alone puts into the logit, the scale of the norms held as it was.",
+    "that writer alone puts into the logit. Scales of norms, and factors such as a tanh, are held as they were.",
     "unembedding": "What turns the last residual stream into logits: a row of numbers for each token. A token’s logit is "
     "the product of its row with the stream.",
     "bias": "Numbers that a layer adds whatever it reads. Those of all attention outputs and norms are one part here; those "

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from model.experiments.grown import Reached
 
 PREVIOUS, DIAGONAL = "previous", "same"
+# Rows that have a share, by whether it is self-attention.
+SHARE_ROWS = {True: "a previous token", False: "a source token on the diagonal"}
 SCORES = {"bleu": ("BLEU", 1), "chrf": ("chrF", 1)}  # what validations measure: its name, and its factor
 SHARES = {"labels_right": ("labels right", 100), "blanks_right": ("blanks right", 100), "pairs_right": ("pairs right", 100)}
 BITS = {"bits_per_character": ("bits a character", 1)}
@@ -83,11 +85,18 @@ def _scores(history: History) -> Curve:
         hues = ("ink", "cross_ink", "ink3")
         found = [_line(history.validations, k, n, hue, f) for (k, (n, f)), hue in zip(keys.items(), hues, strict=False)]
         if lines := tuple(line for line in found if line):
-            told = ". ".join(map(_ends, lines)) + ", on the dev text and not on that of a test."
+            part = f"{_scored_part(history.validations)}the dev text and not on that of a test."
+            told = f"{'. '.join(map(_ends, lines))}, on {part}"
             return Curve(f"{title} on the dev text", axis, lines, " ".join(filter(None, (told, _as_trained(lines)))))
     every = history.config.validate_every if history.config else 0
     when = f", every {every:,} steps and at the end" if history.going and every else ""
     return Curve("Scores", "", (), f"No score is kept of it yet: a validation measures one{when}.")
+
+
+def _scored_part(validations: Sequence[Entry]) -> str:
+    """Which part of the dev text is translated at a validation; empty where that is not kept."""
+    counts = {entry["sentences"] for entry in validations if "sentences" in entry}
+    return f"the first {counts.pop():,} sentences of " if len(counts) == 1 else ""
 
 
 def _as_trained(lines: Sequence[Line]) -> str:
@@ -192,8 +201,8 @@ def heads_figure(
 
 
 class Appeared(NamedTuple):
-    """What a sentence says of the first head of a kind that does something, and of which head and step: of the one that does
-    it most where none reached the threshold. Layer and head from 0."""
+    """A sentence on the first head of a kind that reaches the threshold, with that head and step. Where no head reaches it,
+    the sentence names the head with the largest number. Layer and head from 0."""
 
     told: str
     kind: str
@@ -203,8 +212,8 @@ class Appeared(NamedTuple):
 
 
 def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appeared]:
-    """When the first head that looks at the token before its own appeared, in each kind of self-attention, and when the
-    diagonal of cross-attention did: a sentence each, measured."""
+    """A sentence for each kind of attention: the first recorded step at which a head reaches the threshold, by its weight on
+    the previous token (self-attention) or on the diagonal (cross-attention)."""
     from model.experiments.grown import first_reached
 
     recording, all_told = histories.recording_of(name), []
@@ -222,15 +231,15 @@ def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appear
 def _appeared(kind: str, found: Reached | None, values, steps: tuple[int, ...], threshold: float) -> str:
     from model.experiments.grown import first_reached
 
-    what = "a previous-token head" if SITE_KINDS[kind].is_self else "a head on the diagonal"
+    mean = f"the mean over rows that have {SHARE_ROWS[SITE_KINDS[kind].is_self]}"
     name = theme.SITE_NAMES[kind]
     if found:
-        place = f"layer {found.layer + 1}, head {found.head + 1}, {found.score:.2f}"
-        return f"{name}: {what} first reaches {threshold:.2f} at step {found.step:,} ({place})."
+        head = f"layer {found.layer + 1}, head {found.head + 1}"
+        return f"{name}: {head} first reaches {threshold:.2f} at recorded step {found.step:,} ({found.score:.2f}, {mean})."
     best = first_reached(values, steps, float(values.max()))
     assert best is not None
     digits = next((n for n in range(2, 8) if round(best.score, n) != round(threshold, n)), 8)
     return (
-        f"{name}: {what} did not appear by step {steps[-1]:,}; the most was {best.score:.{digits}f}, at step {best.step:,} "
-        f"(layer {best.layer + 1}, head {best.head + 1})."
+        f"{name}: no head reaches {threshold:.2f} at a recorded step; the largest is {best.score:.{digits}f}, at step "
+        f"{best.step:,} (layer {best.layer + 1}, head {best.head + 1}; {mean})."
     )

@@ -17,6 +17,10 @@ from viz.training import curves, histories
 from viz.training.curves_figures import DASHES, Line
 from viz.view import View
 
+DEFINITIONS = {  # what the sentences on the threshold compare, by whether it is self-attention
+    True: "In self-attention, the share is a row’s weight on the token before its own.",
+    False: "In cross-attention, it is the weight on the source token with the number of the predicted token.",
+}
 SIGNS = {"solid": "—", "dot": "···", "dash": "– –", "dashdot": "–·–"}
 REACHES = [round(0.05 * n, 2) for n in range(2, 20)]
 
@@ -57,12 +61,12 @@ def kinds_legend(history: History, metric: str) -> str:
 
 
 def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> None:
-    """A number of every head over the steps, and when the first of them became what it is."""
+    """A number of every head over the steps, and the first recorded step at which a head reaches the threshold."""
     name = histories.chosen(view)
     texts.write('<h3 class="lab-label lab-rule">Every head, over the steps</h3>')
     with st.container(key="training_heads_row", horizontal=True, vertical_alignment="center", gap="small"):
         metric_pick(view)
-        texts.label("counts as there from")
+        texts.label("Threshold")
         st.select_slider(
             "Threshold",
             options=sorted({*REACHES, view.reach}),
@@ -91,17 +95,21 @@ def _show(found: curves.Appeared, history: History) -> None:
 
 
 def measured(history: History) -> str:
-    """What the sentences on when heads appeared go by, for the kinds of attention that were recorded."""
-    assert history.recording is not None
-    kinds, count = [site_kind(kind) for kind in history.recording.kinds], len(history.recording.sentences)
-    told = [
-        "a previous-token head is measured by the share of a row’s weight on the token before its own",
-        "the diagonal of cross-attention by the share on the source token with the number of the predicted token",
-    ]
-    own = [text for text, is_self in zip(told, (True, False), strict=True) if is_self in {kind.is_self for kind in kinds}]
-    text = ", ".join(own)
-    where = "the sentence" if count == 1 else f"the {count} sentences"
-    return f"{text[:1].upper()}{text[1:]}: the mean over all rows of {where}."
+    """Defines the shares that the sentences on the threshold compare, for the kinds of attention that were recorded, and how
+    many rows each mean has."""
+    from model.experiments.grown import count_rows
+
+    recording = history.recording
+    assert recording is not None
+    told, counts = {}, []
+    for kind in recording.kinds:
+        is_self = site_kind(kind).is_self
+        told[is_self] = DEFINITIONS[is_self]
+        counted, total = count_rows(recording, kind, curves.PREVIOUS if is_self else curves.DIAGONAL)
+        counts.append(f"{SITE_NAMES[kind].lower()} {counted:,} of {total:,}")
+    where = "the sentence" if len(recording.sentences) == 1 else f"all {len(recording.sentences)} sentences"
+    left_out = f"Each mean leaves out rows without such a token. Rows counted, over {where}: {', '.join(counts)}."
+    return " ".join([*told.values(), left_out])
 
 
 def metric_pick(view: View) -> None:

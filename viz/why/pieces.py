@@ -68,7 +68,7 @@ def draw(shown: Shown, found: DirectLogits, writer: Writer, pair: tuple[str, str
         told = texts.part_told(sums.name(writer, sums.read(found, trace)), value, pair)
     after = without(shown, (code,), found) if code else None
     if after is not None:
-        told = f"{told} {texts.measured(value, found.difference, after)}"
+        told = f"{told} {texts.measured(IS_OFF[writer.kind], found.held, value, found.difference, after)}"
     shared_texts.note(told)
     with st.container(key="why_ways", horizontal=True, gap="small"):
         for label, key, act, args in _ways(shown, found, writer, code):

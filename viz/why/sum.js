@@ -40,7 +40,7 @@ export default function ({ data, parentElement, setTriggerValue, offline }) {
     total.dataset.point = "sum";
     total.append(element("span", "", "Sum of all parts"), sum);
     const whole = element("p", "note");
-    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", data.unit === "label" ? "classifier" : term(data.terms, "unembedding", "unembedding"), ` reads it; ${data.held ? `the scales of the norms and the ${data.held} are held as measured here` : "the norms scale them as they did here"}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
+    whole.append(`${data.count} parts: what each wrote into the `, term(data.terms, "residual stream", "residual stream"), ", as the ", data.unit === "label" ? "classifier" : term(data.terms, "unembedding", "unembedding"), ` reads it${data.held ? `, with ${data.held} held as measured here` : ""}. The model’s own difference, less the sum: ${data.remainder}. Nothing is left out.`);
     part.append(total, whole);
     return part;
   }

@@ -108,9 +108,9 @@ def odds(difference: float, pair: tuple[str, str], log_probs: tuple[float, float
 
 
 def without_it(how: str, before: float, after: float, pair: tuple[str, str]) -> str:
-    """What becomes of the difference where a part is away, with all that follows computed anew: a sentence."""
+    """Says how the difference changes where a part is away and everything after it is recomputed: a sentence."""
     change = f"{format.signed(before, 2)} becomes {format.signed(after, 2)} nats"
-    return f"{how} and run again: {change}, so {_times(after, pair)}"
+    return f"{how}, nothing held: {change}, so {_times(after, pair)}"
 
 
 def head_told(found: DirectLogits, trace: Trace, site: Site, head: int, pair: tuple[str, str]) -> str:
@@ -156,15 +156,17 @@ def way_told(way: Way, before: float, after: float | None, pair: tuple[str, str]
         return f"{said} {tested}: nothing hangs on it."
     really = f"“{way.label}” speaks {_sense(-change, pair)}"
     if abs(way.value) >= LEAST and (way.value > 0) == (change > 0):
-        return f"{said} {tested}. So in all {really}: much of what it does goes through tokens that have read it."
+        return f"{said} {tested}. So in all {really}: the test also changes what the sum holds and tokens that read it."
     return f"{said} {tested}. So {really}."
 
 
-def measured(predicted: float, before: float, after: float) -> str:
-    """What switching a part off does, beside what the sum says."""
+def measured(how: str, held: str, predicted: float, before: float, after: float) -> str:
+    """Compares what the sum says of a part with what switching it off does; `held`: what the sum holds, if anything."""
+    linear = f": it is linear, with {held} held" if held else ""
     return (
-        f"Without its part the difference would change by {format.signed(-predicted, 3)}; switched off, and all that "
-        f"follows computed anew, it changes by {_between(before, after)}, to {format.signed(after, 3)}."
+        f"Without this part, the sum changes by {format.signed(-predicted, 3)}{linear}. {how} for every token, with nothing "
+        f"held and everything after it recomputed, the difference changes by {_between(before, after)}, to "
+        f"{format.signed(after, 3)}."
     )
 
 

@@ -52,6 +52,23 @@ def test_the_parts_add_up_in_every_variant(tokenizer, changes):
             np.testing.assert_allclose(parts.sum(-1), found.heads(site.kind)[site.layer], atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("changes", "held"),
+    [
+        ({}, "the scale of the final norm"),
+        ({"norm": "rmsnorm"}, "the scale of the final norm"),
+        ({"norm_first": False, "final_norm": False}, "the scales of the norms"),
+        ({"final_norm": False}, ""),
+    ],
+    ids=str,
+)
+def test_sum_names_the_norms_whose_scales_it_holds(tokenizer, changes, held):
+    """The sum grows with the stream exactly where no norm holds its scale."""
+    checkpoint = doubled(tokenizer, **changes)
+    analysis = analyse(checkpoint, Request(TEXT))
+    assert direct_logits(checkpoint, analysis, 0, analysis.trace.outputs.ids[0], 7).held == held
+
+
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_they_add_up_under_edits_and_belong_to_the_row_that_chose(tokenizer, asked):
     checkpoint = doubled(tokenizer)

@@ -100,8 +100,19 @@ def test_the_survey_by_hand(tokenizer):
     for token, row in {3: (1, 0, 0), 4: (1, 0.1, 0), 5: (0, 0, 1), 6: (1, 1, 0), 7: (0, 0.1, 1), 8: (0, -1, 0)}.items():
         table[token, :3] = torch.tensor(row, dtype=table.dtype)
     found = survey(checkpoint, "source")
-    assert (found.tokens, found.same) == (4, 3)
+    assert (found.tokens, found.same, found.both) == (4, 3, 0)
     assert survey(checkpoint, "source", 2).tokens == 2
+
+
+def test_survey_counts_tokens_of_both_languages_apart(tokenizer):
+    """3 and 5 are nearest to 4, which is a token of both languages; 3 and 5 are of English alone."""
+    checkpoint = with_counts(tiny.checkpoint(tokenizer), [0] * 3 + [90, 80, 70, 0, 0, 0], [0] * 4 + [80, 0, 0, 0, 0])
+    table = checkpoint.model.source_embedding.table.weight.data
+    table.zero_()
+    for token, row in {3: (1, 0.5, 0), 4: (1, 0, 0), 5: (1, -0.5, 0)}.items():
+        table[token, :3] = torch.tensor(row, dtype=table.dtype)
+    found = survey(checkpoint, "source")
+    assert (found.tokens, found.same, found.both) == (2, 0, 2)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -232,6 +243,20 @@ def test_a_word_without_a_row_of_its_own_is_told(tokenizer):
     assert "Training had fox 9 times, xylophone never, red never and old once" in told(unasked)
     fails = analogy(checkpoint, ("fox", "lamp", "red", "xylophone"))
     assert fails.rank is None and "so no row stands for it" in told(fails)
+
+
+def test_sum_of_words_says_how_many_rare_tokens_it_leaves_out(tokenizer):
+    words = ("fox", "lamp", "red", "old")
+    rows = {"fox": (1, 0, 0), "lamp": (0, 1, 0), "red": (0, 0, 1), "old": (1, -1, 1), "varun": (1, 0, 1)}
+    checkpoint = table_of(tokenizer, rows)
+    assert "without the three words: " in told(analogy(checkpoint, words))
+    source = [RARE] * checkpoint.config.source_vocab
+    for rare in (tokenizer.encode(" varun")[0], tokenizer.encode(" fox")[0]):
+        source[rare] = RARE - 1
+    found = analogy(with_counts(checkpoint, source, source), words)
+    assert found.rare == 1 and "·varun" not in dict(found.nearest)
+    language = checkpoint.languages[0]
+    assert f"without the three words and 1 token seen fewer than {RARE} times in {language}: " in told(found)
 
 
 def test_king_and_queen_fail_in_the_shipped_table(shipped):

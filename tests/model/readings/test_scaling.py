@@ -11,7 +11,7 @@ import tiny
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
-from model.readings.scaling import WIDTHS, drawn, jacobian_norm, numbers, of_site
+from model.readings.scaling import WIDTHS, drawn, jacobian_norm, numbers, of_site, spectral_norm
 from model.trace import KINDS, Site
 
 TEXT = "The red fox takes a lamp."
@@ -34,6 +34,23 @@ def test_the_norm_is_that_of_the_whole_jacobian():
 
 
 @pytest.mark.parametrize("keys", [2, 3, 14, 128])
+def test_spectral_norm_is_the_largest_eigenvalue(keys):
+    """Of even, mixed and sure rows, with ties and with zeros."""
+    rows = np.random.default_rng(4).dirichlet(np.full(keys, 0.3), size=20)
+    rows = np.vstack([rows, np.full(keys, 1 / keys), np.eye(keys)[0], [0.5, 0.5, *[0.0] * (keys - 2)]])
+    eigenvalues = [np.linalg.eigvalsh(np.diag(row) - np.outer(row, row))[-1] for row in rows]
+    np.testing.assert_allclose(spectral_norm(rows), eigenvalues, rtol=1e-6, atol=1e-8)
+
+
+def test_without_the_division_the_two_norms_can_part(shipped):
+    """Encoder layer 3, head 2 of the first sentence: the Frobenius norm falls, the spectral norm rises."""
+    analysis = analyse(shipped, Request("The dog didn't cross the street because it was too shy."))
+    found = of_site(shipped, analysis, Site("encoder", 2))
+    assert found.undivided.gradient[1] / found.divided.gradient[1] == pytest.approx(0.85, abs=0.01)
+    assert found.undivided.spectral[1] / found.divided.spectral[1] == pytest.approx(1.19, abs=0.01)
+
+
+@pytest.mark.parametrize("keys", [2, 3, 14, 128])
 def test_an_even_row_and_a_sure_one(keys):
     assert jacobian_norm(np.full(keys, 1 / keys)) == pytest.approx(math.sqrt(keys - 1) / keys)
     assert jacobian_norm(np.eye(keys)[0]) == 0
@@ -48,7 +65,10 @@ def test_what_is_not_allowed_does_not_count():
     found = numbers(scores, pattern, allowed)
     assert (found.variance[0], found.largest[0], found.gradient[0]) == pytest.approx((2.0, 0.5, 0.5))
     lonely = numbers(scores[:, :1], pattern[:, :1], allowed[:, :1])
-    assert all(np.isnan(values).all() for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient))
+    assert all(
+        np.isnan(values).all()
+        for values in (lonely.variance, lonely.largest, lonely.entropy, lonely.gradient, lonely.spectral)
+    )
 
 
 def test_random_scores_have_variance_d_k_and_divided_one():
@@ -87,7 +107,7 @@ def test_a_heads_numbers_are_those_of_its_trace(tokenizer, kind, changes):
     if kind == "encoder":
         allowed[:, [label == "<pad>" for label in trace.source.labels]] = False
     own = numbers(trace.scores[site], trace.patterns[site], allowed)
-    for name in ("variance", "largest", "entropy", "gradient"):
+    for name in ("variance", "largest", "entropy", "gradient", "spectral"):
         np.testing.assert_allclose(getattr(found.divided, name), getattr(own, name), rtol=1e-4, atol=1e-6)
     width = checkpoint.config.head_dim
     assert found.widths == (width,) * checkpoint.config.heads

@@ -214,6 +214,7 @@ def test_it_trains_scores_and_goes_on_where_it_was(asked, tmp_path, capsys, monk
     shipped = read(tmp_path / "shipped" / FILE)
     assert shipped == dataclasses.replace(found, shipped={"modern": "variant-modern"})
     assert load(str(tmp_path / "shipped" / "variant-modern")).config.norm == "rmsnorm"
+    assert (tmp_path / "shipped" / "variant-modern" / "README.md").read_text().startswith("# variant-modern\n")
 
 
 def test_a_run_that_fails_is_told_and_kept_and_two_in_a_row_end_it(asked, tmp_path, capsys, monkeypatch):

@@ -50,7 +50,9 @@ def test_the_charts_hold_the_numbers_of_this_layers_heads(kind):
     (answer,) = page.sentences("lab-answer")
     before, after = (f"{n.largest[7]:.2f}" for n in (own.divided, own.undivided))
     assert f"head 8’s largest weight goes from {before} to {after}" in answer
-    assert f"falls to {own.undivided.gradient[7] / own.divided.gradient[7]:.0%} of what it is" in answer
+    for name, norm in (("gradient", "Frobenius"), ("spectral", "spectral")):
+        share = getattr(own.undivided, name)[7] / getattr(own.divided, name)[7]
+        assert f"{share:.0%} of its {norm} norm" in answer
 
 
 def test_kind_layer_and_head_can_be_picked_and_stand_in_the_link():

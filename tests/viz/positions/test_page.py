@@ -19,7 +19,7 @@ from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
 from viz import cache, keep, readings
 from viz.page_fields import MAX_PE_WIDTH
-from viz.positions import scheme_part, sentence_part
+from viz.positions import figures, scheme_part, sentence_part
 from viz.positions.drawn import strips
 
 SENTENCE = "The dog sees the dog."
@@ -84,15 +84,15 @@ def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     assert f"en-fr-learned, {side}: rows of 128 numbers" in notes(lab)
     lengths = checkpoints.load("en-fr-learned").seen.lengths[side]
     longest, count = lengths.longest, f"{lengths.sentences:,}"
-    reached = f"Training reached rows 0 to {longest - 1}: the longest of its {count} sentences has {longest} tokens."
+    reached = f"One epoch of training is counted: the longest of its {count} sentences has {longest} tokens."
     assert reached in notes(lab)
     told = (
         "No row alone can be told from one that was drawn at random. " if found.seen == 1 else f"Rows 0 to {found.seen - 1} "
     )
     assert told in notes(lab) and found.seen < longest
-    both = [f"lie {abs(apart):.1f} standard deviations from random ones" for apart in found.together]
-    assert f"reached rows {found.seen} to {longest - 1}: taken together, these {both[0]}." in notes(lab)
-    assert f"No sentence reached rows {longest} to 159, which {both[1]}: they are as drawn." in notes(lab)
+    both = [f"together lie {abs(found.together[0]):.1f}", f"together they lie {abs(found.together[1]):.1f}"]
+    assert f"rows {found.seen} to {longest - 1} {both[0]} standard deviations from random ones." in notes(lab)
+    assert f"No sentence reaches rows {longest} to 159; {both[1]} standard deviations" in notes(lab)
     assert abs(found.together[0]) > 4 > 3 > abs(found.together[1])
     assert "no exact map" in notes(lab) and f"{found.relative:.0%} of the length is missed" in notes(lab)
     sliders = {slider.key: slider for slider in lab.at.select_slider}
@@ -101,17 +101,27 @@ def test_learned_positions_come_from_a_checkpoint_that_has_them(side):
     assert np.abs(numbers(other.charts[0]["data"][0]["z"]) - found.values).max() > 0.1
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_page_counts_the_sentences_that_reach_each_row(side):
+    """Of the first and the last row that is told, and not one number for the rows between them."""
+    lab = page(scheme="learned", kind={"source": "encoder", "target": "decoder"}[side])
+    lengths = checkpoints.load("en-fr-learned").seen.lengths[side]
+    beyond_one = sum(count for length, count in enumerate(lengths.histogram) if length > 1)
+    assert f"{beyond_one:,} sentences reach row 1 and 1 sentence reaches row {lengths.longest - 1}; rows 1" in notes(lab)
+    assert "reached rows" not in notes(lab)
+
+
 def test_beyond_the_table_is_refused_and_beyond_the_training_is_marked():
     lab = page(scheme="learned", pe_n="256")
     assert lab.warnings == ["The table ends at position 159: a position beyond is refused."]
     assert len(numbers(lab.charts[0]["data"][0]["z"])) == 160
-    assert "never trained" in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
+    assert figures.UNSEEN in [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
     lab = page(scheme="sinusoidal", pe_n="256")
     longest = max(known.longest for known in checkpoints.load("en-fr").seen.lengths.values())
-    assert f"the longest {longest}, so the network has never seen position {longest}" in notes(lab)
+    assert f"the longest has {longest}, so none reaches position {longest} (below the dashed line)" in notes(lab)
     line = lab.charts[0]["layout"]["shapes"][1]
     assert (line["y0"], line["line"]["dash"]) == (longest - 0.5, "dash")
-    assert f"training has none from {longest} on" in notes(page(scheme="rotary", pe_n="8"))
+    assert f"the counted epoch of training has none from {longest} on" in notes(page(scheme="rotary", pe_n="8"))
 
 
 def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_saw(only):
@@ -123,8 +133,9 @@ def test_without_the_lengths_of_the_training_nothing_is_said_of_what_it_never_sa
         in notes(lab)
     )
     named = [read(a["text"]) for a in lab.charts[0]["layout"]["annotations"]]
-    assert "over the text limit" in named and "never in training" not in named
-    assert "never seen" not in notes(lab) and "training has none" not in notes(page(checkpoint=name, text="The red fox."))
+    assert "over the text limit" in named and figures.UNSEEN not in named
+    assert "none reaches position" not in notes(lab)
+    assert "epoch of training has none" not in notes(page(checkpoint=name, text="The red fox."))
 
 
 def test_a_shift_larger_than_what_is_drawn_is_told():
@@ -332,7 +343,7 @@ def test_a_table_without_a_trained_row_is_no_fault(only):
     assert apart in notes(lab) and found.spread > 0 and f"At each p at most {format.rounded(found.worst)};" in notes(lab)
     assert "moved" not in notes(lab) and "choose a smaller shift" not in notes(lab) and len(lab.charts) == SIX + 3
     named = [read(a["text"]) for chart in lab.charts[:SIX] for a in chart["layout"].get("annotations", ())]
-    assert not {"hardly moved", "never trained"} & set(named)
+    assert not {"hardly moved", figures.UNSEEN} & set(named)
     lab = page(checkpoint=name, scheme="learned", text="The fox sees a lamp.", pe_n="8", pe_k="9")
     assert "the first 8 of 140 are shown" in notes(lab) and "No two of the first 8 rows lie 9 apart:" in notes(lab)
 

@@ -15,7 +15,7 @@ import pytest
 from viz_helpers import TRAINING, Lab, numbers
 
 from model.config import TrainConfig
-from model.experiments.grown import scores
+from model.experiments.grown import count_rows, scores
 from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
@@ -97,7 +97,7 @@ def test_curves_are_those_of_the_log_and_the_heads_those_of_the_maps(runs):
 
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])
-def test_when_heads_appeared_follows_the_threshold(runs, reach):
+def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
     """By hand, from the maps: the first step whose largest score reaches it."""
     recording = of_run(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", reach=reach)
@@ -105,10 +105,11 @@ def test_when_heads_appeared_follows_the_threshold(runs, reach):
         (told,) = [text for text in lab.sentences("lab-note") if text.startswith(name)]
         most = scores(recording, kind, metric).max(axis=(1, 2))
         there = [step for step, value in zip(recording.steps, most, strict=True) if value >= float(reach)]
-        assert (f"at step {there[0]:,} (" in told) if there else (f"did not appear by step {recording.steps[-1]:,};" in told)
+        wanted = f"at recorded step {there[0]:,} (" if there else f"no head reaches {float(reach):.2f} at a recorded step;"
+        assert wanted in told and "the mean over rows that have a" in told
     lab.click("show cross head")
     layer, head = map(int, re.search(r"layer (\d+), head (\d+)", told).groups())
-    step = int(re.search(r"at step ([\d,]+)", told)[1].replace(",", "")) if there else None
+    step = int(re.search(r"at recorded step ([\d,]+)", told)[1].replace(",", "")) if there else None
     view, faults = parse(lab.link)
     assert not faults and (view.kind, view.layer, view.head) == ("cross", layer, head)
     assert not there or recording.steps[-1 if view.trained is None else recording.steps.index(view.trained)] == step
@@ -170,17 +171,28 @@ def test_a_log_without_what_clipping_left_is_drawn_and_tells_no_share():
 
 def test_a_number_just_below_the_threshold_is_not_written_as_the_threshold():
     values = np.full((2, 1, 1), 0.497)
-    assert "the most was 0.497, at" in curves._appeared("encoder", None, values, (0, 5), 0.5)
-    assert "the most was 0.50, at" in curves._appeared("encoder", None, values, (0, 5), 0.6)
+    assert "the largest is 0.497, at" in curves._appeared("encoder", None, values, (0, 5), 0.5)
+    assert "the largest is 0.50, at" in curves._appeared("encoder", None, values, (0, 5), 0.6)
+
+
+def test_page_says_how_many_rows_each_mean_has(runs):
+    """The first row of self-attention has no previous token, so no such mean has all rows."""
+    history = of_run(runs / "mine", "mine")
+    recording = history.recording
+    for kind in ("encoder", "decoder"):
+        rows = [recording.arrays[f"{kind}/{n}"].shape[3] for n in range(len(recording.sentences))]
+        assert f"{kind} {sum(rows) - len(rows)} of {sum(rows)}" in curves_part.measured(history)
+        assert count_rows(recording, kind, "entropy") == (sum(rows), sum(rows))
+    assert "all rows" not in curves_part.measured(history)
 
 
 def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_were_recorded(runs):
     history = of_run(runs / "mine", "mine")
     both = curves_part.measured(history)
-    assert "previous-token head" in both and "cross-attention" in both
+    assert "In self-attention" in both and "In cross-attention" in both
     arrays = {name: each for name, each in history.recording.arrays.items() if not name.startswith("cross")}
     own = dataclasses.replace(history, recording=dataclasses.replace(history.recording, arrays=arrays))
-    assert "previous-token head" in curves_part.measured(own) and "cross" not in curves_part.measured(own)
+    assert "In self-attention" in curves_part.measured(own) and "cross" not in curves_part.measured(own)
     chart = Lab(TRAINING, run="mine", grown="entropy").charts[3]
     dashes = {(t["name"].partition(",")[0], t["line"]["dash"]) for t in chart["data"] if ", head " in t["name"]}
     assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
@@ -294,7 +306,8 @@ def test_scores_are_said_to_be_of_the_dev_text_and_what_its_blanks_are():
     assert found.title == "Right on the dev text"
     assert "on the dev text and not on that of a test. Its blanks are those of a training: 80% of them" in found.told
     other = curves.curve(of_checkpoint(SHIPPED / "en-fr", "en-fr"), "scores")
-    assert other.told.endswith("on the dev text and not on that of a test.")
+    assert other.told.endswith("on the first 500 sentences of the dev text and not on that of a test.")
+    assert "first 500" not in found.told
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_the_picture_turns_by_key():
 
 @pytest.mark.parametrize("link", [{"kind": "decoder", "layer": "4", "head": "1"}, {"piece": "ff", "layer": "4"}])
 def test_what_is_said_of_a_part_is_what_the_page_measures(link):
-    ordinary = next(text for text in Lab(WHY, step="11", **link).sentences("lab-note") if "computed anew" in text)
+    ordinary = next(text for text in Lab(WHY, step="11", **link).sentences("lab-note") if "recomputed" in text)
     _, _, _, after = re.findall(r"[+−]\d+\.\d{3}", ordinary)[-4:]
     wrote, tested = lecture(**link).sum["large"]["told"]
     assert f"becomes {float(after.replace('−', '-')):+.2f}".replace("-", "−") in tested

@@ -106,7 +106,7 @@ def test_what_came_by_way_of_a_token_is_told_and_tested_by_hiding_it(piece, numb
     wrote, change, after = (float(n.replace("−", "-")) for n in re.findall(r"[+−]\d+\.\d+", told))
     assert wrote == pytest.approx(sentence["values"][number - 1], abs=6e-4)
     assert after == pytest.approx(data(lab)["total"] + change, abs=2e-3)
-    assert ("much of what it does" in told) == (wrote * change > 0)
+    assert ("the test also changes what the sum holds" in told) == (wrote * change > 0)
     lab.click("why hide")
     assert lab.link["edits"] == edits
 
