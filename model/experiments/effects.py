@@ -14,7 +14,7 @@ from model.edits.kinds import Ablate, Place, Skip
 from model.experiments.each_head_off import each_head_off
 from model.inference.passes import counted, log_probs, target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.inference.targets import begun, shown, sources, target_of
+from model.inference.targets import begun, fill_checkpoint, shown, sources, target_of
 from model.network.layers import DecoderLayer, EncoderLayer
 from model.task import task_of
 from model.trace import Site
@@ -103,6 +103,7 @@ def tokens_of(
 ) -> tuple[list[int] | None, Sequence[int] | None]:
     """Source ids with the request's padding, and the ids of its target without edits: those that are `known`, the one given,
     or the model's own; None for a side that the model does not have."""
+    request = fill_checkpoint(checkpoint, request)
     rows = sources(checkpoint, request, request.pad)
     source = rows[0] if rows else None
     if "decoder" not in checkpoint.config.kinds:
