@@ -26,7 +26,8 @@ class Reached:
 
 
 def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
-    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number.
+    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number, nan
+    where none has.
 
     Raises KeyError for a metric that there is not, ValueError for a kind of attention that is not recorded.
     """
@@ -40,11 +41,11 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
         each = max(1, TOGETHER // levels[0].size)
         for first in range(0, len(levels), each):  # some steps at once: as float32 a large file would fill the memory
             part = levels[first : first + each].astype(np.float32) / LEVELS
-            (means,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).means([measure])
+            (sums,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).sums([measure])
             there = slice(first, first + each)
-            total[there] += (means * counts).reshape(part.shape[:3])
-            counted[there] += np.broadcast_to(counts, means.shape).reshape(part.shape[:3])
-    return total / np.maximum(1, counted)
+            total[there] += sums.reshape(part.shape[:3])
+            counted[there] += np.broadcast_to(counts, sums.shape).reshape(part.shape[:3])
+    return np.where(counted > 0, total / np.maximum(1, counted), np.nan)
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Sweep:
     scored_tokens: tuple[str, ...]
 
     def mean_change(self) -> np.ndarray:
-        """Nats a sentence, with the 95% interval over the sentences: [3,E]."""
+        """Nats a sentence, with the 95% interval over the sentences, nan for one sentence alone: [3,E]."""
         return intervals(self.change)
 
     def strongest(self, most: int = 5) -> list[list[int]]:
@@ -171,9 +171,11 @@ def strongest(change: np.ndarray, numbers: np.ndarray, most: int) -> list[int]:
 
 
 def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...]. With
-    `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one; nan where there is
-    none."""
+    """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...].
+
+    With `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one. The mean is nan
+    where there is no row, and the interval is nan where fewer than two sentences have one.
+    """
     values = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(values) if counts is None else np.asarray(counts, dtype=np.float64)
     number, draw, sampled = len(values), np.random.default_rng(SEED), []
@@ -184,7 +186,7 @@ def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarra
         warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without a row in any sample has no interval
         ends = np.nanpercentile(np.concatenate(sampled), INTERVAL, axis=0)
     means = _mean(values.sum(0), counts.sum(0))
-    return np.stack([means, *ends])
+    return np.stack([means, *np.where((counts > 0).sum(0) > 1, ends, np.nan)])
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from model.readings.head_metrics import METRICS
 from model.trace import SITE_KINDS, site_kind
 from model.training.history import Entry, History
@@ -210,7 +212,7 @@ def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appear
     recording, all_told = histories.recording_of(name), []
     for kind in recording.kinds:
         metric = PREVIOUS if SITE_KINDS[kind].is_self else DIAGONAL
-        values = histories.scores(name, stamp, kind, metric)
+        values = np.nan_to_num(histories.scores(name, stamp, kind, metric))
         found = first_reached(values, recording.steps, threshold)
         at = found or first_reached(values, recording.steps, float(values.max()))
         assert at is not None

@@ -51,7 +51,8 @@ def _heads(view: View, history, stamp: histories.Stamp) -> Table:
     for kind in curves.kinds_of(history, view.grown):
         values = histories.scores(histories.chosen(view), stamp, kind, view.grown)
         for (n, layer, head), value in np.ndenumerate(values):
-            rows.append((kind, layer + 1, head + 1, history.recording.steps[n], float(value)))
+            number = None if np.isnan(value) else float(value)
+            rows.append((kind, layer + 1, head + 1, history.recording.steps[n], number))
     return Table("training-heads", ("kind", "layer", "head", "step", view.grown), tuple(rows))
 
 
