@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.head_metrics import METRICS, Rows
+from model.readings.head_metrics import METRICS, Rows, telling
 from model.trace import site_kind
 from model.training.recording import LEVELS, Recording
 
@@ -46,6 +46,21 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
             total[there] += sums.reshape(part.shape[:3])
             counted[there] += np.broadcast_to(counts, sums.shape).reshape(part.shape[:3])
     return np.where(counted > 0, total / np.maximum(1, counted), np.nan)
+
+
+def applies(recording: Recording, kind: str, name: str) -> bool:
+    """Returns True where some recorded map of a kind of attention allows the metric a number other than 0.
+
+    A cell that is 0 at every step and head counts as masked. The diagonal of cross-attention is measured as well.
+    """
+    is_self = site_kind(kind).is_self
+    if name == DIAGONAL and not is_self:
+        return True
+    for number in range(len(recording.sentences)):
+        cells = recording.arrays[f"{kind}/{number}"].max(axis=(0, 1, 2)) > 0  # [T,S]
+        if name in telling(cells, keys_of(recording, number, kind), is_self):
+            return True
+    return False
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:
