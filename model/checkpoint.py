@@ -61,6 +61,7 @@ class Checkpoint:
     peer: str | None = None
     seen: Seen | None = None  # the training pairs, counted
     trust: Trust | None = None  # which reading of the source words is true, as it was measured
+    folder: Path | None = None  # where it was loaded from; None for a model that was made in memory
 
     @property
     def answers(self) -> Tokenizer | Labels:
@@ -196,9 +197,10 @@ def load(name: str = "en-fr", device: str | torch.device = "cpu", home: Path | N
     _check_numbers(model, folder / "model.safetensors")
     model.to(device)
     means = {site: mean.to(device) for site, mean in means.items()}
-    label = name if name in names(home) else folders.own_name(folder.resolve())
+    label = name if name in names(home) else folders.name_of(folder)
     label = "".join(char if char.isprintable() else "?" for char in label[: folders.LONGEST])
-    return Checkpoint(label, config, model, source, target, languages, metrics, counts, means, peer, seen, trust)
+    known = (languages, metrics, counts, means, peer, seen, trust, folder.resolve())
+    return Checkpoint(label, config, model, source, target, *known)
 
 
 @torch.inference_mode()

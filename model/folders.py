@@ -109,6 +109,14 @@ def survey(shipped: Path = SHIPPED) -> Survey:
     return Survey(dict(sorted(found.items())), tuple(unusable))
 
 
+def name_of(place: Path) -> str:
+    """The name of the checkpoint in a folder: the one that it is offered by, else one that no other checkpoint has."""
+    places, folder = survey().places, place.resolve()
+    if offered := next((name for name, path in places.items() if path.resolve() == folder), ""):
+        return offered
+    return _free(folder, places) if (own := own_name(folder)) in places else own
+
+
 def _looked_into(place: Path) -> tuple[list[Path], str]:
     """The checkpoints in a folder, which may be one itself; and why there are none."""
     try:

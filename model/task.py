@@ -7,6 +7,14 @@ from dataclasses import dataclass
 
 from model.config import FAMILIES
 
+_SCORED = {  # whose log-probability it is, in words, by `Task.scored_tokens`
+    "target": "",
+    "continuation": " of the continuation",
+    "blanks": " of what was filled in",
+    "text": " of the text’s tokens (without the ends)",
+    "label": " of the label",
+}
+
 
 @dataclass(frozen=True)
 class Task:
@@ -30,6 +38,22 @@ class Task:
     def writes(self) -> bool:
         """Whether it chooses tokens one after the other."""
         return "decoder" in FAMILIES[self.family]
+
+    def scored_tokens(self, has_blanks: bool = False) -> str:
+        """Names the tokens whose log-probabilities are summed: `target`, `continuation`, `blanks`, `text` or `label`.
+
+        A language model is scored on the continuation alone. The prompt is given, not generated: an edit may make it more
+        probable and the generated text less, and the sum of both would hide that.
+        """
+        if self.judges:
+            return "label"
+        if self.writes:
+            return "target" if self.reads else "continuation"
+        return "blanks" if has_blanks else "text"
+
+    def scored(self, has_blanks: bool = False) -> str:
+        """What the sum over the `scored_tokens` is, in words."""
+        return f"log-probability{_SCORED[self.scored_tokens(has_blanks)]}"
 
     @property
     def splits(self) -> bool:

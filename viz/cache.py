@@ -60,7 +60,8 @@ def _loaded(name: str, device: str) -> Checkpoint:
     torch.set_num_threads(1)  # best for single sentences, and fair where many visitors compute at once
     place = uploads.mine().get(name) or find(name)
     try:
-        return dataclasses.replace(load(str(place), device), name=name)
+        loaded = load(str(place), device)
+        return dataclasses.replace(loaded, name=name, folder=None if uploads.is_uploaded(name) else loaded.folder)
     except ValueError as fault:  # a visitor need not know where the lab lies
         raise type(fault)(str(fault).replace(f"{place}/", f"{uploads.shown(name)}/")) from fault
     except Exception as fault:

@@ -34,6 +34,11 @@ def shared_address() -> str | None:
     return _shared
 
 
+def is_shared() -> bool:
+    """True where other machines can reach the lab, as far as `share` knows."""
+    return _is_open or _shared is not None
+
+
 def why_not_shared() -> str:
     """What to do where there is no `shared_address`, one sentence or two."""
     return NOT_FOUND if _is_open else ALONE

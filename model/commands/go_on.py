@@ -21,6 +21,7 @@ EMPTY: dict[str, Any] = {
     "text": "",
     "continuation": "",
     "log_prob": 0.0,
+    "scored_tokens": "continuation",
     "finished": True,
     "text_tokens": [],
     "tokens": [],

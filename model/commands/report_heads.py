@@ -79,13 +79,16 @@ def _identity(folder: Path) -> str:
 def _told(loaded: Checkpoint, out: Path, names: list[str], cells: list[list[Cell]]) -> str:
     """The heads whose absence costs most, for reading."""
     rows = [dict(zip(names, row, strict=True)) for row in cells]
+    count = int(rows[0]["sentences"])
     lines = [
-        f"{loaded.name}: {len(rows)} heads over {int(rows[0]['sentences']):,} sentences, "
+        f"{loaded.name}: {len(rows)} heads over {count:,} sentence{'' if count == 1 else 's'}, "
         f"{int(rows[0]['tokens']):,} tokens; written to {out}",
-        "switched off, these cost most (nats a sentence, 95% interval; share of translations that change)",
+        f"largest losses with one head off: change of the log-probability ({rows[0]['scored_tokens']}) in nats a sentence,",
+        "its 95% interval over several sentences, and the share of sentences whose output changes",
     ]
     for row in sorted(rows, key=lambda row: float(row["change_nats"]))[:5]:
-        change, low, high = (float(row[f"change_nats{end}"]) for end in ("", "_low", "_high"))
+        low, high = row["change_nats_low"], row["change_nats_high"]
+        interval = "" if low is None or high is None else f"  [{low:.3f}, {high:.3f}]"
         label = f"{row['site']} {row['layer']}.{row['head']}"
-        lines.append(f"  {label:<16}{change:8.3f}  [{low:.3f}, {high:.3f}]  {float(row['translations_changed']):.3f}")
+        lines.append(f"  {label:<16}{row['change_nats']:8.3f}{interval}  {float(row['translations_changed']):.3f}")
     return "\n".join(lines)

@@ -24,6 +24,7 @@ EMPTY = {  # what an empty line reads as: the fields of every other line, so tha
     "source": "",
     "translation": "",
     "log_prob": 0.0,
+    "scored_tokens": "target",
     "finished": True,
     "source_tokens": [],
     "tokens": [],
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(f"{loaded.name} gives a text a label and writes none; use python -m model judge")
     empty = EMPTY | {"checkpoint": loaded.name} | ({"second": "", "follows": None} if args.second else {})
     if loaded.config.kinds == ("encoder",):
-        empty = _instead(empty, {"filled": "", "blanks": []})
+        empty = _instead(empty | {"scored_tokens": "text"}, {"filled": "", "blanks": []})
 
     def asking(text: str) -> Request:
         _check_blanks(loaded, text, args.second)

@@ -14,8 +14,9 @@ from model.edits.kinds import Ablate, Place, Skip
 from model.experiments.each_head_off import each_head_off
 from model.inference.passes import counted, log_probs, target_log_probs
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.inference.targets import shown, sources, target_of
+from model.inference.targets import begun, fill_checkpoint, shown, sources, target_of
 from model.network.layers import DecoderLayer, EncoderLayer
+from model.task import task_of
 from model.trace import Site
 
 ROWS = 25  # of a batch: memory stays bounded for the longest sentences
@@ -28,11 +29,12 @@ class Effect:
 
     intervention: Intervention
     pad: int  # `<pad>` tokens after the source, whoever put them there
-    labels: tuple[str, ...]  # the target's tokens; of a model that fills in those that are `counted`
+    labels: tuple[str, ...]  # the tokens that are scored
     before: np.ndarray  # log-probability of each token in nats, [T]
     after: np.ndarray  # the same under the intervention
     added: int = 0  # of the padding: what is there for the experiment alone
     unit: str = "token"  # what is probable: each token, or the label of the whole text
+    scored_tokens: str = "target"  # which tokens these are; see `Task.scored_tokens`
 
     @property
     def change(self) -> float:
@@ -62,12 +64,25 @@ def mask_effects(checkpoint: Checkpoint, request: Request, known: Sequence[int] 
         source = [*source, *[PAD] * added]
         edits["padding_mask"] = Intervention(padding_mask=False)
     pad = (source or []).count(PAD)
-    before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])
-    named = _named(checkpoint, source, target)
+    first = first_scored(checkpoint, request)
+    before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *edits.values()])[:, first:]
+    named = _named(checkpoint, source, target)[first:]
+    words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
     return {
-        name: Effect(edit, pad, labels=named, before=before, after=row, added=added, unit=_unit(checkpoint))
+        name: Effect(edit, pad, labels=named, before=before, after=row, added=added, **words)
         for (name, edit), row in zip(edits.items(), after, strict=True)
     }
+
+
+def first_scored(checkpoint: Checkpoint, request: Request) -> int:
+    """The index of the first scored token of a target: it follows the prompt of a language model, elsewhere it is 0."""
+    return len(begun(checkpoint, request))
+
+
+def scored_tokens(checkpoint: Checkpoint, source: Sequence[int] | None) -> str:
+    """Names the tokens whose log-probabilities are summed, as `Analysis.scored_tokens` does."""
+    task = task_of(checkpoint.config.kinds, checkpoint.config.classes)
+    return task.scored_tokens(checkpoint.source_tokenizer.mask in (source or ()))
 
 
 def _unit(checkpoint: Checkpoint) -> str:
@@ -88,6 +103,7 @@ def tokens_of(
 ) -> tuple[list[int] | None, Sequence[int] | None]:
     """Source ids with the request's padding, and the ids of its target without edits: those that are `known`, the one given,
     or the model's own; None for a side that the model does not have."""
+    request = fill_checkpoint(checkpoint, request)
     rows = sources(checkpoint, request, request.pad)
     source = rows[0] if rows else None
     if "decoder" not in checkpoint.config.kinds:
@@ -109,13 +125,14 @@ def effects(
     `progress` hears the share that is done. A target that is `known` already is not decoded anew.
     """
     source, target = tokens_of(checkpoint, request, known)
-    labels, unit = _named(checkpoint, source, target), _unit(checkpoint)
-    pad = (source or []).count(PAD)
+    start = first_scored(checkpoint, request)
+    labels, pad = _named(checkpoint, source, target)[start:], (source or []).count(PAD)
+    words = {"unit": _unit(checkpoint), "scored_tokens": scored_tokens(checkpoint, source)}
     found: list[Effect] = []
     for first in range(0, len(edits), ROWS - 1):
         chosen = edits[first : first + ROWS - 1]
-        before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])
-        found += [Effect(edit, pad, labels, before, row, unit=unit) for edit, row in zip(chosen, after, strict=True)]
+        before, *after = target_log_probs(checkpoint, source, target, [BASELINE, *chosen])[:, start:]
+        found += [Effect(edit, pad, labels, before, row, **words) for edit, row in zip(chosen, after, strict=True)]
         progress(len(found) / len(edits))
     return found
 
@@ -132,7 +149,8 @@ class HeadEffect:
 
     site: Site
     head: int
-    change: float  # of the summed log-probability of the baseline's target, or of what is `counted`, in nats
+    change: float  # of the summed log-probability of the baseline's `scored_tokens`, in nats
+    scored_tokens: str = "target"  # which tokens these are; see `Task.scored_tokens`
 
     @property
     def edit(self) -> Ablate:
@@ -145,12 +163,18 @@ def head_effects(
     progress: Progress = lambda share: None,
     known: Sequence[int] | None = None,
 ) -> tuple[HeadEffect, ...]:
-    """Every head switched off in turn, site by site: one batch, not single runs; see `each_head_off`."""
+    """Every head switched off in turn, site by site: one batch, not single runs; see `each_head_off`.
+
+    The change is that of `analyse(...)` in mode `given`: `log_prob` with the head off minus the baseline's. A language model
+    is scored on the continuation, not on the prompt.
+    """
     source, target = tokens_of(checkpoint, request, known)
-    (before, *after), off = each_head_off(checkpoint, source, target, progress)
+    rows, off = each_head_off(checkpoint, source, target, progress)
+    before, *after = rows[:, first_scored(checkpoint, request) :]
     change = {head: float(row.sum() - before.sum()) for head, row in zip(off, after, strict=True)}
     heads = [(site, head) for site in sites(checkpoint) for head in range(checkpoint.config.heads)]
-    return tuple(HeadEffect(*head, change[head]) for head in heads)
+    scored = scored_tokens(checkpoint, source)
+    return tuple(HeadEffect(*head, change[head], scored) for head in heads)
 
 
 def layer_skips(checkpoint: Checkpoint) -> dict[str, Intervention]:

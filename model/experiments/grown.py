@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.readings.head_metrics import METRICS, Rows
+from model.readings.head_metrics import METRICS, Rows, telling
 from model.trace import site_kind
 from model.training.recording import LEVELS, Recording
 
@@ -26,7 +26,8 @@ class Reached:
 
 
 def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
-    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number.
+    """A metric of every head at every step: [N,L,H], the mean over all rows of all sentences that have such a number, nan
+    where none has.
 
     Raises KeyError for a metric that there is not, ValueError for a kind of attention that is not recorded.
     """
@@ -40,11 +41,26 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
         each = max(1, TOGETHER // levels[0].size)
         for first in range(0, len(levels), each):  # some steps at once: as float32 a large file would fill the memory
             part = levels[first : first + each].astype(np.float32) / LEVELS
-            (means,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).means([measure])
+            (sums,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).sums([measure])
             there = slice(first, first + each)
-            total[there] += (means * counts).reshape(part.shape[:3])
-            counted[there] += np.broadcast_to(counts, means.shape).reshape(part.shape[:3])
-    return total / np.maximum(1, counted)
+            total[there] += sums.reshape(part.shape[:3])
+            counted[there] += np.broadcast_to(counts, sums.shape).reshape(part.shape[:3])
+    return np.where(counted > 0, total / np.maximum(1, counted), np.nan)
+
+
+def applies(recording: Recording, kind: str, name: str) -> bool:
+    """Returns True where some recorded map of a kind of attention allows the metric a number other than 0.
+
+    A cell that is 0 at every step and head counts as masked. The diagonal of cross-attention is measured as well.
+    """
+    is_self = site_kind(kind).is_self
+    if name == DIAGONAL and not is_self:
+        return True
+    for number in range(len(recording.sentences)):
+        cells = recording.arrays[f"{kind}/{number}"].max(axis=(0, 1, 2)) > 0  # [T,S]
+        if name in telling(cells, keys_of(recording, number, kind), is_self):
+            return True
+    return False
 
 
 def count_rows(recording: Recording, kind: str, name: str) -> tuple[int, int]:

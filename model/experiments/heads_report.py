@@ -15,17 +15,18 @@ import numpy as np
 
 from model.checkpoint import Checkpoint
 from model.edits.intervention import BASELINE
-from model.experiments.effects import tokens_of
+from model.experiments.effects import scored_tokens, tokens_of
 from model.experiments.sweep import every_head, heads_of, intervals, read, strongest
 from model.files import shown
 from model.inference.passes import teacher_force
+from model.inference.reading import source_ids
 from model.inference.request import Request
 from model.readings.head_metrics import METRICS as ALL
-from model.readings.head_metrics import Rows
+from model.readings.head_metrics import Rows, telling
 from model.text.aligned import Aligned
 from model.trace import Trace
 
-SCHEMA = 1
+SCHEMA = 2
 MOST_HEADER = 1 << 20  # bytes
 METRICS = {name: metric for name, metric in ALL.items() if not metric.of_two}  # of a sentence alone
 STRONGEST = 5  # sentences a head
@@ -70,14 +71,16 @@ def counted(lab: Checkpoint, line: Line, is_reference: bool) -> np.ndarray:
 
 
 def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
-    """For each metric and head the sum over the rows that have such a number, and how many these are: [M,E] each."""
+    """For each metric and head the sum over the rows that have such a number, and how many these are: [M,E] each. A metric
+    that does not apply to the site has no row: its mask and its tokens fix the number at 0 (see `telling`)."""
     sums, counts = [], []
     for site in dict.fromkeys(site for site, _ in heads_of(lab)):
-        means, number = Rows.of(trace.patterns[site], trace.keys(site)).means(m.measure for m in METRICS.values())
-        told = np.array([site.of.is_self or not metric.self_only for metric in METRICS.values()])[:, None]
-        number = number * told
-        sums.append(means * number)
-        counts.append(number)
+        keys = trace.keys(site)
+        total, number = Rows.of(trace.patterns[site], keys).sums(metric.measure for metric in METRICS.values())
+        names = telling(trace.masks[site], keys, site.of.is_self)
+        applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
+        sums.append(total * applies)
+        counts.append(number * applies)
     return np.concatenate(sums, axis=1), np.concatenate(counts, axis=1)
 
 
@@ -154,7 +157,8 @@ def table(
 ) -> tuple[list[str], list[list[str | int | float | None]]]:
     """Column names, and a row of cells for each head; None where a number does not exist.
 
-    Each mean stands with its 95% interval. Raises ValueError where no sentence is within the text limit.
+    Each mean stands with its 95% interval over the sentences, which needs at least two, and each metric with the number of
+    sentences that have it. Raises ValueError where no sentence is within the text limit.
     """
     heads, metrics = heads_of(lab), len(METRICS)
     within = rows[:, 0] > 0
@@ -168,20 +172,29 @@ def table(
         for name, value in zip(columns, (site.kind, site.layer + 1, head + 1), strict=True):
             columns[name].append(value)
     columns |= {"sentences": [len(kept)] * len(heads), "tokens": [int(kept[:, 0].sum())] * len(heads)}
+    texts = {line.number: line.source for line in lines}
+    columns["scored_tokens"] = [_scored(lab, [texts[number] for number in numbers])] * len(heads)
     columns |= _with_interval("change_nats", intervals(change))
     columns["change_nats_per_token"] = list(change.sum(0) / kept[:, 0].sum())
     columns |= _with_interval("translations_changed", intervals(changed))
     for n, name in enumerate(METRICS):
         mine = slice(n * len(heads), (n + 1) * len(heads))
         columns |= _with_interval(name, intervals(sums[:, mine], counts[:, mine]))
+        columns[f"{name}_sentences"] = (counts[:, mine] > 0).sum(0).tolist()
     if aligned is not None:
         columns |= _rates(lab, aligned)
     most = [strongest(column, numbers, STRONGEST) for column in change.T]
     columns["strongest_lines"] = [" ".join(map(str, each)) for each in most]
     if with_texts:
-        texts = {line.number: line.source for line in lines}
         columns["strongest_texts"] = [" | ".join(texts[number] for number in each) for each in most]
     return list(columns), [[_cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+
+
+def _scored(lab: Checkpoint, texts: Sequence[str]) -> str:
+    """Names the tokens that the change sums over, as `scored_tokens` does; both names where some texts have blanks."""
+    if lab.config.kinds != ("encoder",):
+        return scored_tokens(lab, None)
+    return " and ".join(sorted({scored_tokens(lab, source_ids(lab, text)) for text in texts}))
 
 
 def _with_interval(name: str, found: np.ndarray) -> dict[str, list[Any]]:
@@ -193,7 +206,9 @@ def _rates(lab: Checkpoint, aligned: Aligned) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {name: [] for name in ("aer", "aer_low", "aer_high", "aer_row")}
     for site, head in heads_of(lab):
         row, rate = aligned.of(site.layer, head) if site.kind == "cross" else (None, None)
-        values = (None,) * 3 if rate is None else (rate.error, rate.low, rate.high)
+        values: tuple[float | None, ...] = (None, None, None)
+        if rate is not None:
+            values = (rate.error, rate.low, rate.high) if aligned.sentences > 1 else (rate.error, None, None)
         for name, value in zip(columns, (*values, row), strict=True):
             columns[name].append(value)
     return columns

@@ -281,9 +281,8 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
     asked = _again(request, skips[best])
     least, most = (signed(found[name].change) for name in (best, worst))
     gains, outcome = found[best].change > 0, analyse(checkpoint, asked)
-    what = "log-probability" if outcome.task.writes else outcome.scored
     text = (
-        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the {what} changes by {least} nats; "
+        f"Skipping {best} {'even helps' if gains else 'costs the least'}: the {outcome.scored} changes by {least} nats; "
         f"{worst} costs the most, a change by {most}. "
     )
     return Answer(text + _outcome(outcome, checkpoint), asked)

@@ -148,8 +148,8 @@ class _Over:
                 self._sums[(one, other), kind].append(distances(patterns[one], patterns[other]))
             for n, each in enumerate(whole):
                 rows = Rows.of(each, traces[n].keys(sites[0]))
-                means, counts = rows.means(role.measure for role in roles_of(kind).values())
-                self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([means * counts, counts])  # [2,roles,N]
+                sums, counts = rows.sums(role.measure for role in roles_of(kind).values())
+                self._roles[n, kind] = self._roles.get((n, kind), 0) + np.stack([sums, counts])  # [2,roles,N]
 
     def _costs(self, pair: Pair, kind: str, layer: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Summed distances of the heads of a layer, or of all, for each sentence [Q,N,N], and its rows [Q]."""

@@ -20,7 +20,7 @@ from model.decoding.search import choose
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Place
 from model.experiments.each_head_off import likeliest_too
-from model.experiments.effects import ROWS, sites, tokens_of
+from model.experiments.effects import ROWS, first_scored, scored_tokens, sites, tokens_of
 from model.inference.passes import counted, log_probs
 from model.inference.request import Request
 from model.inference.targets import decode, decode_each
@@ -40,21 +40,24 @@ class Read:
     tokens: int
     change: np.ndarray
     changed: np.ndarray
+    scored_tokens: str  # which tokens are scored; see `Task.scored_tokens`
 
 
 @dataclass(frozen=True)
 class Sweep:
     """The same over N sentences that are within the text limit: their numbers, from 1 among those given; tokens [N], change
-    and changed [N,E]."""
+    and changed [N,E]. `scored_tokens` names the tokens that the change sums over, of each sentence [N]: see
+    `Task.scored_tokens`."""
 
     edits: tuple[Intervention, ...]
     numbers: np.ndarray
     tokens: np.ndarray
     change: np.ndarray
     changed: np.ndarray
+    scored_tokens: tuple[str, ...]
 
     def mean_change(self) -> np.ndarray:
-        """Nats a sentence, with the 95% interval over the sentences: [3,E]."""
+        """Nats a sentence, with the 95% interval over the sentences, nan for one sentence alone: [3,E]."""
         return intervals(self.change)
 
     def strongest(self, most: int = 5) -> list[list[int]]:
@@ -80,7 +83,8 @@ def sweep(
 ) -> Sweep:
     """What each edit does to each sentence: `edits`, or where none are named every head switched off in turn.
 
-    A sentence is a source, whose translation by the model itself counts, or a pair with the target that does. One over the
+    A sentence is a source, whose translation by the model itself counts, or a pair with the target that does. A language
+    model goes on with the source, and its continuation counts: the prompt is given, so it is not scored. A sentence over the
     text limit, or with what the vocabulary has no token for, is left out. Raises ValueError where none is left, and for
     edits that the model cannot take.
     """
@@ -96,7 +100,7 @@ def sweep(
     if not found:
         raise ValueError("no sentence is within the text limit; expected at least one")
     arrays = (np.array([getattr(one, name) for one in found]) for name in ("tokens", "change", "changed"))
-    return Sweep(chosen, np.array(numbers), *arrays)
+    return Sweep(chosen, np.array(numbers), *arrays, tuple(one.scored_tokens for one in found))
 
 
 def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> Read | None:
@@ -112,12 +116,13 @@ def read(lab: Checkpoint, sentence: Sentence, edits: Sequence[Intervention]) -> 
         return None
     scores, likeliest = _scored(lab, ids, own, edits)
     counted = scores if target is None else _scored(lab, ids, given, edits)[0]
+    first = first_scored(lab, request)
+    counted, likeliest = counted[:, first:], likeliest[:, first:]
     change = counted.sum(-1, dtype=np.float64)
-    begun = 0 if "encoder" in lab.config.kinds else len(lab.target_tokenizer.encode(source.strip()))
-    changed = (likeliest[1:, begun:] != likeliest[:1, begun:]).any(-1)
+    changed = (likeliest[1:] != likeliest[:1]).any(-1)
     if own is not None and (unseen := [n for n, edit in enumerate(edits) if not (lab.config.causal and edit.causal_mask)]):
         changed[unseen] = _decoded(lab, request, ids or (), [edits[n] for n in unseen])
-    return Read(counted.shape[1], change[1:] - change[0], changed)
+    return Read(counted.shape[1], change[1:] - change[0], changed, scored_tokens(lab, ids))
 
 
 def _scored(
@@ -166,9 +171,11 @@ def strongest(change: np.ndarray, numbers: np.ndarray, most: int) -> list[int]:
 
 
 def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...]. With
-    `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one; nan where there is
-    none."""
+    """The mean of [N,...] over the sentences, and the middle 95% of the means of bootstrap samples of them: [3,...].
+
+    With `counts`, values are sums over so many rows, and it is the mean over rows, in samples that have one. The mean is nan
+    where there is no row, and the interval is nan where fewer than two sentences have one.
+    """
     values = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(values) if counts is None else np.asarray(counts, dtype=np.float64)
     number, draw, sampled = len(values), np.random.default_rng(SEED), []
@@ -179,7 +186,7 @@ def intervals(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarra
         warnings.filterwarnings("ignore", "All-NaN", RuntimeWarning)  # a column without a row in any sample has no interval
         ends = np.nanpercentile(np.concatenate(sampled), INTERVAL, axis=0)
     means = _mean(values.sum(0), counts.sum(0))
-    return np.stack([means, *ends])
+    return np.stack([means, *np.where((counts > 0).sum(0) > 1, ends, np.nan)])
 
 
 def _mean(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:

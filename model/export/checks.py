@@ -99,7 +99,10 @@ def _place(labels: Sequence[str], token: Token) -> int:
 
 
 def _metric(lab: Lab, head: Head, metric: str, amount: Amount, asked: Request) -> Measured:
-    return _number(amount, metric_of(lab.analyse(asked), head, metric))
+    value = metric_of(lab.analyse(asked), head, metric)
+    if math.isnan(value):
+        raise ValueError(f"head {forms.head(*head)} has no {metric} here: no row has such a token")
+    return _number(amount, value)
 
 
 def metric_of(analysis: Analysis, head: Head, metric: str) -> float:

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 
+from model import folders
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE, Intervention
 from model.export.requests import codes
-from model.inference.request import Request
+from model.inference.request import CheckpointName, Request
 from model.trace import Site
 
 _FIRST = ("model",)  # whose names stand in the first line
+
+
+def name_or_path(name: str) -> str:
+    """Returns what `load` takes anywhere: the name of a shipped checkpoint, else the path of its folder where it is known.
+
+    CHECKPOINTS= may not be set where the lines run, so a name that it gives is replaced by the path.
+    """
+    known = folders.survey().places.get(name)
+    place = name.folder if isinstance(name, CheckpointName) and name.folder else known
+    if place is None:
+        return str(name)
+    shipped = folders.SHIPPED / place.name
+    return place.name if place.resolve() == shipped.resolve() else str(place)
 
 
 class Code:
@@ -29,20 +43,22 @@ class Code:
         return made
 
     def load(self, name: str, device: str = "auto", into: str = "checkpoint") -> None:
-        """Loads a checkpoint."""
+        """Loads a checkpoint: a shipped one by its name, any other by the path of its folder."""
         where = "" if device == "auto" else f", {device!r}"
-        self.add(f"{into} = load({name!r}{where})", model=("load",))
+        self.add(f"{into} = load({name_or_path(name)!r}{where})", model=("load",))
 
     def analyse(self, request: Request, checkpoint: str = "checkpoint", into: str = "analysis") -> None:
         """Answers a request."""
         self.add(f"{into} = analyse({checkpoint}, {self.request(request)})", model=("analyse",))
 
     def request(self, request: Request) -> str:
-        """A request as an expression, what is at its default left out."""
+        """A request as an expression, what is at its default left out, and the checkpoint: the loaded one answers."""
         self.uses(model=("Request",))
         written = {"decoding": self._decoding, "intervention": self._intervention}
         parts = [repr(request.source)]
         for field in dataclasses.fields(Request)[1:]:
+            if field.name == "checkpoint":
+                continue
             value = getattr(request, field.name)
             default = Decoding() if field.name == "decoding" else field.default
             if value != default:

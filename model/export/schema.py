@@ -24,7 +24,8 @@ FILE = {"format": f"“{FORMAT}”", "version": f"of the format: {VERSION}"}
 HEADER = {
     "checkpoint": "the name of the model that answered",
     "fingerprint": "SHA-256 of its config and weights: two checkpoints of one name can be told apart",
-    "request": "what was asked: source, second sentence, target, prefix, decoding, branches, path, padding, mode; edits as "
+    "request": "what was asked: checkpoint (the one that answered), source, second sentence, target, prefix, decoding, "
+    "branches, path, padding, mode; edits as "
     "a link has them",
     "translation": "the text; empty for a model that writes nothing",
     "follows": "the probability that the second sentence follows the first; null for one sentence",

@@ -24,7 +24,7 @@ from model.inference.donors import donor_of, edits_of, unpaired
 from model.inference.following import following, turned
 from model.inference.passes import batch, gathered, recorded, step_of, teacher_force
 from model.inference.request import Request
-from model.inference.targets import begun, decode, padding, shown, sources, target_of
+from model.inference.targets import begun, decode, fill_checkpoint, padding, shown, sources, target_of
 from model.network import masks
 from model.network.context import shifted
 from model.text.worth import read_signs
@@ -47,9 +47,11 @@ def analyse(checkpoint: Checkpoint, request: Request, most: int | None = None, k
 
     A model without a decoder reads the source and says what stands at each place, or which label it has; one without an
     encoder goes on with it.
-    Raises RequestError where the source, the target or the prefix is longer than the text limit, and where the arrays would
-    take more than `most` bytes.
+    A request that names no checkpoint gets the name of this one.
+    Raises RequestError where the request names another checkpoint, where the source, the target or the prefix is longer than
+    the text limit, and where the arrays would take more than `most` bytes.
     """
+    request = fill_checkpoint(checkpoint, request)
     edit = request.intervention
     added = padding(checkpoint, request)
     rows = sources(checkpoint, request, added)

@@ -120,19 +120,23 @@ class Analysis:
 
     @property
     def log_prob(self) -> float:
-        """Summed log-probability of what is predicted, in nats; of a text that is gone on with, of what was added alone; of
-        a model that fills in, under the edits too, of what the baseline has in the places that are `counted`."""
+        """Summed log-probability of the `scored_tokens`, in nats. A model that fills in is scored, under the edits too, on
+        the baseline's tokens at the places that are `counted`, and a classifier on the baseline's label."""
+        if self.trace.classes:
+            return float(self.baseline_token_log_probs[0])
         if self.trace.filled is not None:
             return float(self.baseline_token_log_probs[list(self.trace.counted)].sum(dtype=np.float64))
         return float(self.trace.token_log_probs[self.begun :].sum(dtype=np.float64))
 
     @property
+    def scored_tokens(self) -> str:
+        """The name of the tokens that `log_prob` sums over; `head_effects` and `sweep` score the same ones."""
+        return self.task.scored_tokens(bool(self.trace.blanks))
+
+    @property
     def scored(self) -> str:
         """What `log_prob` is, in words."""
-        if self.trace.filled is None:
-            return "log-probability of what it added" if self.begun else "log-probability"
-        whose = "what was filled in" if self.trace.blanks else "the text’s tokens (without the ends)"
-        return f"log-probability of {whose}"
+        return self.task.scored(bool(self.trace.blanks))
 
     @property
     def target_padding(self) -> int:
@@ -294,7 +298,8 @@ class Analysis:
             "source": self.request.source,
             **(pair if self.request.second else {}),
             "translation": self.translation,
-            "log_prob": round(float(self.trace.token_log_probs.sum(dtype=np.float64)), 6),
+            "log_prob": round(self.log_prob, 6),
+            "scored_tokens": self.scored_tokens,
             "finished": self.hypothesis is None or self.hypothesis.finished,
             "source_tokens": [] if self.trace.source is None else list(self.trace.source.labels),
             "tokens": [

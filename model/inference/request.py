@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from model.config import MAX_CHARACTERS
@@ -13,6 +14,22 @@ Mode = Literal["given", "again"]
 MAX_PAD = 32
 MAX_SENTENCES = 16  # of one batch
 PAD_WHEN_UNMASKED = 4  # with the padding mask off there is this much, where there would be none to see
+
+
+class CheckpointName(str):
+    """The name of a checkpoint in a request.
+
+    It equals the plain text, so keys, links and files stay as they are. `folder` is the folder that the checkpoint was
+    loaded from, None where only the name is known. `is_chosen` is False for the default of a request that names none.
+    """
+
+    folder: Path | None = None
+    is_chosen: bool = True
+
+    def __new__(cls, name: str, folder: Path | None = None, is_chosen: bool = True) -> CheckpointName:
+        made = super().__new__(cls, name)
+        made.folder, made.is_chosen = folder, is_chosen
+        return made
 
 
 @dataclass(frozen=True)
@@ -28,7 +45,7 @@ class Request:
     """
 
     source: str
-    checkpoint: str = "en-fr"
+    checkpoint: str = CheckpointName("en-fr", is_chosen=False)  # `analyse` fills in the one that is loaded
     target: str | None = None  # None: the model's own translation
     prefix: str = ""  # text that the translation is forced to begin with
     other_sentences: tuple[str, ...] = ()  # sentences that are decoded in the same batch, padded to one length

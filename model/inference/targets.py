@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import torch
 
+from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import END, MAX_TOKENS, PAD
 from model.decoding.hypotheses import Hypothesis, Tree
@@ -13,9 +15,33 @@ from model.decoding.recorder import Recorder
 from model.edits.intervention import BASELINE, Intervention
 from model.inference.donors import edits_of
 from model.inference.reading import ONE_ALONE, source_ids
-from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
+from model.inference.request import PAD_WHEN_UNMASKED, CheckpointName, Request, RequestError
 from model.text.corpus import pad
 from model.text.tokenizer import Tokenizer
+
+
+def fill_checkpoint(checkpoint: Checkpoint, request: Request) -> Request:
+    """Returns the request with the name and the folder of the checkpoint that answers it.
+
+    A request may name the loaded checkpoint by its name or by its folder, or name none. Raises RequestError where it names
+    another one.
+    """
+    asked = request.checkpoint
+    is_chosen = not isinstance(asked, CheckpointName) or asked.is_chosen
+    if is_chosen and asked != checkpoint.name and not _is_folder_of(checkpoint, asked):
+        raise RequestError(
+            f"The request names the checkpoint {asked[:200]!r}, and {checkpoint.name!r} is loaded; expected the same one. "
+            f"Load the one that the request names, or leave its name out."
+        )
+    return dataclasses.replace(request, checkpoint=CheckpointName(checkpoint.name, checkpoint.folder))
+
+
+def _is_folder_of(checkpoint: Checkpoint, asked: str) -> bool:
+    """True where a name or a path leads to the folder that a checkpoint was loaded from."""
+    try:
+        return checkpoint.folder is not None and checkpoints.find(asked).resolve() == checkpoint.folder
+    except ValueError:  # there is no such checkpoint
+        return False
 
 
 def encode(tokenizer: Tokenizer, text: str, what: str) -> list[int]:

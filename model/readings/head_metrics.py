@@ -61,8 +61,9 @@ class Rows:
         return np.where(there, self.weights[:, np.arange(len(places)), places], np.nan)
 
     def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
-        """The weight on the tokens that are wanted: [H,R]."""
-        return self._summed(map(wanted, self.keys))
+        """The weight on the tokens that are wanted, nan where no key is one of them: [H,R]."""
+        found = [wanted(key) for key in self.keys]
+        return self._summed(found) if any(found) else np.full(self.weights.shape[:2], np.nan)
 
     @cached_property
     def _second(self) -> np.ndarray | None:
@@ -91,13 +92,17 @@ class Rows:
         apart = np.abs(self.places[:, None] - np.arange(len(self.keys))[None]).astype(self.weights.dtype)
         return np.einsum("hrs,rs->hr", self.weights, apart)
 
-    def means(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-        """The mean of each measure over the rows of a head that look at anything and have such a number, and how many rows
+    def sums(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """The sum of each measure over the rows of a head that look at anything and have such a number, and how many rows
         these are: both [M,H]."""
         values = np.array([measure(self) for measure in measures], dtype=np.float64)  # [M,H,R]
         counted = self.seen & ~np.isnan(values)
-        counts = counted.sum(-1)
-        return np.where(counted, values, 0.0).sum(-1) / np.maximum(1, counts), counts
+        return np.where(counted, values, 0.0).sum(-1), counted.sum(-1)
+
+    def means(self, measures: Iterable[Callable[[Rows], np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        """The mean over the same rows, nan where there is none, and how many these are: both [M,H]."""
+        sums, counts = self.sums(measures)
+        return np.where(counts > 0, sums / np.maximum(1, counts), np.nan), counts
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,8 @@ def register(metric: Metric) -> None:
 def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
     """Every metric of patterns [H,T,S]: the mean over the rows (or those named); each value is [H].
 
-    A row that has no such token (the first one has none before it) is left out of that metric's mean.
+    A row that has no such token (the first one has none before it) is left out of that metric's mean, which is nan where no
+    row is left.
     """
     return metrics_of(Rows.of(pattern, keys, rows), tuple(METRICS))
 

@@ -49,7 +49,7 @@ def on(token: str) -> Callable[[Rows], np.ndarray]:
     """The weight on a token of that text, in a site that has it; nan where it has none."""
 
     def measure(rows: Rows) -> np.ndarray:
-        return rows.on(token.__eq__) if token in rows.keys else np.full(rows.weights.shape[:2], np.nan)
+        return rows.on(token.__eq__)
 
     return measure
 

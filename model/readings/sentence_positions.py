@@ -104,7 +104,7 @@ class Variant:
     words: tuple[str, ...]  # of what is decoded again; without a decoder the likeliest token at each place, or the label
     changed: tuple[bool, ...]  # which of them the baseline does not have there
     same: bool  # the translation is the baseline's
-    change: float  # of the summed log-probability of the baseline's target, in nats
+    change: float  # of the summed log-probability of the baseline's tokens that are scored, in nats
     tipped: str = ""  # where the translations part at what was a near-tie: that step, in words
 
 
@@ -145,7 +145,7 @@ def _variants(
                 pair = log_probs(checkpoint, source, ids[: split + 1], [BASELINE, edits[n - 1]])[:, -1]
             parted = turn(split, ids[split], own[split], *pair.cpu().numpy())
             tipped = parted.told(tokenizer.piece) if parted.is_tie else ""
-        change = float(chosen[n].sum() - chosen[0].sum())
+        change = float(chosen[n, base.begun :].sum() - chosen[0, base.begun :].sum())
         found.append(Variant(tuple(now), changed_words(before, now)[1], now == before, change, tipped))
     return found
 

@@ -22,7 +22,7 @@ from model.network.context import Cache, Pass, forced
 from model.network.masks import build as build_masks
 from model.network.transformer import EncoderDecoder, build
 from model.readings.activations import activations
-from model.readings.head_metrics import head_metrics
+from model.readings.head_metrics import head_metrics, telling
 from model.trace import Site
 
 TEXT = "The red fox sees a lamp."
@@ -128,7 +128,11 @@ def test_head_metrics_read_its_heads(lab, family):
     trace = analyse(lab, Request(TEXT, decoding=Decoding(limit=16))).trace
     for site in trace.patterns:
         found = head_metrics(trace.patterns[site], trace.keys(site))
-        assert all(np.isfinite(values).all() and len(values) == lab.config.heads for values in found.values())
+        assert all(len(values) == lab.config.heads for values in found.values())
+        keys, told = trace.keys(site), telling(trace.masks[site], trace.keys(site), True)
+        assert {"entropy", "largest", "distance", "previous", "same"} <= set(told)
+        assert all(np.isfinite(found[name]).all() for name in told)
+        assert all(np.isnan(found[name]).all() for name, token in (("start", "<s>"), ("end", "</s>")) if token not in keys)
 
 
 def test_the_leak_test_of_a_decoder_finds_a_missing_mask(alone):

@@ -54,7 +54,7 @@ def test_only_the_session_that_brought_it_sees_it_also_where_it_is_kept_already(
     request = Request("The fox.", name)
     assert name in cache.checkpoint_names()
     assert cache.checkpoint(name, "cpu").name == name
-    assert cache.analyse(request, "cpu").request is request
+    assert cache.analyse(request, "cpu").request == request
     for other in ("two", None):
         session(other)
         assert name not in cache.checkpoint_names()

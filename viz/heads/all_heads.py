@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -67,7 +68,7 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
                 **_packed(_levels(patterns, allowed)),
                 "allowed": packed.cells(allowed),
                 "places": [[site.layer + 1, head + 1] for site in sites for head in range(heads)],
-                "numbers": {name: np.round(values, 5).tolist() for name, values in numbers.items()},
+                "numbers": {name: [_number(value) for value in values] for name, values in numbers.items()},
                 "orders": {
                     by: ordered(METRICS[by], numbers[by]) if by in METRICS else order(patterns, by)
                     for by in orders()
@@ -80,6 +81,11 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
             }
         )
     return made
+
+
+def _number(value: float) -> float | None:
+    """A number of a head, None where the head has no row with such a number."""
+    return None if math.isnan(value) else round(float(value), 5)
 
 
 def alignment(aligned: Aligned, layer: int, head: int) -> list[str]:

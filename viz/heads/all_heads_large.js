@@ -14,12 +14,12 @@ const MOST_FOUND = 6, MOST_NUMBERS = 3, OUTSTANDING = 3, SITE_HIGH = 30; // head
 // from the `end` that is nearer.
 export function standings(grid, metrics, index) {
   const of = (metric) => {
-    const printed = (value) => Number(value.toFixed(metric.digits)), values = grid.numbers[metric.name].map(printed), own = values[index]; // what reads alike is a tie
+    const printed = (value) => value === null ? null : Number(value.toFixed(metric.digits)), all = grid.numbers[metric.name].map(printed), own = all[index], values = all.filter((value) => value !== null); // what reads alike is a tie
     const [most, least] = [values.filter((value) => value > own), values.filter((value) => value < own)].map((before) => 1 + before.length);
     const end = most < least || (most === least && metric.order === "most") ? "most" : "least";
     return { metric, value: own, end, place: Math.min(most, least), alike: values.filter((value) => value === own).length - 1 };
   };
-  return metrics.filter(({ name, order }) => order && grid.numbers[name]).map(of).sort((one, other) => one.place - other.place);
+  return metrics.filter(({ name, order }) => order && (grid.numbers[name]?.[index] ?? null) !== null).map(of).sort((one, other) => one.place - other.place);
 }
 
 const numbered = ({ metric: { label, unit, digits }, value }) => `${label} ${value.toFixed(digits)}${unit ? ` ${unit}` : ""}`;

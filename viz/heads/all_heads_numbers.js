@@ -5,20 +5,31 @@ import { element, minus, onKeys } from "../shared/mount.js";
 // Whose numbers are shown: one head's, or those of all heads of a layer, or of the site.
 export const meant = (grid, { index, layer }) => grid.places.map(([own], n) => (index === null ? layer === null || own === layer : n === index));
 
-// The head whose value lies nearest to a share of the strip.
-export const nearest = (values, top, share) => values.reduce((best, value, n) => (Math.abs(value / top - share) < Math.abs(values[best] / top - share) ? n : best), 0);
+// The head whose value lies nearest to a share of the strip; a head without a number has no tick.
+export const nearest = (values, top, share) => {
+  const away = (n) => (values[n] === null ? Infinity : Math.abs(values[n] / top - share));
+  return values.reduce((best, _, n) => (away(n) < away(best) ? n : best), 0);
+};
+
+// The mean of the numbers of some heads, blank where none of them has one.
+export const averageOf = (values, digits) => {
+  const there = values.filter((value) => value !== null);
+  return there.length ? (there.reduce((a, b) => a + b, 0) / there.length).toFixed(digits) : "";
+};
 
 // A strip with a tick for each head: pointing at one, or walking along with the arrow keys, names it; a click or Enter chooses it.
 function strip({ name, label, digits }, grid, own, choose) {
   const values = grid.numbers[name], top = Math.max(...values, 1e-9), track = element("div", "track"), tip = element("span", "tip");
   const ticks = values.map((value, n) => {
     const tick = element("i", own[n] ? "on" : "");
+    if (value === null) tick.hidden = true;
     tick.style.left = `${(value / top) * 100}%`;
     return tick;
   });
-  const sorted = values.map((_, n) => n).sort((a, b) => values[a] - values[b]);
+  const sorted = values.map((_, n) => n).filter((n) => values[n] !== null).sort((a, b) => values[a] - values[b]);
   let at = null;
-  const point = (n) => {
+  const point = (head) => {
+    const n = head === null || values[head] === null ? null : head;
     at = n;
     ticks.forEach((tick, each) => tick.classList.toggle("near", each === n));
     tip.textContent = n === null ? "" : `L${grid.places[n][0]} H${grid.places[n][1]} ${values[n].toFixed(digits)}`;
@@ -52,7 +63,7 @@ export function numbers(metrics, grid, at, settings, agreement, choose) {
     const { label, unit, meaning, digits } = metric, values = grid.numbers[metric.name], track = strip(metric, grid, marked, choose);
     const shown = values.filter((_, n) => own[n]), named = element("span", "", unit ? `${label}, ${unit}` : label);
     named.title = meaning;
-    list.append(named, track, element("b", "", (shown.reduce((a, b) => a + b, 0) / shown.length).toFixed(digits)));
+    list.append(named, track, element("b", "", averageOf(shown, digits)));
   }
   box.append(title, list);
   for (const [name, told] of at.index === null ? [] : grid.roles[at.index]) {

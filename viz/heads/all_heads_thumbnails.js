@@ -12,7 +12,7 @@ const TILE_GAP = 2;
 // How the heads of a site stand: their `places` one after the other, each with its name below where they are not in their own
 // order, and with the `notes` by which they are ordered.
 export function arranged(grid, { find, order, metrics }) {
-  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value.toFixed(digits));
+  const own = grid.places.map((_, n) => n), say = (values, digits) => values.map((value) => value?.toFixed(digits) ?? "");
   if (find?.kind === grid.kind) {
     return { places: find.order, named: true, notes: say(find.weights, 2), told: `${nth(grid.queries, find.query)} on ${nth(grid.keys, find.key)}, most first` };
   }

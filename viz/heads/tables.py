@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,11 +61,15 @@ def _numbers(trace: Trace, view: View) -> Table:
         for layer, values in enumerate(found):
             heads = len(trace.patterns[sites[layer]])
             for head in range(heads):
-                numbers = (float(values[name][head]) if name in told else None for name in names)
+                numbers = (_cell(values[name][head]) if name in told else None for name in names)
                 link = () if pair is None else (None if weights is None else float(weights[layer * heads + head]),)
                 rows.append((kind, layer + 1, head + 1, *numbers, *link))
     columns = ("attention", "layer", "head", *names, *(("link",) if pair else ()))
     return Table("heads", columns, tuple(rows))
+
+
+def _cell(value: float) -> Cell:
+    return None if math.isnan(value) else float(value)
 
 
 def _linking(trace: Trace, pair: Pair, merge: bool) -> np.ndarray | None:

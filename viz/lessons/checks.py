@@ -152,8 +152,8 @@ def less_likely(wanted: Intervention) -> Check:
             return Verdict(False, f"Wanted alone: {wanted.describe()}. Here: {seen.edits.describe(seen.analysis.labels)}.")
         if seen.analysis.request.mode != "given":
             return Verdict(False, "Choose Given target: the same translation is compared.")
-        before, after = (float(a.trace.token_log_probs.sum()) for a in (base, seen.analysis))
-        said = f"Summed log-probability {format.decimal(before)} → {format.decimal(after)}"
+        before, after = base.log_prob, seen.analysis.log_prob
+        said = f"Summed {base.scored} {format.decimal(before)} → {format.decimal(after)}"
         return Verdict(before - after >= LEAST_CHANGE, f"{said}." if before > after else f"{said}: no less likely.")
 
     return check
@@ -202,7 +202,7 @@ def beats_greedy(seen: Seen) -> Verdict:
         return Verdict(False, "Another path than the best is shown: go back to the best.")
     plain = dataclasses.replace(unedited(seen.data.request), decoding=Decoding())
     greedy = cache.analyse(plain, seen.data.view.device)
-    sums = [float(each.trace.token_log_probs.sum()) for each in (seen.analysis, greedy)]
+    sums = [each.log_prob for each in (seen.analysis, greedy)]
     width = seen.data.request.decoding.width
     said = f"Beam of {width}: log-probability {format.decimal(sums[0])}, greedy {format.decimal(sums[1])}"
     return Verdict(sums[0] > sums[1] + 0.01, f"{said}.")

@@ -272,7 +272,8 @@ ANEW = {  # what the variants show, by family
     "boxed. The number is the change of the log-probability of the baseline’s translation, in nats. A click makes the edit "
     "on every page.",
     "decoder-only": "The text, gone on with anew under each edit alone; words that the baseline does not have are boxed. "
-    "The number is the change of the log-probability of the baseline’s text, in nats. A click makes the edit on every page.",
+    "The number is the change of the log-probability of the baseline’s continuation, in nats. A click makes the edit on "
+    "every page.",
     "encoder-only": "The sentence, read anew under each edit alone: the likeliest token at each place, boxed where the "
     "baseline has another. The number is the change of the summed log-probability of what fills the blanks (without a "
     "blank, of the sentence’s own tokens), in nats. A click makes the edit on every page.",

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from model.readings.head_metrics import METRICS
-from model.trace import SITE_KINDS, site_kind
+from model.trace import SITE_KINDS
 from model.training.history import Entry, History
 from viz import theme
 from viz.keep import cached_figure
@@ -175,9 +177,10 @@ def last_step(history: History) -> float:
 
 def kinds_of(history: History, metric: str) -> tuple[str, ...]:
     """The kinds of attention of which a metric says something; on the diagonal lies cross-attention too."""
+    from model.experiments.grown import applies
+
     assert history.recording is not None
-    kinds = history.recording.kinds
-    return tuple(k for k in kinds if site_kind(k).is_self or not METRICS[metric].self_only or metric == DIAGONAL)
+    return tuple(kind for kind in history.recording.kinds if applies(history.recording, kind, metric))
 
 
 @cached_figure
@@ -219,7 +222,7 @@ def appeared(name: str, stamp: histories.Stamp, threshold: float) -> list[Appear
     recording, all_told = histories.recording_of(name), []
     for kind in recording.kinds:
         metric = PREVIOUS if SITE_KINDS[kind].is_self else DIAGONAL
-        values = histories.scores(name, stamp, kind, metric)
+        values = np.nan_to_num(histories.scores(name, stamp, kind, metric))
         found = first_reached(values, recording.steps, threshold)
         at = found or first_reached(values, recording.steps, float(values.max()))
         assert at is not None

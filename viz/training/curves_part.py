@@ -135,5 +135,5 @@ def draw_heads(view: View, mode: Mode, history: History, stamp: histories.Stamp,
 
 def chosen(view: View, history: History) -> tuple[str, int, int | None]:
     """The head that is emphasised: of the view's kind, or the first one that is drawn; from 0."""
-    kinds = curves.kinds_of(history, view.grown)
+    kinds = curves.kinds_of(history, view.grown) or history.recording.kinds
     return (view.kind if view.kind in kinds else kinds[0], view.layer - 1, None if view.head is None else view.head - 1)

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model import folders
-from model.export.code import Code
+from model.export.code import Code, name_or_path
 from model.export.tables import Table
-from model.training import found_runs
 from model.training.history import Entry
 from viz import uploads
 from viz.training import curves, histories, parts, player, rates, rates_part
@@ -53,7 +51,8 @@ def _heads(view: View, history, stamp: histories.Stamp) -> Table:
     for kind in curves.kinds_of(history, view.grown):
         values = histories.scores(histories.chosen(view), stamp, kind, view.grown)
         for (n, layer, head), value in np.ndenumerate(values):
-            rows.append((kind, layer + 1, head + 1, history.recording.steps[n], float(value)))
+            number = None if np.isnan(value) else float(value)
+            rows.append((kind, layer + 1, head + 1, history.recording.steps[n], number))
     return Table("training-heads", ("kind", "layer", "head", "step", view.grown), tuple(rows))
 
 
@@ -65,12 +64,13 @@ def python(shown: Shown) -> str:
     if place is None:
         return code.text
     function = "of_run" if is_run else "of_checkpoint"
-    where, module = (found_runs.survey(), "found_runs") if is_run else (folders.survey().places, "folders")
-    known = next((own for own, path in where.items() if path == place), name)  # wherever its folder lies
-    places = f"{module}.survey(){'' if is_run else '.places'}"
-    uses = {"model__training" if is_run else "model": (module,)}
-    line = f"history = {function}({places}[{known!r}], {uploads.shown(name)!r})"
-    code.add(line, model__training__history=(function,), **uses)
+    if not is_run and name_or_path(name) == place.name:
+        code.uses(model__folders=("SHIPPED",))
+        where = f"SHIPPED / {place.name!r}"
+    else:
+        code.uses(pathlib=("Path",))
+        where = f"Path({name if uploads.is_uploaded(name) else str(place)!r})"
+    code.add(f"history = {function}({where}, {uploads.shown(name)!r})", model__training__history=(function,))
     code.add("losses = [(entry['step'], entry['dev_loss']) for entry in history.validations]")
     history, _ = histories.history(name)
     if history.recording is not None:

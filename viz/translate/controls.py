@@ -179,7 +179,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
         for best in likelier(trace.log_probs, trace.outputs.ids)
     ]
     sums = analysis.log_prob, own().log_prob
-    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun)
+    translate_texts.surprise(bits, trace.outputs.labels, rather, sums, analysis.task.made, analysis.begun, analysis.scored)
     chart = surprise_chart(trace.outputs.labels, bits, rather, mode, height)
     alt = translate_texts.surprise_alt(bits, trace.outputs.labels)
     st.plotly_chart(chart, theme=None, key="surprise", config=controls.picture("Surprise of each token"), alt=alt)

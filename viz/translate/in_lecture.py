@@ -92,7 +92,7 @@ def changes(analysis: Analysis, loaded: Checkpoint) -> dict[str, Any]:
     if analysis.request.mode == "given" or after.outputs is None:
         sums = (format.decimal(each.log_prob) for each in (analysis.baseline, analysis))
         count, steps_ = len(turns(analysis)), len(before.inner)
-        return edits | {"told": translate_texts.given_change(*sums, count, steps_)}
+        return edits | {"told": translate_texts.given_change(analysis.scored, *sums, count, steps_)}
     gone, new = changed_words(before.outputs.ids, after.outputs.ids)
     if not any(gone) and not any(new):
         return edits | {"told": f"the {analysis.task.made} does not change"}

@@ -33,7 +33,6 @@ def switches(
 ) -> None:
     """The switches, each with what it does here."""
     causal, task = loaded.config.causal, analysis.task
-    effects = {name: of_added(each, analysis) for name, each in effects.items()}
     with st.container(key="mask_head", horizontal=True, vertical_alignment="center"):
         texts.write(f'<h2 class="lab-label">{terms.term("mask", "Masks")}</h2>', inline=True)
         if task.writes:
@@ -58,20 +57,16 @@ def _padding(view: View, effect: Effect, of_target: str, analysis: Analysis) -> 
     reach = f"Hides padding from all attention: after the {'sentence' if writes else 'text'}"
     reach += ", and after a translation that others of its batch outlast" * writes
     st.toggle("Padding mask", help=reach, **state.bind("padmask", "padding_mask", view.padding_mask))
-    whose = "" if writes else analysis.scored.removeprefix("log-probability")
-    _told(padding_text(effect, view, whose), of_target)
+    _told(padding_text(effect, view, _whose(analysis)), of_target)
     with st.container(key="padding", horizontal=True, vertical_alignment="center"):
         name = f"Pad the {'source' if writes else 'text'} by"
         texts.label(name)
         st.number_input(name, 0, MAX_PAD, step=1, label_visibility="collapsed", **state.bind("pad", "pad", view.pad))
 
 
-def of_added(effect: Effect, analysis: Analysis) -> Effect:
-    """What an effect is on the tokens that a model has added to a text; elsewhere on all."""
-    if not analysis.begun:
-        return effect
-    own = slice(analysis.begun, None)
-    return dataclasses.replace(effect, labels=effect.labels[own], before=effect.before[own], after=effect.after[own])
+def _whose(analysis: Analysis) -> str:
+    """Of which tokens a log-probability is, as words behind it."""
+    return analysis.scored.removeprefix("log-probability")
 
 
 def causal_text(effect: Effect, view: View, causal: bool, analysis: Analysis) -> str:
@@ -94,7 +89,7 @@ def decoded_anew(effect: Effect, view: View, analysis: Analysis) -> str:
     same = analysis.baseline.trace.outputs.ids == analysis.trace.outputs.ids
     edits = " (with all edits)" if view.intervention != Intervention(causal_mask=False) else ""
     what = terms.term("log-probability", "log-probability")
-    what += " of what it added" * bool(analysis.begun)
+    what += _whose(analysis)
     return (
         "Token by token there is no future to see; earlier tokens just see those written since, which training never let "
         f"them.<br>The {analysis.task.made} {'stays' if same else 'changes'}{edits}: {what} {format.decimal(before)} → "
@@ -151,7 +146,7 @@ def _measured(
     hue = "loss" if effect.change < 0 else "gain"
     given = " (given the target)" if view.mode == "again" else ""
     what = terms.term("log-probability", "log-probability" if on else "Log-probability")
-    what += whose or " of what it added" * bool(analysis and analysis.begun)
+    what += whose or (_whose(analysis) if analysis else "")
     begins = f"If off{extra}, {what} changes by" if on else f"{what} changes by"
     text = f'{begins} <b class="{hue}">{format.nats(effect.change)}</b> {terms.term("nats")}{given}{why}. '
     losses = effect.losses()

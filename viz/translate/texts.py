@@ -74,6 +74,7 @@ def surprise(
     sums: tuple[float, float],
     made: str = TRANSLATES.made,
     begun: int = 0,
+    scored: str = "log-probability",
 ) -> None:
     """How surprising a given translation is, or what else is `made`: summed, beside the model's own, and at its most
     surprising token; the first `begun` tokens, which are gone on with, do not count."""
@@ -83,7 +84,7 @@ def surprise(
     expected = f"it expected “{best[0]}” ({best[1]:.2f})" if best else "its first choice all the same"
     token = f'<b class="lab-token">{html.escape(labels[worst])}</b>'
     texts.write(
-        f'<p class="lab-note">Summed log-probability <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
+        f'<p class="lab-note">Summed {html.escape(scored)} <b>{given}</b>; the model\'s own {made} has <b>{own}</b>. '
         f"Surprise {bits[begun:].mean():.2f} bits a token; most at step {worst + 1}, "
         f"{token} ({bits[worst]:.1f} bits): {html.escape(expected)}. "
         "Dark bars: another token was likelier; it is written above.</p>"
@@ -145,10 +146,10 @@ def change_heading(analysis: Analysis) -> None:
     texts.note(f"{how} The chart: the probability of {each}, hollow before, filled after.", "baseline")
 
 
-def given_change(before: str, after: str, turned: int, steps: int) -> str:
-    """What edits do to a text that is given, in a line: its log-probability, and the steps that would choose otherwise."""
+def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
+    """What edits do to a text that is given, in a line: what is `scored`, and the steps that would choose otherwise."""
     other = f"another token likeliest at {turned} of {steps} steps" if turned else "each step would choose the same"
-    return f"log-probability {before} → {after}; {other}"
+    return f"{scored} {before} → {after}; {other}"
 
 
 def map_caption(analysis: Analysis, show: str, blank: bool, padded: int) -> None:

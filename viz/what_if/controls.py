@@ -78,7 +78,8 @@ def largest_changes_head(analysis: Analysis) -> None:
 def _ranked(analysis: Analysis) -> str:
     if analysis.trace.filled is not None:
         return analysis.scored
-    return f"log-probability of the baseline’s {'label' if analysis.task.judges else 'tokens'}"
+    named = {"target": "tokens"}.get(analysis.scored_tokens, analysis.scored_tokens)
+    return f"log-probability of the baseline’s {named}"
 
 
 def largest_changes(effects: Sequence[HeadEffect]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from model.edits.intervention import Intervention
 from model.edits.kinds import Ablate, Block, Place
 from model.edits.place import number
+from model.task import task_of
 from model.trace import SITE_KINDS
 from viz import theme
 from viz.shared import mount, sides
@@ -39,6 +40,7 @@ def payload(
         "block": {"code": Block.codes(place), "every": number(None)},
         "scale": list(theme.scale(place.kind, mode)),
         "width": WIDTH,
+        "scored": task_of(trace.kinds, trace.classes).scored(bool(trace.blanks)),
         "grids": grids(unmeasured(trace) if effects is None else effects, intervention),
         "diverging": list(theme.diverging(mode)),
         "large": False,  # in lecture mode, with a title

@@ -24,8 +24,8 @@ def tables(shown: Shown) -> tuple[Table, ...]:
 def _costs(shown: Shown) -> Table:
     """Without the edits: every head switched off alone."""
     effects = experiments.head_effects(unedited(shown.page_data.request), shown.view.device, lambda share: None)
-    rows = tuple((each.site.kind, each.site.layer + 1, each.head + 1, each.change) for each in effects)
-    return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability"), rows)
+    rows = tuple((e.site.kind, e.site.layer + 1, e.head + 1, e.change, e.scored_tokens) for e in effects)
+    return Table("heads-off", ("attention", "layer", "head", "change_of_log_probability", "scored_tokens"), rows)
 
 
 def _place(shown: Shown) -> tuple[Site, int | None] | None:

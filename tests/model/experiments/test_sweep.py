@@ -107,8 +107,15 @@ def test_intervals_lie_about_the_mean_and_narrow_with_more_sentences():
     assert ((few[2] - few[1]) > 2 * (high - low)).all()
     weighted = intervals(np.array([[6.0, 0], [1, 0]]), np.array([[3, 0], [1, 0]]))
     assert weighted[0, 0] == 7 / 4 and np.isnan(weighted[:, 1]).all()
-    rare = intervals(np.array([[6.0], *[[0]] * 3]), np.array([[2], *[[0]] * 3]))
+    rare = intervals(np.array([[6.0], [6], *[[0]] * 3]), np.array([[2], [2], *[[0]] * 3]))
     assert rare[:, 0].tolist() == [3, 3, 3], "a sample without a row has no mean, and none of 0"
+
+
+def test_an_interval_needs_two_sentences():
+    alone = intervals(np.array([[4.0, 1.0], [0, 2.0], [0, 6.0]]), np.array([[2, 1], [0, 1], [0, 1]]))
+    assert alone[0].tolist() == [2, 3] and np.isnan(alone[1:, 0]).all()
+    assert alone[1, 1] < 3 < alone[2, 1]
+    assert np.isnan(intervals(np.array([[5.0]]))[1:]).all()
 
 
 def written(path) -> list[dict[str, str]]:
@@ -128,7 +135,8 @@ def command(saved, tmp_path) -> list[str]:
 
 def test_the_table_holds_every_head_and_its_numbers(command, tiny_checkpoint, tmp_path, capsys):
     assert main([*command, "--limit", "1", "--texts"]) == 0
-    assert "written to" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "written to" in told and "log-probability (target)" in told and "[" not in told
     rows, lab, (source, target) = written(tmp_path / "heads.csv"), tiny_checkpoint, tiny.PAIRS[0]
     single = head_effects(lab, Request(source=source, target=target))
     assert [(r["site"], int(r["layer"]) - 1, int(r["head"]) - 1) for r in rows] == [(*e.site, e.head) for e in single]
@@ -143,6 +151,49 @@ def test_the_table_holds_every_head_and_its_numbers(command, tiny_checkpoint, tm
                 assert float(row[name]) == pytest.approx(looked[name][each.head], abs=2e-3)
         assert row["strongest_texts"] == (source if each.change < 0 else "") or abs(each.change) < 2e-2
         assert row["sentences"] == "1"
+
+
+CROSS_BLANK = {"distance", "previous", "same", "next", "induction"}
+GPT, BERT = FAMILIES[2], FAMILIES[3] | {"source_start": True}
+BLANK = [  # a model, and for each kind of attention the metrics that its mask or its tokens rule out
+    ({}, {"encoder": {"start"}, "decoder": {"next", "end"}, "cross": CROSS_BLANK | {"start"}}),
+    ({"causal": False}, {"encoder": {"start"}, "decoder": {"end"}, "cross": CROSS_BLANK | {"start"}}),
+    ({"window": 12}, {"encoder": {"start"}, "decoder": {"next", "end"}, "cross": CROSS_BLANK | {"start"}}),
+    (GPT, {"decoder": {"next", "end"}}),
+    (BERT, {"encoder": set()}),
+]
+REPEATS = "The red fox sees the red fox.", "Lo varun roji mira lo varun roji."
+
+
+def table_of(lab, pairs) -> list[dict]:
+    """The rows of the table over some pairs, whose targets a model with a decoder reads."""
+    lines, is_reference = heads_report.lines_of(pairs), "decoder" in lab.config.kinds
+    rows = np.stack([heads_report.counted(lab, line, is_reference) for line in lines])
+    columns, cells = heads_report.table(lab, lines, rows)
+    assert json.loads(json.dumps(cells, allow_nan=False)) == cells
+    return [dict(zip(columns, row, strict=True)) for row in cells]
+
+
+@pytest.mark.parametrize(("changes", "blank"), BLANK, ids=["translator", "no causal mask", "window", "GPT", "BERT"])
+def test_each_metric_is_blank_just_where_it_says_nothing(tokenizer, changes, blank):
+    lab = tiny.checkpoint(tokenizer, **changes)
+    rows = table_of(lab, [REPEATS, tiny.PAIRS[0]])
+    assert {row["site"] for row in rows} == set(blank)
+    for row in rows:
+        assert {name for name in METRICS if row[name] is None} - {"induction"} == blank[row["site"]] - {"induction"}
+        for name in METRICS:
+            seen = row[f"{name}_sentences"]
+            assert (row[name] is None) == (seen == 0) and (row[f"{name}_low"] is None) == (seen < 2)
+            assert (row[f"{name}_high"] is None) == (seen < 2) and 0 <= seen <= row["sentences"] == 2
+        assert (row["induction_sentences"] > 0) == (row["site"] != "cross")
+        assert row["change_nats_low"] <= row["change_nats"] <= row["change_nats_high"]
+
+
+def test_one_sentence_has_no_interval(tokenizer):
+    for row in table_of(tiny.checkpoint(tokenizer), [REPEATS]):
+        assert row["sentences"] == 1 and row["scored_tokens"] == "target"
+        assert all(value is None for name, value in row.items() if name.endswith(("_low", "_high")))
+        assert row["change_nats"] is not None and row["entropy"] is not None
 
 
 def test_a_run_that_was_stopped_goes_on_and_ends_with_the_same_table(command, tmp_path, capsys, monkeypatch):

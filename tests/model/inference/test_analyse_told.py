@@ -207,6 +207,6 @@ def test_how_tells_a_branch_from_the_original(tiny_checkpoint, decoding):
     assert how(tiny_checkpoint, decoding, branches=(one,), target=TARGET) == "given target"
 
 
-def test_what_answered_is_named_whatever_the_request_says(tiny_checkpoint):
-    analysis = analyse(tiny_checkpoint, Request("The fox.", checkpoint="another"))
-    assert analysis.to_dict()["checkpoint"] == tiny_checkpoint.name
+def test_the_checkpoint_that_answered_is_named(tiny_checkpoint):
+    analysis = analyse(tiny_checkpoint, Request("The fox."))
+    assert analysis.to_dict()["checkpoint"] == analysis.request.checkpoint == tiny_checkpoint.name

@@ -112,13 +112,13 @@ def test_the_likeliest_of_each_blank_has_a_text(lab):
 
 
 def test_it_is_exported_and_read_back(lab):
-    found = Exported.of(lab, analyse(lab, BOTH))
+    found, asked = Exported.of(lab, analyse(lab, BOTH)), dataclasses.replace(BOTH, checkpoint=lab.name)
     for make in files.FORMATS.values():
         read = files.read(make(found))
-        assert read == found and read.request == BOTH and read.follows == found.follows
+        assert read == found and read.request == asked and read.follows == found.follows
     older = json.loads(files.as_json(Exported.of(lab, analyse(lab, Request(ONE)))))
     del older["follows"], older["request"]["second"]
-    assert files.read(json.dumps(older).encode()).request == Request(ONE)
+    assert files.read(json.dumps(older).encode()).request == Request(ONE, lab.name)
 
 
 @pytest.mark.parametrize(

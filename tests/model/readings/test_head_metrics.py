@@ -22,12 +22,14 @@ def test_the_numbers_of_a_head_by_hand():
     one = {name: float(values[0]) for name, values in found.items()}
     expected = {"entropy": np.log(2) / 2, "largest": 0.75, "distance": 0.25, "previous": 0, "same": 0.75, "next": 0.25}
     assert one == pytest.approx(
-        expected | {"forth": 0, "back": 0, "start": 0.0, "end": 0.0, "punctuation": 0.75, "induction": 0.0}
+        expected | dict.fromkeys(("forth", "back", "start", "induction"), np.nan) | {"end": 0.0, "punctuation": 0.75},
+        nan_ok=True,
     )
     two = {name: float(values[1]) for name, values in found.items()}
     assert two == pytest.approx(
-        {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 2, "start": 0, "end": 1}
-        | {"punctuation": 0, "forth": 0, "back": 0, "induction": 0}
+        {"entropy": 0, "largest": 1, "distance": 1, "previous": 0, "same": 1 / 3, "next": 1 / 2, "end": 1, "punctuation": 0}
+        | dict.fromkeys(("forth", "back", "start", "induction"), np.nan),
+        nan_ok=True,
     )  # next: the last of three rows has no token after it, and does not count
 
 
@@ -160,4 +162,4 @@ def test_what_followed_the_same_token_is_found_by_hand():
     assert "induction" in telling(weights.astype(bool), keys, True)
     for other in (("<s>", "<s>", "b", "c", "d", "e"), ("<s>", "b", "b", "c", "d", "e")):
         assert "induction" not in telling(weights.astype(bool), other, True)
-    assert head_metrics(even[None, :, :3], keys[:3])["induction"] == [0]  # cross-attention has more rows than keys
+    assert np.isnan(head_metrics(even[None, :, :3], keys[:3])["induction"]).all()  # cross-attention has more rows than keys

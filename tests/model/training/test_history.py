@@ -15,10 +15,10 @@ from training_helpers import entries, make
 
 from model.config import START
 from model.evaluation import scoring
-from model.experiments.grown import first_reached, keys_of, scores
+from model.experiments.grown import applies, first_reached, keys_of, scores
 from model.network import masks
 from model.network.context import Pass
-from model.readings.head_metrics import head_metrics
+from model.readings.head_metrics import METRICS, head_metrics
 from model.trace import Probe, Site
 from model.training import found_runs
 from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
@@ -84,6 +84,15 @@ def test_scores_of_heads_are_those_of_the_readings_on_the_same_maps(watched):
             pattern = recording.patterns(0, Site(kind, 0))[n]
             np.testing.assert_allclose(alone[n, 0], head_metrics(pattern, keys_of(recording, 0, kind))[name], atol=1e-6)
         assert found.shape == (len(recording.steps), 1, 2) and not np.allclose(found, alone)
+
+
+def test_a_kind_has_a_curve_where_its_metric_says_something(watched):
+    recording = of_run(watched[0], "mine").recording
+    found = {name: {kind for kind in recording.kinds if applies(recording, kind, name)} for name in METRICS}
+    assert found["entropy"] == {"encoder", "decoder", "cross"}
+    assert (found["start"], found["end"], found["next"]) == ({"decoder"}, {"encoder", "cross"}, {"encoder"})
+    assert found["previous"] == {"encoder", "decoder"} and found["same"] == {"encoder", "decoder", "cross"}
+    assert np.isnan(scores(recording, "encoder", "start")).all() and np.isfinite(scores(recording, "decoder", "start")).all()
 
 
 def test_a_threshold_is_reached_at_the_first_step_that_has_it():

@@ -6,15 +6,18 @@ import json
 
 import numpy as np
 import pytest
+import tiny
 from component_helpers import opened
 from viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
 
+from model.inference.analyse import analyse as read_trace
 from model.inference.decisions import NEAR
 from model.inference.request import Request
 from model.readings.head_maps import MEASURES, measured
-from model.readings.head_metrics import orders
+from model.readings.head_metrics import METRICS, orders
 from model.trace import KINDS, Site
 from viz import cache, readings
+from viz.heads import all_heads, tables
 from viz.view import View
 
 SENTENCE = "The dog sleeps under the table."
@@ -27,6 +30,35 @@ def heads(**link: str) -> Lab:
 def analysed(**more):
     request = Request(SENTENCE, **more)
     return cache.analyse(request, "auto"), readings.value_norms(request, "auto")
+
+
+def test_the_saved_table_is_blank_where_the_page_shows_no_number():
+    """As the page has it: a metric of a site is shown, and saved, where its mask and its tokens allow a number."""
+    view = View(source=SENTENCE)
+    trace = analysed()[0].whole
+    table = tables._numbers(trace, view)
+    for grid in all_heads.grids(trace, "light"):
+        own = [row for row in table.rows if row[0] == grid["kind"]]
+        for name in set(table.columns) & set(METRICS):
+            values = [row[table.columns.index(name)] for row in own]
+            if name in grid["numbers"]:
+                assert values == pytest.approx(grid["numbers"][name], abs=1e-5)
+            else:
+                assert values == [None] * len(own)
+        assert ("start" in grid["numbers"]) == (grid["kind"] == "decoder") == ("end" not in grid["numbers"])
+
+
+def test_a_head_that_sees_nothing_has_no_number(tiny_checkpoint):
+    size = len(read_trace(tiny_checkpoint, Request("The red fox.")).trace.source)
+    blocked = tiny.edited(*(f"block_enc.1.1_all-{key}" for key in range(1, size + 1)))
+    trace = read_trace(tiny_checkpoint, Request("The red fox.", intervention=blocked)).whole
+    (grid,) = (each for each in all_heads.grids(trace, "light") if each["kind"] == "encoder")
+    for name, values in grid["numbers"].items():
+        assert values[0] is None and None not in values[1:], name
+    assert json.dumps(grid["numbers"], allow_nan=False)
+    table = tables._numbers(trace, View())
+    (row,) = (row for row in table.rows if row[:3] == ("encoder", 1, 1))
+    assert set(row[3:]) == {None}
 
 
 def test_all_heads_of_all_sites_are_there():

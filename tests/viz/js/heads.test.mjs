@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { inside } from "../../../viz/heads/all_heads_maps.js";
-import { meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
+import { averageOf, meant, nearest } from "../../../viz/heads/all_heads_numbers.js";
 import { askable, mayAsk } from "../../../viz/heads/all_heads_find.js";
 import { arranged, sized } from "../../../viz/heads/all_heads_thumbnails.js";
 import { previewed, rgb } from "../../../viz/heads/all_heads_parts.js";
@@ -51,6 +51,13 @@ test("a name has room below its thumbnail, however many heads stand beside each 
 test("a token may look where the mask lets it", () => {
   assert.deepEqual(askable([grid, { ...grid, kind: "cross" }, { ...grid, kind: "decoder" }]).map(({ side, grids }) => [side, grids.length]), [["source", 1], ["target", 2]]);
   assert.deepEqual([[0, 0], [1, 0], [1, 1]].map(([i, j]) => mayAsk(grid, i, j)), [true, false, true]);
+});
+
+test("a head without a number is left out", () => {
+  assert.deepEqual([averageOf([0.1, null, 0.3], 2), averageOf([null], 2)], ["0.20", ""]);
+  assert.equal(nearest([null, 0.3, 0.2], 0.3, 0), 2);
+  const order = { ...grid, numbers: { near: [0.1, null, 0.2] }, orders: { near: [2, 0, 1] } };
+  assert.deepEqual(arranged(order, { find: null, order: "near", metrics }).notes, ["0.10", "", "0.20"]);
 });
 
 test("a strip names the head whose tick is nearest", () => {

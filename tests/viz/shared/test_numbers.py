@@ -18,7 +18,7 @@ from model.export import read
 from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
 from model.inference import analyse as inference
-from viz import cache, pages
+from viz import cache, hosts, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
@@ -256,6 +256,21 @@ def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loade
         tables = HOMES[page].tables(view)
         assert tables and all(table.rows for table in tables)
         assert run(HOMES[page].python(view))["analysis"].translation == view.analysis.translation
+
+
+def copied(view: Shown) -> str:
+    """The lines that are copied from the page Translate."""
+    (made,) = (file for file in (offer.make() for offer in offers(view, "translate")) if file.name.endswith(".py"))
+    return made.content.decode()
+
+
+def test_copied_lines_name_the_folder_of_an_offered_checkpoint(families, loaded_once, tmp_path, monkeypatch):
+    view = dataclasses.replace(shown(checkpoint="decoder-only", text="The red fox."), python=translate.python)
+    place = str(tmp_path / "decoder-only")
+    assert f"load({place!r}, 'cpu')" in copied(view)
+    assert run(copied(view))["analysis"].translation == view.analysis.translation
+    monkeypatch.setattr(hosts, "_is_open", True)
+    assert "load('./decoder-only', 'cpu')" in copied(view) and str(tmp_path) not in copied(view)
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):

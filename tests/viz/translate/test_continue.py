@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 import tiny
 from viz_helpers import HEADS, Lab
@@ -13,14 +12,12 @@ from model import checkpoint as checkpoints
 from model import format
 from model.config import END, MAX_TOKENS
 from model.decoding.strategy import Decoding
-from model.edits.intervention import BASELINE
-from model.experiments.effects import Effect
 from model.inference.request import Request
 from model.readings.key_values import key_values
 from viz import cache
 from viz.shared import mount
 from viz.shared.examples import prompts
-from viz.translate import cache_part, cache_texts, controls, masks
+from viz.translate import cache_part, cache_texts, controls
 from viz.view import FIRST_PROMPT, FIRST_SENTENCE, USUAL_MORE, View
 
 TEXT = "The red fox sees a lamp."
@@ -135,16 +132,13 @@ def test_what_was_given_is_neither_counted_nor_drawn():
     added = found.trace.token_log_probs[found.begun :].sum()
     assert found.log_prob == pytest.approx(float(added), abs=1e-4) and added > found.trace.token_log_probs.sum()
     lab = opened(decode="sample", seed="4", show="decoding")
-    assert lab.timeline["score"] == format.decimal(found.log_prob) and "added" in lab.timeline["scored"]
+    assert lab.timeline["score"] == format.decimal(found.log_prob) and "of the continuation" in lab.timeline["scored"]
     tree = lab._mounted("beam_tree")["nodes"]
     assert tree[found.begun - 1]["sc"] == 0 and tree[-1]["sc"] == pytest.approx(found.log_prob, abs=1e-3)
     rows, before = (lab._mounted("candidates")[name] for name in ("rows", "before"))
     for step in range(len(rows)):
         same = all(row[4] == pytest.approx(p, abs=1e-6) for row, (p, _) in zip(rows[step], before[step], strict=True))
         assert same == (step < found.begun)  # typed: the model's own probabilities; added: those of the draw
-    labels = [*map(str, found.trace.outputs.labels)]
-    effect = Effect(BASELINE, 0, tuple(labels), np.zeros(len(labels)), np.full(len(labels), -1.0))
-    assert masks.of_added(effect, found).labels == tuple(labels[found.begun :])
 
 
 def test_a_text_that_is_typed_opens_at_the_first_token_that_is_added():

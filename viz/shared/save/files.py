@@ -6,7 +6,9 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from viz import pages, uploads
+from model import folders
+from model.training import found_runs
+from viz import hosts, pages, uploads
 from viz.offline import take
 from viz.shared.numbers import analysis_file, check_lines, kinds_of, zipped
 from viz.shared.save.caption import caption
@@ -73,9 +75,21 @@ def _checks(shown: Shown, page: pages.Page, stem: str) -> File:
 
 
 def _here(name: str, text: str) -> str:
-    """The lines; a checkpoint that was uploaded is known to this session alone, elsewhere by the path of its folder."""
+    """The lines as they run elsewhere. An uploaded checkpoint is known to this session alone, elsewhere by the path of its
+    folder. A lab that serves other machines does not tell them where its folders are."""
     if uploads.is_uploaded(name):
         path = f"./{uploads.shown(name).partition(' (zip')[0]}"
         text = f"# {path!r} stands for the folder that was uploaded: unpack its zip there, or name another path\n" + text
         text = text.replace(repr(name), repr(path))
+    return _without_folders(text) if hosts.is_shared() else text
+
+
+def _without_folders(text: str) -> str:
+    """The lines with a path of the reader's own in place of each folder of the lab, which a comment explains."""
+    for name, place in (*folders.survey().places.items(), *found_runs.survey().items()):
+        path = f"./{name}"
+        for own in {repr(str(place)), repr(str(place.resolve()))}:
+            if own in text:
+                text = text.replace(own, repr(path))
+                text = f"# {path!r} stands for a folder of the lab: name the path of your copy\n{text}"
     return text

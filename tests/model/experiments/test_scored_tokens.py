@@ -1,0 +1,104 @@
+"""One definition of the score: an analysis, the effects of edits and a sweep sum over the same tokens in every family."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import tiny
+import torch
+
+from model.edits.intervention import Intervention
+from model.experiments.effects import effects, head_effects, mask_effects
+from model.experiments.sweep import sweep
+from model.inference.analyse import analyse
+from model.inference.request import Request
+from model.readings.sentence_positions import try_variants
+from model.text.tokenizer import Tokenizer
+
+TEXT = "The red fox takes a lamp."
+READER = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
+FAMILIES = {
+    "translator": ({}, TEXT, "target"),
+    "GPT": ({"family": "decoder-only", "encoder_layers": 0}, TEXT, "continuation"),
+    "BERT with blanks": (READER, "The red ___ takes a ___.", "blanks"),
+    "BERT without a blank": (READER, TEXT, "text"),
+    "classifier": (None, TEXT, "label"),
+}
+CODES = ("off_{}.1", "off_{}.2", "window-2", "scaling-off")
+
+
+@pytest.fixture(scope="module")
+def blank_tokenizer():
+    return Tokenizer.train(tiny.SENTENCES, 400, blanks=True)
+
+
+@pytest.fixture(params=FAMILIES)
+def scored(request, blank_tokenizer):
+    """A model of a family, a text, and the name of the tokens that are scored."""
+    changes, text, name = FAMILIES[request.param]
+    if changes is None:
+        return tiny.classifier(blank_tokenizer, dtype=torch.float64), text, name
+    return tiny.checkpoint(blank_tokenizer, dtype=torch.float64, **changes), text, name
+
+
+def edits_of(lab) -> list[Intervention]:
+    stack = "enc" if "encoder" in lab.config.kinds else "dec"
+    return [tiny.edited(code.format(stack)) for code in CODES]
+
+
+def changes(lab, text: str, edits) -> list[float]:
+    """The change of `log_prob` under each edit, each by an analysis of its own."""
+    found = [analyse(lab, Request(text, intervention=edit)) for edit in edits]
+    return [each.log_prob - each.baseline.log_prob for each in found]
+
+
+def test_every_head_has_one_change_everywhere(scored):
+    lab, text, name = scored
+    heads, swept = head_effects(lab, Request(text)), sweep(lab, [text])
+    single = [Intervention(edits=(each.edit,)) for each in heads]
+    expected = changes(lab, text, single)
+    assert [each.change for each in heads] == pytest.approx(expected, abs=1e-4, rel=1e-4)
+    assert swept.change[0] == pytest.approx(expected, abs=1e-4, rel=1e-4)
+    assert {each.scored_tokens for each in heads} == set(swept.scored_tokens) == {name}
+    assert analyse(lab, Request(text)).scored_tokens == name
+    assert max(map(abs, expected)) > 1e-3
+
+
+def test_every_other_edit_has_one_change_everywhere(scored):
+    lab, text, name = scored
+    edits = edits_of(lab)
+    found, expected = effects(lab, Request(text), edits), changes(lab, text, edits)
+    assert [each.change for each in found] == pytest.approx(expected, abs=1e-4, rel=1e-4)
+    assert sweep(lab, [text], edits).change[0] == pytest.approx(expected, abs=1e-4, rel=1e-4)
+    assert {each.scored_tokens for each in (*found, *mask_effects(lab, Request(text)).values())} == {name}
+    assert all(len(each.labels) == len(each.before) == len(each.after) for each in found)
+    side = "source" if "encoder" in lab.config.kinds else "target"
+    without = tiny.edited(f"{side}-positions_off")
+    (variant,) = try_variants(lab, Request(text), analyse(lab, Request(text)), without.edits)
+    assert variant.change == pytest.approx(changes(lab, text, [without])[0], abs=1e-4, rel=1e-4)
+
+
+def test_the_prompt_of_a_language_model_is_not_scored(blank_tokenizer):
+    lab = tiny.checkpoint(blank_tokenizer, **FAMILIES["GPT"][0])
+    found = analyse(lab, Request(TEXT, target="Lo varun."))
+    own = len(lab.target_tokenizer.encode("Lo varun.")) + 1
+    assert found.begun == len(found.trace.outputs) - own > 0
+    (effect,) = effects(lab, Request(TEXT, target="Lo varun."), edits_of(lab)[:1])
+    assert effect.labels == found.trace.outputs.labels[found.begun :]
+    for effect in mask_effects(lab, Request(TEXT, target="Lo varun.")).values():
+        assert effect.labels == found.trace.outputs.labels[found.begun :]
+    assert sweep(lab, [(TEXT, "Lo varun.")], edits_of(lab)).tokens.tolist() == [own]
+    values = found.to_dict()
+    assert values["scored_tokens"] == "continuation" and values["log_prob"] == pytest.approx(found.log_prob, abs=1e-6)
+
+
+def test_a_classifier_that_changes_its_label_keeps_the_score(blank_tokenizer):
+    lab = tiny.classifier(blank_tokenizer)
+    plain = analyse(lab, Request(TEXT))
+    (label,) = plain.trace.predicted.ids
+    turned = plain.trace.log_probs.copy()
+    turned[0, label] = -9.0
+    edited = dataclasses.replace(plain, trace=dataclasses.replace(plain.trace, log_probs=turned), baseline=plain)
+    assert edited.trace.predicted.ids != (label,)
+    assert edited.log_prob == -9.0
