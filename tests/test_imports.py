@@ -40,7 +40,7 @@ ROWS = (
     ("viz.state", "viz.cache", "viz.first_paint"),
     ("viz.uploads",),
     ("viz.talks",),
-    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
+    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop", "viz.log_limit"),
     ("viz.turns",),
     ("viz.view",),
     ("viz.page_fields",),

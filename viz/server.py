@@ -38,6 +38,7 @@ from urllib.parse import urlsplit
 
 from model.arguments import Parser
 from model.folders import named, survey
+from viz import log_limit
 from viz.health import Readiness, with_health
 from viz.hosts import only_known, own_names, same_origin, share, site
 
@@ -159,7 +160,6 @@ def settled(host: str, number: int) -> tuple[str | None, Rooms]:
 def say_less() -> None:
     """Of what libraries write, only what somebody can use."""
     logging.getLogger("streamlit").setLevel(logging.WARNING)
-    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing response" not in record.getMessage())
 
 
@@ -173,13 +173,6 @@ def ending(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable
     return told
 
 
-def in_a_line(record: logging.LogRecord) -> bool:
-    """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
-    if record.getMessage().startswith("Error deserializing"):
-        record.exc_info = record.exc_text = None
-    return True
-
-
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
@@ -191,6 +184,7 @@ def main() -> int:
     parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
+    log_limit.install(log_limit.LogLimit())
     if fault := fault_of(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
