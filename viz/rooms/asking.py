@@ -16,7 +16,6 @@ from typing import Any
 
 from cachetools import LRUCache
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import Scope
 
 from viz.rooms.room import MAX_ADDRESS, Room, code_of
 from viz.rooms.store import MAX_FOLLOWERS, Away, Full, Gone, Store
@@ -236,13 +235,6 @@ def address_of(request: Request) -> str:
         return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
     except ValueError:
         return host
-
-
-def is_from_elsewhere(scope: Scope) -> bool:
-    """True where a page of another origin has a visitor's browser ask."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"")
-    return bool(origin) and origin.partition(b"://")[2] != headers.get(b"host")
 
 
 async def said(request: Request) -> dict[str, Any]:

@@ -116,8 +116,8 @@ class Room:
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
             raise ValueError(f"address is no address of a page; expected one that begins with /, of {MAX_ADDRESS} at most.")
-        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER:
-            raise ValueError(f"pointer is no text of at most {MAX_POINTER} characters.")
+        if not _is_text(pointer, MAX_POINTER):
+            raise ValueError(f"pointer is no valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
         blank = change.get("blank", self.blank)
@@ -125,8 +125,10 @@ class Room:
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
         """The room with a new question; ValueError where it is none."""
-        if kind not in ("next", "head") or not isinstance(text, str) or not 0 < len(text) <= MAX_POINTER:
-            raise ValueError("A question is of the kind next or head, and has a text.")
+        if kind not in ("next", "head") or not _is_text(text, MAX_POINTER) or not text:
+            raise ValueError(
+                f"A question is of the kind next or head, and has a valid text of at most {MAX_POINTER} characters."
+            )
         if not _are_words(options) or not 2 <= len(set(options)) == len(options) <= MAX_OPTIONS:
             raise ValueError(f"A question has 2 to {MAX_OPTIONS} different answers of at most {MAX_WORD} characters.")
         if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
@@ -138,11 +140,13 @@ class Room:
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
         """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
         question = self.question
+        if type(number) is not int:  # true is no number
+            raise ValueError("number is no whole number; expected that of the question.")
         if question is None or question.over or question.number != number:
             raise ValueError("This question is over; wait for the next one.")
         if question.answer is not None:
             raise ValueError("The answer is known by now; wait for the next question.")
-        if not isinstance(voter, str) or not 8 <= len(voter) <= 64:
+        if not _is_text(voter, 64) or len(voter) < 8:
             raise ValueError("The vote comes from no browser; load the page again.")
         if not _are_words([word]):
             raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
@@ -195,6 +199,11 @@ def _is_address(value: Any) -> bool:
     if found is None or "//" in found[1]:  # what begins with two is an address of another site, and /.// becomes it
         return False
     return not {".", ".."} & set(found[1].lower().replace("%2e", ".").split("/"))
+
+
+def _is_text(value: Any, most: int) -> bool:
+    """True for a text of bounded length that can be sent: half of a surrogate pair has no encoding."""
+    return isinstance(value, str) and len(value) <= most and not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _are_words(values: Any) -> bool:

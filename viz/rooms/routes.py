@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz import hosts
 from viz.rooms import qr
-from viz.rooms.asking import ELSEWHERE, NO_PLACE, Crowd, Door, address_of, is_from_elsewhere, refusal, said
+from viz.rooms.asking import ELSEWHERE, NO_PLACE, Crowd, Door, address_of, refusal, said
 from viz.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
 from viz.rooms.room import Room
 from viz.rooms.store import Store
@@ -73,7 +73,7 @@ class Rooms:
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             path = scope["path"] if scope["type"] == "http" else ""
             mine = path.startswith("/") and path.split("/")[1] in ("rooms", "follow")
-            if mine and is_from_elsewhere(scope):
+            if mine and hosts.is_from_elsewhere(scope):
                 await PlainTextResponse(ELSEWHERE, 403)(scope, receive, send)
                 return
             await (self.router if mine else app)(scope, receive, send)
