@@ -167,6 +167,16 @@ def is_from_elsewhere(scope: Scope) -> bool:
     return True
 
 
+def network_of(host: str) -> str:
+    """An address; of IPv6 the part that a household is given, because each machine there has addresses without end."""
+    if ":" not in host:
+        return host
+    try:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return host
+
+
 def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
     """Turns away requests for names that are not this machine's, with a sentence that says what to do."""
 

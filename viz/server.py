@@ -53,7 +53,6 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
 LEAST_KEPT = 128  # MB: twice what the longest sentence takes
 MAX_TOLD = 20  # folders that hold no checkpoint
-MAX_CONNECTIONS = 2000  # of one process, waiting ones included; beyond them a visitor is told to come back (503)
 
 
 def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
@@ -202,7 +201,7 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
-    from viz import theme, uploads
+    from viz import connections, theme, uploads
     from viz.first_paint import with_stylesheet
     from viz.rooms import serving
     from viz.shared.save import route
@@ -218,15 +217,14 @@ def main() -> int:
         host=args.host,
         port=args.port,
         loop="viz.loop:new",
-        ws="websockets-sansio",
         ws_per_message_deflate=False,
         ws_max_size=MAX_FRAME,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=connections.MAX_CONNECTIONS,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(connections.limited(config))
     server.handle_exit = ending(server.handle_exit, rooms.closing)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
     print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)
