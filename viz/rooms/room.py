@@ -16,7 +16,7 @@ LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`asking`) one of 200 rooms 
 SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
 MAX_ADDRESS = 8000  # characters of a page's address
 ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # in ASCII, without spaces and backslashes; first its path
-SCHEMA = 1  # of a packed room: another one with each change of its fields
+SCHEMA = 2  # of a packed room: another one with each change of its fields
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
@@ -96,6 +96,8 @@ class Room:
     blank: bool = False
     question: Question | None = None
     score: Score = Score()
+    heard: float = 0.0  # when the lecturer's browser last gave a sign that was no move
+    away: bool = False  # the lecturer is not connected
 
     def opens(self, secret: str) -> bool:
         """True for the lecturer's secret; takes as long for every other one."""
@@ -104,9 +106,22 @@ class Room:
     def ended(self, now: float) -> bool:
         return now - self.moved > SILENCE
 
+    def hears(self, now: float) -> Room:
+        """The room after a sign of its lecturer's browser. It is a change for its followers where the lecturer was away."""
+        return replace(self, heard=now, away=False, version=self.version + self.away)
+
+    def is_silent(self, since: float) -> bool:
+        """True where the lecturer counts as connected, and neither moved nor gave a sign since a time."""
+        return not self.away and max(self.moved, self.heard) <= since
+
+    def misses(self, since: float) -> Room:
+        """The room without its lecturer; the same room where it is not silent since then."""
+        return replace(self, away=True, version=self.version + 1) if self.is_silent(since) else self
+
     def told(self, lecturer: bool = False) -> dict[str, Any]:
         """What its followers are sent, and its lecturer."""
         shown = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
+        shown |= {"away": self.away}
         question = self.question.told() if self.question and not self.question.over else None
         return shown | {"question": question, "score": asdict(self.score)} | ({"lecturer": True} if lecturer else {})
 
@@ -121,7 +136,7 @@ class Room:
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
         blank = change.get("blank", self.blank)
-        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now)
+        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
         """The room with a new question; ValueError where it is none."""
@@ -135,7 +150,7 @@ class Room:
             raise ValueError("Every answer has a probability from 0 to 1.")
         number = self.question.number + 1 if self.question else 1
         asked = Question(number, kind, text, tuple(options), tuple(map(float, model)))
-        return replace(self, question=asked, version=self.version + 1, moved=now)
+        return replace(self, question=asked, version=self.version + 1, moved=now, away=False)
 
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
         """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
@@ -166,12 +181,12 @@ class Room:
         model = question.model[question.options.index(answer)]
         score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
         kept = replace(question, answer=answer)
-        return replace(self, question=kept, score=score, version=self.version + 1, moved=now)
+        return replace(self, question=kept, score=score, version=self.version + 1, moved=now, away=False)
 
     def closes(self, now: float) -> Room:
         """The room after its lecturer has gone on: the question stands on nobody's screen, answered or not."""
         kept = self.question and replace(self.question, over=True)
-        return replace(self, question=kept, version=self.version + 1, moved=now)
+        return replace(self, question=kept, version=self.version + 1, moved=now, away=False)
 
     def packed(self) -> str:
         return json.dumps(asdict(self) | {"schema": SCHEMA})
