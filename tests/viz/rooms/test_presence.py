@@ -17,12 +17,13 @@ from viz.rooms.stream import ALIVE
 
 
 class Lecture:
-    """A room with a lecturer's stream and a follower's, and a clock that can be put on."""
+    """A room with a lecturer's stream and a follower's. Its clock stands still, but for `late` seconds."""
 
     async def begin(self):
         self.rooms, self.late, self.events = Rooms(MemoryStore()), 0.0, []
-        self.rooms.presence.now = lambda: time.time() + self.late
         self.path, self.secret = await opened(self.rooms.router)
+        began = time.time()
+        self.rooms.presence.now = lambda: began + self.late
         self.lecturer = await self.connect(self.secret)
         self.phone = await self.connect(None, self.events)
         return self
