@@ -10,6 +10,7 @@ import tomllib
 import pytest
 from viz_helpers import ROOT
 
+from viz.connections import BODY_SECONDS, HEAD_SECONDS, MAX_OF_ADDRESS
 from viz.rooms.stream import ALIVE
 from viz.uploads import UPLOAD_MB
 
@@ -48,6 +49,12 @@ def test_all_replicas_keep_their_rooms_in_the_one_redis_and_who_asks_is_who_ngin
     rooms = re.search(r"location /rooms \{(.*?)\n        \}", nginx, re.DOTALL)[1]
     assert "proxy_pass http://lab;" in rooms and "proxy_next_upstream error timeout;" in rooms
     assert int(re.search(r"proxy_read_timeout (\d+)m;", rooms)[1]) * 60 > 2 * ALIVE
+
+
+def test_nginx_has_the_limits_of_the_server():
+    nginx = (DEPLOY / "nginx.conf").read_text()
+    assert f"client_header_timeout {HEAD_SECONDS:.0f}s;" in nginx and f"client_body_timeout {BODY_SECONDS:.0f}s;" in nginx
+    assert f"limit_conn visitors {MAX_OF_ADDRESS};" in nginx
 
 
 @pytest.mark.skipif(not NGINX, reason="nginx is not installed")

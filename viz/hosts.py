@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import re
 import socket
 import struct
@@ -20,10 +21,16 @@ if TYPE_CHECKING:
 
 ALONE = "This lab answers on this computer alone. To open it to the room, stop it and start it with HOST=0.0.0.0 make run."
 NOT_FOUND = "This lab's address in the network is not known here: start it with LAB_ADDRESS=, what others type to find it."
+OTHER_SCHEME = (
+    "A page of %s was refused, because the lab serves %s. If a proxy ends TLS, let it send X-Forwarded-Proto and name it in "
+    "FORWARDED_ALLOW_IPS, or start the lab with LAB_ADDRESS=%s."
+)
 ANYWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # addresses to listen on, and one that is nobody's, far away
 CONTAINERS = ("/.dockerenv", "/run/.containerenv")  # there the address of this machine is nobody else's
 BRIDGES = ("docker", "br-", "veth", "virbr", "lo")  # interfaces that lead to no other machine
 SIOCGIFADDR = 0x8915  # Linux: what address an interface has
+HOST = re.compile(r"([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?", re.ASCII)  # of a Host header in lower case: name, port
+PORTS = {"http": 80, "https": 443}
 _shared: str | None = None
 _is_open = False  # to other machines
 
@@ -121,13 +128,58 @@ def own_names(host: str, more: str = "") -> frozenset[str]:
 
 
 def is_let_in(host: str, names: Iterable[str]) -> bool:
-    """True for an address in digits, for one of the names, and for what ends in .localhost."""
-    name = name_of(host)
+    """True for an address in digits, for one of the names, and for what ends in .localhost; False for a malformed header."""
+    found = HOST.fullmatch(host.strip().lower())
+    if found is None or int(found[2] or 0) > 65535:
+        return False
+    name = found[1].rstrip(".")
     try:
-        ipaddress.ip_address(name.partition("%")[0])
+        ipaddress.IPv6Address(name[1:-1]) if name.startswith("[") else ipaddress.IPv4Address(name)
         return True
     except ValueError:
         return name in names or name.endswith(".localhost")
+
+
+def origin_of(scheme: str, host: str) -> tuple[str, str, int] | None:
+    """Scheme, name and port of a site; None for what is no site of the web."""
+    found = HOST.fullmatch(host.strip().lower())
+    if scheme not in PORTS or found is None:
+        return None
+    return scheme, found[1].rstrip("."), int(found[2] or PORTS[scheme])
+
+
+def is_from_elsewhere(scope: Scope) -> bool:
+    """True where a page of another origin has a visitor's browser ask: scheme, name and port are compared.
+
+    The scheme is that of the connection, or what a trusted proxy says (X-Forwarded-Proto). A page of LAB_ADDRESS is one of
+    this lab as well, if the Host header has its name and port.
+    """
+    headers = dict(scope["headers"])
+    if b"origin" not in headers:
+        return False
+    host, text = (headers.get(name, b"").decode("latin-1") for name in (b"host", b"origin"))
+    scheme, _, rest = text.lower().partition("://")
+    origin = origin_of(scheme, rest)
+    own = {"ws": "http", "wss": "https"}.get(scope.get("scheme", "http"), scope.get("scheme", "http"))
+    shared_scheme, _, shared_host = (shared_address() or "").partition("://")
+    sites = {origin_of(own, host)}
+    if (shared := origin_of(shared_scheme, shared_host)) == origin_of(shared_scheme, host):
+        sites.add(shared)
+    if origin is not None and origin in sites:
+        return False
+    if origin is not None and origin == origin_of(scheme, host):
+        logging.getLogger(__name__).warning(OTHER_SCHEME, *(f"{each}://{host}"[:100] for each in (scheme, own, scheme)))
+    return True
+
+
+def network_of(host: str) -> str:
+    """An address; of IPv6 the part that a household is given, because each machine there has addresses without end."""
+    if ":" not in host:
+        return host
+    try:
+        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return host
 
 
 def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
@@ -151,15 +203,20 @@ def only_known(app: ASGIApp, names: frozenset[str]) -> ASGIApp:
 
 
 def same_origin(app: ASGIApp) -> ASGIApp:
-    """Lets in a page that was served from the very address that it now asks, whatever name the visitors know it by.
+    """Lets in a page that was served from the very address that it now asks, whatever name the visitors know it by, and
+    turns away the websocket of any other page.
 
-    Streamlit knows this machine by its addresses alone, and would turn away who types its name in a lecture hall.
+    Streamlit knows this machine by its addresses alone: it would turn away who types its name in a lecture hall, and let in
+    the pages of every other server on this machine.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope.get("headers", ()))
-        origin = headers.get(b"origin", b"").partition(b"://")[2]
-        if origin and origin == headers.get(b"host"):
+        if scope["type"] not in ("http", "websocket"):
+            return await app(scope, receive, send)
+        is_elsewhere = is_from_elsewhere(scope)
+        if is_elsewhere and scope["type"] == "websocket":
+            return await send({"type": "websocket.close", "code": 1008})
+        if not is_elsewhere:
             trusted = (b"origin", b"http://localhost")
             scope = {**scope, "headers": [trusted if name == b"origin" else (name, v) for name, v in scope["headers"]]}
         await app(scope, receive, send)

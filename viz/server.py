@@ -38,6 +38,7 @@ from urllib.parse import urlsplit
 
 from model.arguments import Parser
 from model.folders import named, survey
+from viz import log_limit
 from viz.health import Readiness, with_health
 from viz.hosts import only_known, own_names, same_origin, share, site
 
@@ -52,7 +53,6 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_FRAME = 4 * 1024 * 1024  # bytes from a browser at once: a sentence box holds far less
 LEAST_KEPT = 128  # MB: twice what the longest sentence takes
 MAX_TOLD = 20  # folders that hold no checkpoint
-MAX_CONNECTIONS = 2000  # of one process, waiting ones included; beyond them a visitor is told to come back (503)
 
 
 def warm_up(server: uvicorn.Server, readiness: Readiness) -> None:
@@ -159,7 +159,6 @@ def settled(host: str, number: int) -> tuple[str | None, Rooms]:
 def say_less() -> None:
     """Of what libraries write, only what somebody can use."""
     logging.getLogger("streamlit").setLevel(logging.WARNING)
-    logging.getLogger("streamlit.web.server.starlette.starlette_websocket").addFilter(in_a_line)
     logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing response" not in record.getMessage())
 
 
@@ -173,13 +172,6 @@ def ending(handle_exit: Callable[..., None], closing: asyncio.Event) -> Callable
     return told
 
 
-def in_a_line(record: logging.LogRecord) -> bool:
-    """Writes what a browser sent and nobody can read as one line, not with a traceback each."""
-    if record.getMessage().startswith("Error deserializing"):
-        record.exc_info = record.exc_text = None
-    return True
-
-
 def port(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 1 to 65535")
@@ -191,6 +183,7 @@ def main() -> int:
     parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1", help="default: HOST, or 127.0.0.1")
     parser.add_argument("--port", type=port, default=os.environ.get("PORT") or "8501", help="default: PORT, or 8501")
     args = parser.parse_args()
+    log_limit.install(log_limit.LogLimit())
     if fault := fault_of(args.host, args.port):
         print(fault, file=sys.stderr)
         return 2
@@ -208,7 +201,7 @@ def main() -> int:
     import streamlit as st
     import uvicorn
 
-    from viz import theme, uploads
+    from viz import connections, theme, uploads
     from viz.first_paint import with_stylesheet
     from viz.rooms import serving
     from viz.shared.save import route
@@ -224,15 +217,14 @@ def main() -> int:
         host=args.host,
         port=args.port,
         loop="viz.loop:new",
-        ws="websockets-sansio",
         ws_per_message_deflate=False,
         ws_max_size=MAX_FRAME,
-        limit_concurrency=MAX_CONNECTIONS,
+        limit_concurrency=connections.MAX_CONNECTIONS,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(connections.limited(config))
     server.handle_exit = ending(server.handle_exit, rooms.closing)
     threading.Thread(target=warm_up, args=(server, readiness), name="warm-up", daemon=True).start()
     print(f"Attention Lab: {site(args.host, args.port)}  (stop with Ctrl+C)", flush=True)

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from viz import hosts
-from viz.hosts import is_let_in, only_known, own_names, same_origin
+from viz.hosts import is_from_elsewhere, is_let_in, only_known, own_names, same_origin
 
 NAMES = own_names("127.0.0.1", "lab.example, Attention.Example:8501")
 
@@ -47,7 +47,19 @@ def test_this_machines_names_and_all_addresses_in_digits_are_let_in(host):
 
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 @pytest.mark.parametrize(
-    "host", ["evil.com", "evil.com:8501", "127.0.0.1.evil.com", "localhost.evil.com", "", "[evil.com]", "<b>"]
+    "host",
+    [
+        *("evil.com", "evil.com:8501", "127.0.0.1.evil.com", "localhost.evil.com", "", "[evil.com]", "<b>"),
+        *(
+            "1.2.3.4%evil.com",
+            "[::1%evil.com]",
+            "[::1]evil.com",
+            "localhost:8501@evil.com",
+            "127.0.0.1:x",
+            "127.0.0.1:99999",
+        ),
+        *("evil.com/.localhost", "evil.com#a.localhost", "localhost:"),
+    ],
 )
 def test_another_name_is_turned_away_with_what_to_do(host, kind):
     scope = {"type": kind, "headers": [(b"host", host.encode()), (b"origin", b"http://" + host.encode())]}
@@ -62,24 +74,62 @@ def test_another_name_is_turned_away_with_what_to_do(host, kind):
 
 
 @pytest.mark.parametrize(
-    ("origin", "host", "passed"),
+    ("origin", "host", "scheme", "is_own"),
     [
-        ("http://hall.local:8501", "hall.local:8501", "http://localhost"),
-        ("http://192.168.1.20:8501", "192.168.1.20:8501", "http://localhost"),
-        ("http://elsewhere.example", "hall.local:8501", "http://elsewhere.example"),
-        ("http://hall.local:9999", "hall.local:8501", "http://hall.local:9999"),
-        ("null", "hall.local:8501", "null"),
+        ("http://hall.local:8501", "hall.local:8501", "http", True),
+        ("http://192.168.1.20:8501", "192.168.1.20:8501", "http", True),
+        ("https://lab.example", "lab.example:443", "https", True),
+        ("http://lab.example", "lab.example", "http", True),
+        ("http://[::1]:8501", "[::1]:8501", "http", True),
+        ("http://elsewhere.example", "hall.local:8501", "http", False),
+        ("http://hall.local:9999", "hall.local:8501", "http", False),
+        ("http://localhost:9999", "localhost:8501", "http", False),
+        ("http://localhost", "127.0.0.1:8501", "http", False),
+        ("https://127.0.0.1:8504", "127.0.0.1:8504", "http", False),
+        ("http://127.0.0.1:8504", "127.0.0.1:8504", "https", False),
+        ("x://127.0.0.1:8504", "127.0.0.1:8504", "http", False),
+        ("x://127.0.0.1:8504", "127.0.0.1:8504", "x", False),
+        ("http://127.0.0.1:8504/", "127.0.0.1:8504", "http", False),
+        ("http://a@127.0.0.1:8504", "127.0.0.1:8504", "http", False),
+        ("127.0.0.1:8504", "127.0.0.1:8504", "http", False),
+        ("null", "hall.local:8501", "http", False),
+        ("", "hall.local:8501", "http", False),
     ],
 )
-def test_a_page_may_ask_the_address_that_served_it_and_no_other(origin, host, passed):
+def test_scheme_name_and_port_of_an_origin_are_compared(origin, host, scheme, is_own):
     seen = {}
 
     async def app(scope, receive, send):
         seen.update(scope["headers"])
 
     headers = [(b"host", host.encode()), (b"origin", origin.encode()), (b"cookie", b"a=b")]
-    run(same_origin(app), {"type": "websocket", "headers": headers})
-    assert seen == {b"host": host.encode(), b"origin": passed.encode(), b"cookie": b"a=b"}
+    page = {"type": "http", "scheme": scheme, "headers": headers}
+    stream = {"type": "websocket", "scheme": scheme.replace("http", "ws"), "headers": headers}
+    assert is_from_elsewhere(page) is not is_own
+    answer = run(same_origin(app), stream)
+    if is_own:  # Streamlit is told of an origin that it knows
+        assert (answer, seen) == ([], {b"host": host.encode(), b"origin": b"http://localhost", b"cookie": b"a=b"})
+    else:
+        assert (answer, seen) == ([{"type": "websocket.close", "code": 1008}], {})
+        run(same_origin(app), page)
+        assert seen[b"origin"] == origin.encode()
+
+
+def test_a_program_without_an_origin_is_let_in():
+    scope = {"type": "websocket", "scheme": "ws", "headers": [(b"host", b"hall.local:8501")]}
+    assert run(same_origin(welcome), scope) == [{"type": "let in"}]
+
+
+def test_a_page_of_lab_address_is_one_of_this_lab(monkeypatch, caplog):
+    headers = [(b"host", b"lab.example.org"), (b"origin", b"https://lab.example.org")]
+    behind_a_proxy = {"type": "websocket", "scheme": "ws", "headers": headers}
+    monkeypatch.setattr(hosts, "_shared", None)
+    assert is_from_elsewhere(behind_a_proxy)
+    assert "LAB_ADDRESS=https://lab.example.org" in caplog.text
+    monkeypatch.setattr(hosts, "_shared", "https://lab.example.org")
+    assert not is_from_elsewhere(behind_a_proxy)
+    other = {**behind_a_proxy, "headers": [(b"host", b"192.168.1.20:8501"), headers[1]]}
+    assert is_from_elsewhere(other)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from viz_helpers import ROOT
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
@@ -107,6 +108,15 @@ def test_the_page_can_be_written_before_torch_is_imported():
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
+def unreadable_values() -> Iterator[bytes]:
+    """Messages with values of a component that are no JSON, too deep, or of a wrong kind."""
+    component = "$$STREAMLIT_INTERNAL_KEY_room__events"
+    for kind, value in (("json_trigger_value", "["), ("json_trigger_value", "[" * 50_000), ("int_value", 5)):
+        message = BackMsg()
+        setattr(message.rerun_script.widget_states.widgets.add(id=component), kind, value)
+        yield message.SerializeToString()
+
+
 def await_health(started: subprocess.Popen[str], port: int) -> None:
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
@@ -164,7 +174,7 @@ def test_it_says_when_a_visitor_need_not_wait_any_more(server):
         time.sleep(0.25)
 
 
-@pytest.mark.parametrize("sent", [bytes(MAX_FRAME + 1), b"no message at all", b""])
+@pytest.mark.parametrize("sent", [bytes(MAX_FRAME + 1), b"no message at all", b"", "text", *unreadable_values()])
 def test_whoever_sends_what_cannot_be_read_disturbs_nobody_else(server, sent):
     async def visit() -> None:
         url = f"ws://127.0.0.1:{server[1]}/_stcore/stream"

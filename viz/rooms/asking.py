@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import json
 import time
 from collections import Counter, deque
@@ -16,8 +15,8 @@ from typing import Any
 
 from cachetools import LRUCache
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import Scope
 
+from viz.hosts import network_of
 from viz.rooms.room import MAX_ADDRESS, Room, code_of
 from viz.rooms.store import MAX_FOLLOWERS, Away, Full, Gone, Store
 
@@ -228,21 +227,8 @@ def _plain(typed: str) -> str:
 
 
 def address_of(request: Request) -> str:
-    """Who asks; of IPv6 the part that a household is given: each machine there has addresses without end."""
-    host = request.client.host if request.client else ""
-    if ":" not in host:
-        return host
-    try:
-        return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
-    except ValueError:
-        return host
-
-
-def is_from_elsewhere(scope: Scope) -> bool:
-    """True where a page of another origin has a visitor's browser ask."""
-    headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"")
-    return bool(origin) and origin.partition(b"://")[2] != headers.get(b"host")
+    """Who asks, as a network."""
+    return network_of(request.client.host if request.client else "")
 
 
 async def said(request: Request) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 // text: textContent only.
 
 import { remember, remembered } from "../shared/remember.js";
-import { codeOf, labLink, placeOf, seen, typedIn } from "./follow_parts.js";
+import { codeOf, labLink, placeOf, seen, standing, typedIn } from "./follow_parts.js";
 import { bets } from "./follow_bet.js";
 import { stage } from "./follow_stage.js";
 import { follow } from "./follow_stream.js";
@@ -11,6 +11,7 @@ const find = (selector) => document.querySelector(selector);
 const told = JSON.parse(document.body.dataset.told), typed = typedIn(location.pathname), code = codeOf(typed, told);
 const WRONG = `A room’s code has ${told.length} letters and digits, as it stands on the screen; look again.`;
 const AWAY = "The connection is away. What you see stays, and it comes back by itself.";
+const LECTURER_AWAY = "The lecturer is not connected. You see what was shown last.";
 const ENDED = "The lecture has ended.";
 const LOST = "The lecture has ended, or the lab was started anew."; // a server that was knows no room of before
 const ASK = " If the lecture goes on, its screen shows a new code.";
@@ -49,7 +50,7 @@ async function refused(asked) { // the server's sentence; none where the room is
 
 function room() {
   const parts = Object.fromEntries(["dot", "state", "where", "explore", "own", "trouble", "waits", "back", "dark", "bet"].map((name) => [name, find(`.${name}`)]));
-  let now = null, paused = false, stream = "joins", title = "", place = "step", answered = "", card = false, late = null;
+  let now = null, paused = false, stream = "joins", title = "", place = "step", answered = "", trouble = "", card = false, late = null;
   const shows = stage(find(".stage"), code, { shown: (text, at) => { title = text; place = at; parts.waits.hidden = true; clearTimeout(late); late = null; tell(); }, touched: () => { paused = true; tell(); } });
   const bet = bets(parts.bet, { vote, kept: own(`bets-${code}`), longest: told.longest, closed: () => { card = false; tell(); } });
   find(".room").hidden = false;
@@ -62,7 +63,7 @@ function room() {
     stands: (state, sentence) => {
       if (state === "over") { over(sentence); return; }
       stream = state;
-      parts.trouble.textContent = state === "away" ? AWAY : sentence ?? "";
+      trouble = state === "away" ? AWAY : sentence ?? "";
       shows.reachable(state === "live");
       tell();
     },
@@ -82,9 +83,10 @@ function room() {
   function tell() { // all that stands around the document
     const { page, query } = placeOf(now?.address ?? "/");
     const at = now ? [title || told.pages[page] || "", query.step && `${place} ${query.step}`, query.layer && `layer ${query.layer}${query.head ? `, head ${query.head}`.replace("head mean", "mean") : ""}`].filter(Boolean) : [];
-    const state = stream !== "live" ? (stream === "joins" ? "joining" : "away") : paused ? "paused" : "live";
+    const state = standing({ stream, paused, away: now?.away });
     find(".room").dataset.state = state;
     parts.state.textContent = state;
+    parts.trouble.textContent = trouble || (stream === "live" && now?.away ? LECTURER_AWAY : "");
     parts.where.textContent = (state === "paused" ? "the lecture: " : "") + at.join(" · ");
     parts.explore.href = labLink(now?.address ?? "/", code);
     parts.back.hidden = !paused || card;

@@ -50,6 +50,13 @@ export function seen(address) {
   return url.pathname + url.search;
 }
 
+// What a phone says of a room, in a word or two: how the stream is, whether its owner looks around, whether the lecturer is away.
+export function standing({ stream, paused, away }) {
+  if (stream !== "live") return stream === "joins" ? "joining" : "away";
+  if (paused) return "paused";
+  return away ? "no lecturer" : "live";
+}
+
 // In how many seconds to try again, after so many tries: a hall full of phones does not come back at once. `chance` from 0 to 1.
 export const delay = (tries, chance) => WAITS[Math.min(tries, WAITS.length - 1)] * (0.75 + 0.5 * chance);
 

@@ -102,10 +102,13 @@ class RedisStore:
             for _ in range(TRIES):
                 before, text = await self._read(code)
                 room = change(before)
+                if room == before:
+                    return room
+                is_new = room.version != before.version
                 left = max(1, round(room.moved + SILENCE - self.now()))
-                values = (text, room.packed(), left, code, room.moved, "" if quiet else TOLD)
+                values = (text, room.packed(), left, code, room.moved, TOLD if is_new and not quiet else "")
                 if await self.client.eval(CHANGE, 2, _key("room", code), _key("rooms"), *values):
-                    if quiet:
+                    if is_new and quiet:
                         self._later(code)
                     return room
         raise Away  # a room that changes that often is not to be had

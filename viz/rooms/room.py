@@ -16,7 +16,7 @@ LENGTH = 6  # 31^6 codes: at 60 wrong ones a minute (`asking`) one of 200 rooms 
 SILENCE = 6 * 3600  # s after which a room that nobody moved has ended
 MAX_ADDRESS = 8000  # characters of a page's address
 ADDRESS = re.compile(r"(/[!-\[\]-~]*?)(?:[?#][!-\[\]-~]*)?")  # in ASCII, without spaces and backslashes; first its path
-SCHEMA = 1  # of a packed room: another one with each change of its fields
+SCHEMA = 2  # of a packed room: another one with each change of its fields
 MAX_POINTER = 300
 MAX_OPTIONS = 12
 MAX_WORD = 40
@@ -96,6 +96,8 @@ class Room:
     blank: bool = False
     question: Question | None = None
     score: Score = Score()
+    heard: float = 0.0  # when the lecturer's browser last gave a sign that was no move
+    away: bool = False  # the lecturer is not connected
 
     def opens(self, secret: str) -> bool:
         """True for the lecturer's secret; takes as long for every other one."""
@@ -104,9 +106,22 @@ class Room:
     def ended(self, now: float) -> bool:
         return now - self.moved > SILENCE
 
+    def hears(self, now: float) -> Room:
+        """The room after a sign of its lecturer's browser. It is a change for its followers where the lecturer was away."""
+        return replace(self, heard=now, away=False, version=self.version + self.away)
+
+    def is_silent(self, since: float) -> bool:
+        """True where the lecturer counts as connected, and neither moved nor gave a sign since a time."""
+        return not self.away and max(self.moved, self.heard) <= since
+
+    def misses(self, since: float) -> Room:
+        """The room without its lecturer; the same room where it is not silent since then."""
+        return replace(self, away=True, version=self.version + 1) if self.is_silent(since) else self
+
     def told(self, lecturer: bool = False) -> dict[str, Any]:
         """What its followers are sent, and its lecturer."""
         shown = {"version": self.version, "address": self.address, "pointer": self.pointer, "blank": self.blank}
+        shown |= {"away": self.away}
         question = self.question.told() if self.question and not self.question.over else None
         return shown | {"question": question, "score": asdict(self.score)} | ({"lecturer": True} if lecturer else {})
 
@@ -116,33 +131,37 @@ class Room:
         address, pointer = change.get("address", self.address), change.get("pointer", self.pointer)
         if not _is_address(address):
             raise ValueError(f"address is no address of a page; expected one that begins with /, of {MAX_ADDRESS} at most.")
-        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER:
-            raise ValueError(f"pointer is no text of at most {MAX_POINTER} characters.")
+        if not _is_text(pointer, MAX_POINTER):
+            raise ValueError(f"pointer is no valid text of at most {MAX_POINTER} characters.")
         if not isinstance(change.get("blank", False), bool):
             raise ValueError("blank is neither true nor false.")
         blank = change.get("blank", self.blank)
-        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now)
+        return replace(self, address=address, pointer=pointer, blank=blank, version=self.version + 1, moved=now, away=False)
 
     def asks(self, kind: Any, text: Any, options: Any, model: Any, now: float) -> Room:
         """The room with a new question; ValueError where it is none."""
-        if kind not in ("next", "head") or not isinstance(text, str) or not 0 < len(text) <= MAX_POINTER:
-            raise ValueError("A question is of the kind next or head, and has a text.")
+        if kind not in ("next", "head") or not _is_text(text, MAX_POINTER) or not text:
+            raise ValueError(
+                f"A question is of the kind next or head, and has a valid text of at most {MAX_POINTER} characters."
+            )
         if not _are_words(options) or not 2 <= len(set(options)) == len(options) <= MAX_OPTIONS:
             raise ValueError(f"A question has 2 to {MAX_OPTIONS} different answers of at most {MAX_WORD} characters.")
         if not isinstance(model, list) or len(model) != len(options) or not all(map(_is_share, model)):
             raise ValueError("Every answer has a probability from 0 to 1.")
         number = self.question.number + 1 if self.question else 1
         asked = Question(number, kind, text, tuple(options), tuple(map(float, model)))
-        return replace(self, question=asked, version=self.version + 1, moved=now)
+        return replace(self, question=asked, version=self.version + 1, moved=now, away=False)
 
     def votes(self, voter: Any, number: Any, word: Any) -> Room:
         """The room with somebody's vote, which may be changed until the answer is known; ValueError where it is none."""
         question = self.question
+        if type(number) is not int:  # true is no number
+            raise ValueError("number is no whole number; expected that of the question.")
         if question is None or question.over or question.number != number:
             raise ValueError("This question is over; wait for the next one.")
         if question.answer is not None:
             raise ValueError("The answer is known by now; wait for the next question.")
-        if not isinstance(voter, str) or not 8 <= len(voter) <= 64:
+        if not _is_text(voter, 64) or len(voter) < 8:
             raise ValueError("The vote comes from no browser; load the page again.")
         if not _are_words([word]):
             raise ValueError(f"A vote is a word of at most {MAX_WORD} characters.")
@@ -162,12 +181,12 @@ class Room:
         model = question.model[question.options.index(answer)]
         score = Score(self.score.asked + 1, self.score.people + people, self.score.model + model)
         kept = replace(question, answer=answer)
-        return replace(self, question=kept, score=score, version=self.version + 1, moved=now)
+        return replace(self, question=kept, score=score, version=self.version + 1, moved=now, away=False)
 
     def closes(self, now: float) -> Room:
         """The room after its lecturer has gone on: the question stands on nobody's screen, answered or not."""
         kept = self.question and replace(self.question, over=True)
-        return replace(self, question=kept, version=self.version + 1, moved=now)
+        return replace(self, question=kept, version=self.version + 1, moved=now, away=False)
 
     def packed(self) -> str:
         return json.dumps(asdict(self) | {"schema": SCHEMA})
@@ -195,6 +214,11 @@ def _is_address(value: Any) -> bool:
     if found is None or "//" in found[1]:  # what begins with two is an address of another site, and /.// becomes it
         return False
     return not {".", ".."} & set(found[1].lower().replace("%2e", ".").split("/"))
+
+
+def _is_text(value: Any, most: int) -> bool:
+    """True for a text of bounded length that can be sent: half of a surrogate pair has no encoding."""
+    return isinstance(value, str) and len(value) <= most and not any("\ud800" <= char <= "\udfff" for char in value)
 
 
 def _are_words(values: Any) -> bool:

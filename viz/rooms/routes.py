@@ -5,10 +5,11 @@ GET  /rooms/CODE            what is shown now
 GET  /rooms/CODE/events     the same as a stream of events: at once, at every change, and a comment every 15 s
 GET  /rooms/CODE/page       the page that is shown now, as one document
 GET  /rooms/CODE/qr.svg     the address at which the room is followed
-POST /rooms/CODE/show       {address | pointer | blank}; the lecturer alone, as the next four
+POST /rooms/CODE/show       {address | pointer | blank}; the lecturer alone, as the next five
 POST /rooms/CODE/ask        {kind, text, options, model}
 POST /rooms/CODE/reveal     {answer}
 POST /rooms/CODE/close      {}; the question goes from every screen
+POST /rooms/CODE/here       {}; a sign that the lecturer's page is open
 POST /rooms/CODE/end        {}
 POST /rooms/CODE/vote       {voter, number, word}
 
@@ -18,9 +19,10 @@ The lecturer's requests carry `Authorization: Bearer SECRET`. Faults are 4xx, or
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -31,8 +33,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz import hosts
 from viz.rooms import qr
-from viz.rooms.asking import ELSEWHERE, NO_PLACE, Crowd, Door, address_of, is_from_elsewhere, refusal, said
+from viz.rooms.asking import ELSEWHERE, NO_PLACE, Crowd, Door, address_of, refusal, said
 from viz.rooms.documents import Document, Documents, NoDocument, sentence_page, sentence_policy
+from viz.rooms.presence import Presence
 from viz.rooms.room import Room
 from viz.rooms.store import Store
 from viz.rooms.stream import Events
@@ -47,6 +50,7 @@ class Rooms:
     def __init__(self, store: Store, more: Sequence[Route] = ()) -> None:
         """`more` are routes that are answered beside them, at /follow."""
         self.store, self.door, self.crowd, self.documents = store, Door(store), Crowd(), Documents()
+        self.presence = Presence(store)
         self.closing = asyncio.Event()  # the server is to stop, and who follows comes back when it is there again
         moves: dict[str, Callable[[Room, dict[str, Any]], Room]] = {
             "show": lambda room, said: room.shows(said, time.time()),
@@ -56,7 +60,11 @@ class Rooms:
         }
         at = "/rooms/{code}"
         gets = {"": self.look, "/events": self.events, "/page": self.page, "/qr.svg": self.qr}
-        posts = {f"/{name}": self._move(move) for name, move in moves.items()} | {"/end": self.end, "/vote": self.vote}
+        posts = {f"/{name}": self._move(move) for name, move in moves.items()} | {
+            "/here": self.here,
+            "/end": self.end,
+            "/vote": self.vote,
+        }
         self.router = Router(
             [
                 Route("/rooms", _answered(self.open), methods=["POST"]),
@@ -73,7 +81,7 @@ class Rooms:
         async def answered(scope: Scope, receive: Receive, send: Send) -> None:
             path = scope["path"] if scope["type"] == "http" else ""
             mine = path.startswith("/") and path.split("/")[1] in ("rooms", "follow")
-            if mine and is_from_elsewhere(scope):
+            if mine and hosts.is_from_elsewhere(scope):
                 await PlainTextResponse(ELSEWHERE, 403)(scope, receive, send)
                 return
             await (self.router if mine else app)(scope, receive, send)
@@ -87,6 +95,10 @@ class Rooms:
 
     async def look(self, request: Request) -> Response:
         return JSONResponse((await self.door.room(request)).told(), headers={"cache-control": "no-store"})
+
+    async def here(self, request: Request) -> Response:
+        await self.presence.hear((await self.door.own(request)).code)
+        return Response(status_code=204)
 
     async def end(self, request: Request) -> Response:
         await self.store.end((await self.door.own(request)).code)
@@ -108,12 +120,18 @@ class Rooms:
         return moved
 
     async def events(self, request: Request) -> Response:
-        if "authorization" in request.headers:
-            return Events(self.store, (await self.door.own(request)).code, None, self.closing)
-        code = (await self.door.room(request)).code
-        following = self.crowd.following(self.store, address_of(request), code)
+        is_lecturer = "authorization" in request.headers
+        code = (await (self.door.own if is_lecturer else self.door.room)(request)).code
+        following = self._following(address_of(request), code, is_lecturer)
         await following.__aenter__()
-        return Events(self.store, code, following, self.closing)
+        return Events(self.store, code, following, self.closing, is_lecturer)
+
+    @contextlib.asynccontextmanager
+    async def _following(self, who: str, code: str, is_lecturer: bool) -> AsyncIterator[None]:
+        """Counts a stream as long as it is entered; Gone, Full, Away, Refused."""
+        counted = contextlib.nullcontext() if is_lecturer else self.crowd.following(self.store, who, code)
+        async with counted, self.presence.streaming(code, is_lecturer):
+            yield
 
     async def page(self, request: Request) -> Response:
         """Who follows can have nothing computed but what the room shows at this moment."""

@@ -42,8 +42,8 @@ class Store(Protocol):
         """Raises Gone."""
 
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
-        """The room after a change, which every watcher is told of, within `LATER` of it where it is `quiet`; Gone, and what
-        `change` raises."""
+        """The room after a change, which every watcher is told of, within `LATER` of it where it is `quiet`, and not at all
+        where the version stays; Gone, and what `change` raises."""
 
     async def end(self, code: str) -> None:
         """Its watchers are told, too."""
@@ -98,9 +98,11 @@ class MemoryStore:
         return room
 
     async def change(self, code: str, change: Change, quiet: bool = False) -> Room:
-        self._rooms[code] = change(await self.get(code))
-        (self._later if quiet else self._tell)(code)
-        return self._rooms[code]
+        before = await self.get(code)
+        self._rooms[code] = room = change(before)
+        if room.version != before.version:
+            (self._later if quiet else self._tell)(code)
+        return room
 
     async def end(self, code: str) -> None:
         self._rooms.pop(code, None)

@@ -30,12 +30,14 @@ class Events(Response):
         self,
         store: Store,
         code: str,
-        following: contextlib.AbstractAsyncContextManager[None] | None,
+        following: contextlib.AbstractAsyncContextManager[None],
         closing: asyncio.Event,
+        is_lecturer: bool = False,
     ) -> None:
-        """`following` has been entered; None for the lecturer, who is no follower and hears how many there are. `closing`
-        ends the stream: the server is to stop."""
+        """`following` has been entered. The lecturer, who is no follower, hears how many there are. `closing` ends the
+        stream: the server is to stop."""
         self.store, self.code, self.following, self.closing = store, code, following, closing
+        self.is_lecturer = is_lecturer
         super().__init__(headers=HEADERS)
         del self.headers["content-length"]
 
@@ -49,8 +51,7 @@ class Events(Response):
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            if self.following:
-                await self.following.__aexit__(None, None, None)
+            await self.following.__aexit__(None, None, None)
         if is_there and self.has_begun:
             await send({"type": "http.response.body", "body": b""})
 
@@ -70,12 +71,12 @@ class Events(Response):
     async def _texts(self) -> AsyncIterator[str]:
         sent = ""
         try:
-            async with contextlib.aclosing(self.store.changes(self.code, ALIVE, counts=not self.following)) as changes:
+            async with contextlib.aclosing(self.store.changes(self.code, ALIVE, counts=self.is_lecturer)) as changes:
                 async for room in changes:
                     if room is None:
                         yield ": alive\n\n"
                         continue
-                    told = text_of(room) if self.following else await self._counted(room)
+                    told = await self._counted(room) if self.is_lecturer else text_of(room)
                     if told == sent:
                         continue
                     sent = told

@@ -64,8 +64,8 @@ def read(raw: bytes, name: str = "This file") -> Talk:
         raise TalkError(f"{name} is no talk: it is not JSON.") from None
     if not isinstance(found, dict) or "talk" not in found:
         raise TalkError(f"{name} is no talk: it lacks “talk”, the version of its form.")
-    if found["talk"] != SCHEMA:
-        raise TalkError(f"{name} is a talk of version {str(found['talk'])[:20]}; this lab reads version {SCHEMA}.")
+    if type(found["talk"]) is not int or found["talk"] != SCHEMA:  # true is no number
+        raise TalkError(f"{name} is a talk of version {ascii(found['talk'])[:20]}; this lab reads version {SCHEMA}.")
     stops = found.get("stops", [])
     if not isinstance(stops, list) or len(stops) > MAX_STOPS:
         raise TalkError(f"{name} has no list of at most {MAX_STOPS} stops.")

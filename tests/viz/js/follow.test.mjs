@@ -3,7 +3,7 @@ import test from "node:test";
 
 import { asked } from "../../../viz/offline/led_parts.js";
 import { watchHistory } from "../../../viz/shared/one_entry.js";
-import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, typedIn } from "../../../viz/rooms/follow_parts.js";
+import { codeOf, counted, delay, labLink, local, meant, parted, placeOf, seen, shares, standing, typedIn } from "../../../viz/rooms/follow_parts.js";
 import { percent100, scored, tallied } from "../../../viz/shared/room/bet_parts.js";
 
 const CODES = { letters: "23456789ABCDEFGHJKMNPQRSTUVWXYZ", length: 6 };
@@ -105,4 +105,13 @@ test("what holds anyway may be stated or left out", () => {
   const fixed = { ...VIEW, led: {} };
   assert.deepEqual(asked({ text: "A dog.", step: "1" }, VIEW.asked, fixed), { layer: 3, head: 2 });
   assert.equal(asked({ text: "A dog.", step: "2" }, VIEW.asked, fixed), null);
+});
+
+test("a phone says live only while the lecturer is connected", () => {
+  const said = (stream, paused, away) => standing({ stream, paused, away });
+  assert.equal(said("live", false, false), "live");
+  assert.equal(said("live", false, true), "no lecturer");
+  assert.equal(said("live", true, true), "paused");
+  assert.equal(said("joins", false, false), "joining");
+  for (const stream of ["away", "refused"]) assert.equal(said(stream, true, true), "away");
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { addressOf, counted, elsewhere, eventsOf, have, result } from "../../../viz/shared/room/room_parts.js";
 import { scored } from "../../../viz/shared/room/bet_parts.js";
+import { following } from "../../../viz/shared/room/room_stream.js";
 import { sending } from "../../../viz/shared/room/room_sending.js";
 
 // A clock that goes where it is told to, and a room that answers when it is told to.
@@ -87,4 +88,23 @@ test("the result says how many were right, what the model gave, and what else wa
   assert.equal(have(9, 3), "9 have voted"); // some have left since
   assert.equal(scored({ asked: 1, people: 1, model: 0.5 }), "");
   assert.match(scored({ asked: 2, people: 0.9, model: 1.2 }), /^Score after 2 questions: class 45%, model 60% /);
+});
+
+test("the lecturer's page answers signs of life, not more often than every ten seconds", async (t) => {
+  let time = 0, stream = null;
+  const posted = [], later = () => new Promise((next) => { setTimeout(next); });
+  t.mock.method(performance, "now", () => time);
+  t.mock.method(globalThis, "fetch", async (path, { method, headers }) => {
+    if (path.endsWith("/events")) return new Response(new ReadableStream({ start(controller) { stream = controller; } }));
+    posted.push([time, method, path, headers.Authorization]);
+    return new Response(null, { status: 204 });
+  });
+  const stop = following({ code: "KX234Z", secret: "s" }, { told() {}, away() {}, gone() {} });
+  for (time of [1, 5_000, 15_000, 16_000, 30_000]) {
+    while (!stream) await later();
+    stream.enqueue(new TextEncoder().encode(": alive\n\n"));
+    for (let turn = 0; turn < 20; turn += 1) await later();
+  }
+  stop();
+  assert.deepEqual(posted, [15_000, 30_000].map((at) => [at, "POST", "/rooms/KX234Z/here", "Bearer s"]));
 });

@@ -178,6 +178,7 @@ def test_the_picture_leads_to_where_a_phone_finds_the_room(monkeypatch, host, sh
 
 def test_where_no_phone_could_come_nothing_is_drawn_and_it_says_what_to_do(monkeypatch):
     monkeypatch.setattr(hosts, "_shared", None)
+    monkeypatch.setattr(hosts, "_is_open", False)
 
     async def story():
         app = Rooms(MemoryStore()).router

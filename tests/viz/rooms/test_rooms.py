@@ -56,6 +56,11 @@ def test_codes_are_not_found_by_trying(who):
         ("show", {"address": "/.?step=1"}),
         ("show", {"address": "/" + "x" * 9000}),
         ("show", {"pointer": 3}),
+        ("show", {"pointer": "\ud83d"}),
+        ("show", {"\ud83d": 1}),
+        ("ask", ASKED | {"text": "What? \ud83d"}),
+        ("ask", ASKED | {"options": ["il", "\ud83d"]}),
+        ("ask", ASKED | {"model": [True, 0.1]}),
         ("show", {"nonsense": 1}),
         ("ask", ASKED | {"options": ["il"], "model": [1.0]}),
         ("ask", ASKED | {"options": ["il", "il"]}),
@@ -114,7 +119,10 @@ def test_a_room_is_packed_and_unpacked_equal():
             Room.unpacked(other)
 
 
-@pytest.mark.parametrize(("origin", "status"), [("http://lab:1", 201), ("http://elsewhere.example", 403), ("null", 403)])
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("http://lab:1", 201), ("http://elsewhere.example", 403), ("https://lab:1", 403), ("x://lab:1", 403), ("null", 403)],
+)
 def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothing(origin, status):
     passed = []
 

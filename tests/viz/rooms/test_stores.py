@@ -226,6 +226,24 @@ def test_who_hears_of_counts_is_woken_by_them_and_nobody_else(told_by):
     assert len(told_by(story)) == 1
 
 
+def test_a_sign_of_the_lecturer_wakes_nobody(told_by):
+    async def story(one, other, clock):
+        code = (await one.open("/"))[0].code
+        seen = []
+        watching = [asyncio.create_task(heard(each, code, seen)) for each in (one, other)]
+        await until(lambda: len(seen) >= 2)
+        for quiet in (False, True):
+            await one.change(code, lambda room: room.hears(2000.0), quiet)
+        assert (await other.get(code)).heard == 2000.0
+        await other.change(code, lambda room: room.misses(3000.0))
+        await until(lambda: sum(room.away for room in seen if room) == 2)
+        for task in watching:
+            task.cancel()
+        return len(seen)
+
+    assert told_by(story) == 4
+
+
 def test_who_watches_is_shown_the_room_at_each_change_wherever_it_was_made_and_hears_its_end(told_by):
     async def story(one, other, clock):
         code = (await one.open("/"))[0].code

@@ -44,6 +44,21 @@ def test_a_question_that_is_closed_stands_on_no_screen_and_the_next_one_is_anoth
         assert closed.asks(*ASKED.values(), 5.0).told()["question"]["number"] == 2
 
 
+@pytest.mark.parametrize(
+    "vote", [("a" * 8, True, "il"), ("a" * 8, 1.0, "il"), ("\ud83d" * 8, 1, "il"), ("a" * 8, 1, "\ud83d")]
+)
+def test_a_vote_of_a_wrong_kind_is_refused(vote):
+    async def story():
+        made = Rooms(MemoryStore())
+        path, secret = await opened(made.router)
+        await ask(made.router, f"{path}/ask", ASKED, secret)
+        status, sentence = await ask(made.router, f"{path}/vote", dict(zip(("voter", "number", "word"), vote, strict=True)))
+        return status, sentence, (await ask(made.router, path))[1]["question"]["voted"]
+
+    status, sentence, voted = run(story())
+    assert (status, voted) == (400, 0) and sentence.endswith(".")
+
+
 def test_a_class_that_votes_at_once_is_told_of_it_a_few_times_and_not_at_every_vote():
     async def story():
         made = Rooms(MemoryStore())

@@ -129,6 +129,7 @@ def test_the_page_keys_go_round():
         ({"layer": "1", "head": 1}, None),
         ({"layer": True, "head": 1}, None),
         ({"layer": 1, "head": "x"}, None),
+        ({"layer": 1, "head": False}, None),
         ({"layer": 1, "head": -1}, None),
     ],
 )

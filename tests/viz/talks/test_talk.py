@@ -109,6 +109,8 @@ def test_a_talk_too_long_for_a_link_is_sent_to_a_file():
         (b"[" * 100_000, "is not JSON"),
         (b"[]", "lacks “talk”"),
         (written(talk=2), "version 2; this lab reads version 1"),
+        (written(talk=True), "version True; this lab reads version 1"),
+        (written(talk="\ud83d"), r"version '\\ud83d'; this lab reads version 1"),
         (written(title=3), "the title is no text"),
         (written(title="x" * 81), "has 81 characters; expected at most 80"),
         (written(stops={}), "no list of at most"),

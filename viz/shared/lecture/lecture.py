@@ -118,8 +118,9 @@ def _call(name: str) -> None:
 def _place(told: Any) -> tuple[int, int | None] | None:
     """A layer, and a head or the mean over them."""
     layer, head = mount.whole(1, 999)(told["layer"]), told["head"]
-    number = None if head is None or head == 0 else mount.whole(1, 999)(head)
-    fits = layer is not None and (number is not None or head in (None, 0))
+    is_mean = head is None or (head == 0 and not isinstance(head, bool))
+    number = None if is_mean else mount.whole(1, 999)(head)
+    fits = layer is not None and (number is not None or is_mean)
     return (layer[0], None if number is None else number[0]) if fits else None
 
 

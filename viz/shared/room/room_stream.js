@@ -3,6 +3,7 @@
 import { eventsOf } from "./room_parts.js";
 
 const SILENT = 40_000; // ms: the room gives a sign of life every 15 s
+const SIGN = 10_000; // ms between two signs that this page is open
 const WAIT_MS = [1000, 2000, 4000, 8000]; // ms
 const PATIENCE = 10_000; // ms
 
@@ -20,8 +21,15 @@ export async function asked({ code, secret }, what, said) {
 // Follows a room until it is ended: `told` hears what it shows, `away` that it cannot be reached (or can again), `gone` that it
 // is no more.
 export function following(held, { told, away, gone }) {
-  let ended = false, tries = 0, stop = null, again = null, silence = null;
+  let ended = false, tries = 0, stop = null, again = null, silence = null, signed = performance.now();
   const alive = () => { clearTimeout(silence); silence = setTimeout(() => stop?.abort(), SILENT); };
+
+  // Answers what the room sends, because a connection may be dead without either side knowing. A timer would sleep in a hidden tab.
+  function sign() {
+    if (performance.now() - signed < SIGN) return;
+    signed = performance.now();
+    asked(held, "/here", {});
+  }
 
   async function open() {
     stop = new AbortController();
@@ -44,6 +52,7 @@ export function following(held, { told, away, gone }) {
       const { value, done } = await reader.read();
       if (done || ended) return;
       alive();
+      sign();
       const [events, rest] = eventsOf(text + value);
       text = rest;
       for (const { event, data } of events) {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from viz.hosts import is_from_elsewhere
 from viz.shared.save import drawer
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ def _check(scope: Scope) -> None:
     if scope["method"] != "POST":
         raise Refused(405, "Send an SVG picture to this address by POST.")
     headers = dict(scope["headers"])
-    origin = headers.get(b"origin", b"")
-    if origin and origin.partition(b"://")[2] != headers.get(b"host"):
+    if is_from_elsewhere(scope):
         raise Refused(403, "Only the lab's own page may ask for this.")
     said = headers.get(b"content-length", b"0")
     if not said.isdigit() or int(said[:20]) > LARGEST:

@@ -1,0 +1,136 @@
+"""Whether followers hear that their lecturer is away, and that the lecturer is back; over the routes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from room_helpers import ask, following, opened, run, until
+
+from viz.rooms import presence
+from viz.rooms.presence import SILENCE
+from viz.rooms.room import Room
+from viz.rooms.routes import Rooms
+from viz.rooms.store import MemoryStore
+from viz.rooms.stream import ALIVE
+
+
+class Lecture:
+    """A room with a lecturer's stream and a follower's. Its clock stands still, but for `late` seconds."""
+
+    async def begin(self):
+        self.rooms, self.late, self.events = Rooms(MemoryStore()), 0.0, []
+        self.path, self.secret = await opened(self.rooms.router)
+        began = time.time()
+        self.rooms.presence.now = lambda: began + self.late
+        self.lecturer = await self.connect(self.secret)
+        self.phone = await self.connect(None, self.events)
+        return self
+
+    async def connect(self, secret, events=None):
+        seen = [] if events is None else events
+        stream = asyncio.create_task(following(self.rooms, self.path, seen, secret))
+        await until(lambda: seen)
+        return stream
+
+    async def is_away(self, away):
+        await until(lambda: self.events[-1]["away"] is away)
+
+    async def does(self, what, **said):
+        assert (await ask(self.rooms.router, f"{self.path}/{what}", said, self.secret))[0] == 204
+
+    async def end(self, *streams):
+        for each in streams:
+            each.cancel()
+        await asyncio.gather(*streams, return_exceptions=True)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(presence, "LOOK", 0.01)
+    monkeypatch.setattr(presence, "GRACE", 0.01)
+
+
+def test_followers_hear_that_the_lecturer_left_and_is_back(quick):
+    async def story():
+        lecture = await Lecture().begin()
+        assert lecture.events[-1]["away"] is False
+        await lecture.end(lecture.lecturer)
+        await lecture.is_away(True)
+        lecture.lecturer = await lecture.connect(lecture.secret)
+        await lecture.is_away(False)
+        await lecture.end(lecture.lecturer, lecture.phone)
+        return [event["away"] for event in lecture.events]
+
+    assert run(story()) == [False, True, False]
+
+
+def test_a_lecturer_who_gives_no_sign_is_away(quick):
+    async def story():
+        lecture = await Lecture().begin()
+        lecture.late += SILENCE - 5
+        await lecture.does("here")
+        lecture.late += 6
+        assert not (await lecture.rooms.store.get(lecture.path[-6:])).away
+        lecture.late += SILENCE  # the stream is still open, but nobody reads it
+        await lecture.is_away(True)
+        await lecture.does("here")
+        await lecture.is_away(False)
+        await lecture.end(lecture.lecturer, lecture.phone)
+        return True
+
+    assert run(story())
+
+
+def test_a_page_that_is_loaded_again_was_never_away(monkeypatch):
+    monkeypatch.setattr(presence, "GRACE", 0.2)
+
+    async def story():
+        lecture = await Lecture().begin()
+        for _ in range(3):
+            await lecture.end(lecture.lecturer)
+            lecture.lecturer = await lecture.connect(lecture.secret)
+        other = await lecture.connect(lecture.secret)  # a second window, and the first is closed
+        await lecture.end(lecture.lecturer)
+        await until(lambda: len(lecture.rooms.presence._tasks) == 1)  # it looks; no end of a stream is waited for
+        room = await lecture.rooms.store.get(lecture.path[-6:])
+        await lecture.end(other, lecture.phone)
+        return room.away, [event["away"] for event in lecture.events]
+
+    assert run(story()) == (False, [False])
+
+
+def test_who_joins_late_hears_at_once_that_nobody_is_there():
+    async def story():
+        lecture = await Lecture().begin()
+        await lecture.end(lecture.lecturer, lecture.phone)
+        lecture.late += SILENCE + 1
+        lecture.events.clear()
+        await lecture.end(await lecture.connect(None, lecture.events))
+        return lecture.events[0]["away"], len(lecture.rooms.presence._looking)
+
+    assert run(story()) == (True, 0)
+
+
+def test_only_the_lecturer_gives_signs_of_the_lecturer():
+    async def story():
+        made = Rooms(MemoryStore())
+        path, _ = await opened(made.router)
+        return (await ask(made.router, f"{path}/here", {}, "another secret"))[0]
+
+    assert run(story()) == 403
+
+
+def test_signs_change_a_room_only_where_the_lecturer_was_away():
+    room = Room("ABCDEF", "", "/", 100.0)
+    heard = room.hears(110.0)
+    assert heard.version == room.version and heard.misses(109.0) == heard
+    missed = heard.misses(110.0)
+    assert missed.told()["away"] and missed.version == room.version + 1 and missed.misses(200.0) == missed
+    for back in (missed.hears(120.0), missed.shows({}, 120.0), missed.closes(120.0)):
+        assert not back.told()["away"] and back.version == missed.version + 1
+
+
+def test_the_silence_is_longer_than_two_signs_are_apart():
+    assert ALIVE + 10.0 < SILENCE  # the page answers a sign of life, at most once in ten seconds
