@@ -22,6 +22,7 @@ from viz.shared.watch import watch
 HERE = Path(__file__).parent
 MARK = theme.mark()
 
+state.begin_run()
 st.set_page_config(page_title="Attention Lab", page_icon=MARK, layout="wide", initial_sidebar_state=208)
 mode = state.theme_mode()
 st.html(theme.needed_rules(mode))
@@ -51,4 +52,5 @@ def foot() -> None:
 
 
 frame.run(page, foot, beside)
+state.end_run()
 ahead.next_stop(state.current())

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from viz import pages
+from viz.shared.wanted import inside
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
@@ -77,8 +78,8 @@ class Lab:
         return self.run()
 
     def open(self, key: str) -> Lab:
-        """Opens what a button holds."""
-        self.at.session_state[key] = True
+        """Opens a popover."""
+        self.at.session_state[f"seen: {inside(key)}"] = self._mounted(".wanted", f"wanted {inside(key)}")["what"]
         return self.run()
 
     def look(self) -> Lab:
@@ -89,9 +90,10 @@ class Lab:
 
     @property
     def awaited(self) -> list[str]:
-        """What has not been computed, for nobody has looked."""
+        """What has not been computed, for nobody has looked; without the content of popovers."""
         ids = [c.proto.id for c in self.at.get("bidi_component") if c.proto.component_name.endswith(".wanted")]
-        return [found.rpartition("-wanted ")[2] for found in ids]
+        names = [found.rpartition("-wanted ")[2] for found in ids]
+        return [name for name in names if not name.startswith(inside(""))]
 
     @property
     def keys(self) -> set[str]:

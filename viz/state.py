@@ -21,7 +21,23 @@ from viz.view import View, can_hold
 UNDO, REDO = "undone edits", "redone edits"  # session keys of the history; the buttons have keys of their own
 OWN_TEXT = "own text"  # session key
 HISTORY = {"undo": UNDO, "redo": REDO}
+SHOWN_PAGE = "shown page"  # session key: the page whose widgets the browser has; None while that is not certain
 _NEVER_FITTED = ("source", "checkpoint")  # the text that the lab opens with goes with the checkpoint by itself
+
+
+def begin_run() -> None:
+    """Called before a run draws anything. Its page may be another one: the browser then drops the widgets of the last page,
+    even where the next run interrupts this one before its page is known."""
+    session = st.session_state
+    try:
+        session["shown before"] = session.get(SHOWN_PAGE)
+    finally:  # a run that is interrupted ends at its first look into the session
+        session[SHOWN_PAGE] = None
+
+
+def end_run() -> None:
+    """Called after a run has drawn its whole page: the browser has the widgets with their values."""
+    st.session_state[SHOWN_PAGE] = st.session_state.get("page")
 
 
 def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
@@ -31,8 +47,11 @@ def open_view(page: str = pages.PAGES[0].name) -> tuple[View, tuple[str, ...]]:
     session = st.session_state
     incoming = {name: st.query_params[name] for name in st.query_params}
     session["moved"] = session.get("page", page) != page
+    shown = session.pop("shown before", None if session["moved"] else page)
+    session["redrawn"] = session["moved"] or ("view" in session and shown != page)  # the browser makes all widgets anew
+    session[SHOWN_PAGE] = None if session["redrawn"] else page
     called = session.pop("touched", False)
-    touched = called or (not incoming and session["moved"])
+    touched = called or (not incoming and session["redrawn"])
     session["page"] = page
     session["young"] = "view" not in session
     if session["moved"] or "overruled" not in session or _is_heard():
@@ -210,8 +229,8 @@ def settle(view: View) -> None:
     wanted = link(view)
     if session.pop("kept bare", False):  # writing the link now would end the way back
         return
-    if wanted != {name: st.query_params[name] for name in st.query_params}:
-        st.query_params.from_dict(wanted)
+    if session.get("redrawn") or wanted != {name: st.query_params[name] for name in st.query_params}:
+        st.query_params.from_dict(wanted)  # where a change of page was interrupted, the address has lost its link
     session["link"] = wanted
 
 
@@ -286,12 +305,12 @@ def bind(
     session = st.session_state
     renamed = session.get(f"text {key}", text) != text
     session[f"text {key}"] = text
-    if key in session and session[key] != value and not session.get("moved"):
+    if key in session and session[key] != value and not session.get("redrawn"):
         session["overruled"][key] = [*session["overruled"].get(key, ()), session[key]]
     if (
-        session.get("moved") or session.pop(f"set {key}", False) or renamed or session.get(key) != value
+        session.get("redrawn") or session.pop(f"set {key}", False) or renamed or session.get(key) != value
     ):  # setting it unchanged would take away what is being typed
-        session[key] = value  # a page's widgets do not know what those of another page have shown
+        session[key] = value  # widgets that are made anew know no value
 
     def store() -> None:
         if session[key] in session["overruled"].get(key, ()) and not _is_heard():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz import links
 from viz.talks import known
 
 from .conftest import idle, query
@@ -41,3 +42,28 @@ def test_a_lecture_goes_by_one_key_with_its_line_and_its_picture_at_each_stop(vi
     for _ in range(6):  # faster than a page is drawn: none is lost
         page.keyboard.press("PageUp")
     page.locator(".talk-strip .place", has_text=f"{len(talk.stops) - 7} of {len(talk.stops)}").wait_for()
+
+
+def test_present_stays_usable_from_page_to_page(visit):
+    text = "My sister forgot her book at school."
+    link = {"text": text, "layer": "2", "head": "3"}
+    page = visit(f"?text={text.replace(' ', '+')}&layer=2&head=3")
+    stops = ("Translate", "Heads", "Inside")
+    for number, name in enumerate(stops, 1):
+        if number > 1:  # with the panel open
+            page.get_by_test_id("stSidebarNavLink").filter(has_text=name).click()
+            page.locator("h1", has_text=name).wait_for()
+            idle(page)
+            assert page.evaluate("location.pathname") == f"/{name.lower()}"
+            found = query(page)
+            assert found.pop("talk") and found == link | {"stop": str(number - 1)}
+            assert page.get_by_role("textbox", name="Sentence to translate").input_value() == text
+        page.get_by_role("button", name="Present").click()
+        page.get_by_role("textbox", name="Line for what you see now").fill(name)
+        page.get_by_role("button", name="Keep this view").click()
+        page.locator(".playlist .stops > li").nth(number - 1).wait_for()
+        idle(page)
+    kept = known.found(query(page)["talk"])[0]
+    assert [(stop.page, stop.line, links.link(stop.view)) for stop in kept.stops] == [
+        (name.lower(), name, link) for name in stops
+    ]

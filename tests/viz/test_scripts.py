@@ -108,7 +108,7 @@ def _payloads(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     for page, link in (*OPENED, ("viz/translate/page.py", {"checkpoint": "judges", "text": "The dog sleeps."})):
         lab = Lab(page, **link)
         if "lecture" in link:
-            lab.open("present panel")
+            lab.open("present panel 0")
         for element in lab.at.get("bidi_component"):
             found[element.proto.component_name.rpartition(".")[2]] = json.loads(element.proto.bytes)
     return found

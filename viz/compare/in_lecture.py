@@ -10,7 +10,7 @@ import streamlit as st
 from viz import state
 from viz.compare import choices, distance, large_patching, maps_part
 from viz.compare.pair import DIFFERENCES, NotChosenError, Pair, PairError, pair
-from viz.shared import controls, texts
+from viz.shared import controls, texts, wanted
 from viz.shared.lecture import lecture, letters, notes
 from viz.shared.shown import LecturePlaces, Shown
 
@@ -56,11 +56,11 @@ def _controls(shown: Shown, found: Pair | None) -> None:
     """What differs, with all that is chosen of it behind its name; and which picture."""
     view = shown.view
     name = f"{found.first.name} → {found.second.name}" if found else DIFFERENCES[view.differs].title
-    differs = st.popover(controls.plain_label(name), key="compare differs", on_change=state.hear)
-    if differs.open:
-        with differs, st.container(key="compare_choices"):
-            choices.differs_pick(shown)
-            choices.CHOICES[view.differs](shown)
+    with wanted.popover(controls.plain_label(name), "compare differs") as is_open:
+        if is_open:
+            with st.container(key="compare_choices"):
+                choices.differs_pick(shown)
+                choices.CHOICES[view.differs](shown)
     names = (*PICTURES, PATCHING)
     st.segmented_control(
         "Picture",

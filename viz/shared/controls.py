@@ -14,7 +14,7 @@ from model.config import MAX_TOKENS
 from model.inference.reading import source_ids
 from model.inference.request import MAX_SENTENCES
 from viz import cache, state, theme, visit
-from viz.shared import texts
+from viz.shared import texts, wanted
 from viz.shared.copy_link import copy_link
 from viz.shared.examples import Example, examples, judged_examples, lesson, prompts
 from viz.view import FIRST_PROMPT, FIRST_SENTENCE, View
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from model.task import Task
 
 SHOWN_EXAMPLES = 3
-MORE_EXAMPLES = "more examples"  # a popover's key; what it holds is drawn where it is open
+MORE_EXAMPLES = "more examples"  # a popover's key; its content is drawn once it was open
 MEAN = "mean"
 EXAMPLES_IN = ("English", "French")  # what they are written in, and for
 WITH_BLANKS = {  # ready texts for a model that fills in, and tells whether a second sentence follows
@@ -89,9 +89,10 @@ def _examples(ready: Sequence[Example], told: bool) -> None:
     """The first few, and the others behind a button; `told`: with what each teaches, which is a matter of both languages."""
     for each in ready[:SHOWN_EXAMPLES]:
         _example(each, each.name, told)
-    more = st.popover(f"{len(ready) - SHOWN_EXAMPLES} more", type="tertiary", key=MORE_EXAMPLES, on_change=state.hear)
-    if more.open:
-        with more, st.container(key="example_list"):
+    with wanted.popover(f"{len(ready) - SHOWN_EXAMPLES} more", MORE_EXAMPLES, type="tertiary") as is_open:
+        if not is_open:
+            return
+        with st.container(key="example_list"):
             for each in ready[SHOWN_EXAMPLES:]:
                 with st.container(gap=None):
                     _example(each, each.sentence, told)

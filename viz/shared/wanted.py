@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
 
 from viz import state
 from viz.shared import mount
@@ -20,6 +24,22 @@ def is_wanted(name: str, *what: Hashable) -> bool:
     seen = (mount.text, lambda told: state.ask(_kept(name), told))
     _COMPONENT.mount(f"wanted {name}", {"what": asked}, {"seen": seen}, height=1)
     return False
+
+
+@contextmanager
+def popover(label: str, key: str, **options: Any) -> Iterator[bool]:
+    """A popover, and whether to draw its content: once it has been open. Another `key` closes it.
+
+    The server does not hear when it opens or closes. A click on a page in the navigation also closes it; that event would
+    name the old page, arrive after the change of page and cancel it.
+    """
+    with st.popover(label, key=key, **options):
+        yield is_wanted(inside(key))
+
+
+def inside(key: str) -> str:
+    """The name under which the content of a popover is wanted."""
+    return f"inside {key}"
 
 
 def _kept(name: str) -> str:

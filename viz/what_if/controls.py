@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.inference.predictions import kl_divergence
 from viz import editing, state
-from viz.shared import controls, texts
+from viz.shared import controls, texts, wanted
 from viz.view import View
 from viz.what_if import texts as what_if_texts
 
@@ -96,14 +96,9 @@ def largest_changes(effects: Sequence[HeadEffect]) -> None:
                     args=(effect.edit.code,),
                 )
                 texts.signed(effect.change)
-    everyone = st.popover(
-        f"All {len(ranked)} heads" if len(ranked) > 1 else "The only head",
-        type="tertiary",
-        key="all heads",
-        on_change=state.hear,
-    )
-    if everyone.open:
-        with everyone:
+    label = f"All {len(ranked)} heads" if len(ranked) > 1 else "The only head"
+    with wanted.popover(label, "all heads", type="tertiary") as is_open:
+        if is_open:
             rows = [{"head": head_name(e), "change in nats": round(e.change, 3)} for e in ranked]
             st.dataframe(rows, hide_index=True, width=280, height=320)
 

@@ -10,7 +10,7 @@ import streamlit as st
 from model.edits import forms, switches
 from model.edits.kinds import KINDS, EditError, Place
 from viz import editing, state
-from viz.shared import controls, edit_list, texts
+from viz.shared import controls, edit_list, texts, wanted
 from viz.view import View
 from viz.what_if import texts as what_if_texts
 from viz.what_if.switchboard import NAMES
@@ -41,9 +41,8 @@ def edit_bar(view: View, analysis: Analysis, loaded: Checkpoint, aside: Sequence
             if view.pad:
                 pads = f"{view.pad} pad{'s' if view.pad > 1 else ''} after the source ×"
                 st.button(pads, key="pad chip", help="Take the padding away", on_click=state.change, kwargs={"pad": 0})
-        add = st.popover("Add edit", key="add_edit", on_change=state.hear)
-        if add.open:
-            with add:
+        with wanted.popover("Add edit", "add_edit") as is_open:
+            if is_open:
                 _editor(analysis, loaded)
         for name in ("undo", "redo"):
             then = state.next_step(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from viz import state
-from viz.shared import texts
+from viz.shared import texts, wanted
 from viz.shared.room import room
 from viz.shared.talks import going, playlist
 from viz.view import View
@@ -17,9 +17,10 @@ def panel(view: View) -> None:
     """The button, and what it opens."""
     if view.lecture:
         room.sign()
-    opened = st.popover("Present", key=going.PANEL, on_change=state.hear, width="content" if view.lecture else "stretch")
-    if opened.open:
-        with opened, st.container(key="present"):
+    with wanted.popover("Present", going.panel_key(), width="content" if view.lecture else "stretch") as is_open:
+        if not is_open:
+            return
+        with st.container(key="present"):
             _lecture(view)
             room.panel()
             playlist.playlist(view)
@@ -33,4 +34,4 @@ def _lecture(view: View) -> None:
 
 def _switch(on: bool) -> None:
     state.change(lecture=on)
-    state.keep(going.PANEL, False)
+    going.close_panel()

@@ -12,7 +12,7 @@ from viz.talks.written import OWN, packed
 from viz.view import View
 
 ENDED = "end of the talk"  # session key: that there is no way on from here, for one run
-PANEL = "present panel"  # session key: whether *Present* is open
+PANEL = "present panel"  # session key: how often the server has closed *Present*
 MINE = "own talk"  # session key: the one that was last changed here, packed, so that choosing another loses nothing
 
 
@@ -46,10 +46,20 @@ def show(number: int) -> None:
     if stop is None:
         return
     view = stop.view
-    state.keep(PANEL, False)  # it would stand over the picture
+    close_panel()  # it would stand over the picture
     state.open_anew(**{name: getattr(view, name) for name in fields(View) if name not in AROUND}, stop=number, lesson=None)
     if visit.page() != stop.place.name:
         visit.go_to(stop.place.name, view.large)
+
+
+def panel_key() -> str:
+    """The key of *Present*."""
+    return f"{PANEL} {state.kept(PANEL) or 0}"
+
+
+def close_panel() -> None:
+    """Closes *Present* where it is open: the next run draws another one in its place."""
+    state.keep(PANEL, (state.kept(PANEL) or 0) + 1)
 
 
 def choose(name: str) -> None:
