@@ -56,15 +56,17 @@ def test_walking_makes_no_frame_and_one_event_when_it_rests(opened):
     assert query(page)["stage"] == "4" and at(page) == 4
 
 
-@pytest.mark.parametrize("walk_by", [clicks, slider, arrows])
-def test_the_other_ways_to_walk_lead_there_too(opened, walk_by):
+def test_the_other_ways_to_walk_lead_there_too(opened):
     page = opened("?stage=2")
-    walk_by(page)
-    assert at(page) == 4
-    idle(page)
-    assert query(page)["stage"] == "4" and at(page) == 4
-    assert page.locator(".rail [aria-current=step]").inner_text().endswith(title(page))
-    assert page.locator(".range").input_value() == "4"
+    for walk_by in (clicks, slider, arrows):
+        if at(page) != 2:
+            page.locator(".rail li button").nth(1).click()
+        assert at(page) == 2
+        walk_by(page)
+        assert at(page) == 4, walk_by
+        assert query(page)["stage"] == "4" and at(page) == 4, walk_by
+        assert page.locator(".rail [aria-current=step]").inner_text().endswith(title(page))
+        assert page.locator(".range").input_value() == "4"
 
 
 def test_a_slow_server_never_takes_a_move_back(opened):
