@@ -67,7 +67,7 @@ def texts_with_markup() -> None:
 
     typed = "<script>1</script>"
     effect = Effect(BASELINE, 4, (typed,), np.log([0.9]), np.log([0.1]))
-    analysis = SimpleNamespace(task=TRANSLATES, begun=0)
+    analysis = SimpleNamespace(task=TRANSLATES, scored=TRANSLATES.scored())
     for markup in (masks.causal_text(effect, View(), True, analysis), masks.padding_text(effect, View())):
         texts.write(f"<p>{markup}</p>")
     texts.fault(f"There is no {typed}.")
