@@ -6,6 +6,8 @@ loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, wit
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
 LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
 is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
+FORWARDED_ALLOW_IPS names the proxies, with commas between, that are trusted to say who asks and by which scheme (default:
+this machine). The limit of connections per address does not apply to them: see `viz.connections`.
 CHECKPOINTS names folders with checkpoints of your own, with colons between (semicolons on Windows).
 RUNS names folders with runs of `python -m model train`, likewise; those in the folder `runs` beside app.py need no name.
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
