@@ -221,7 +221,7 @@ def logits(
     return model(source, target, seen, Pass(made, probe, given=given(model, made, target, target.device)))
 
 
-def checkpoint(tokenizer: Tokenizer, seed: int = 9, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:
+def checkpoint(tokenizer: Tokenizer, seed: int = 12, dtype: torch.dtype = torch.float32, **changes: Any) -> Checkpoint:
     """An untrained checkpoint over a vocabulary; with two vocabularies, both sides have the same tokens."""
     sizes = {"source_vocab": tokenizer.size, "target_vocab": tokenizer.size}
     made = lively(seed, dtype, **(sizes | changes))

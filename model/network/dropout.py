@@ -35,6 +35,7 @@ class Dropout(nn.Module):
     def _pool(self, dtype: torch.dtype) -> Tensor:
         if (self.p, dtype) not in self._pools:
             generator = torch.Generator().manual_seed(0)  # the cuts are drawn from the run's own random state
-            kept = torch.rand(_POOL, generator=generator) >= self.p
-            self._pools[self.p, dtype] = (kept / (1 - self.p)).to(dtype)
+            with torch.inference_mode(False):  # the first pass may be without gradients, a later one of training is not
+                kept = torch.rand(_POOL, generator=generator) >= self.p
+                self._pools[self.p, dtype] = (kept / (1 - self.p)).to(dtype)
         return self._pools[self.p, dtype]

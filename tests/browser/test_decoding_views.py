@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.browser.conftest import idle, link, query, resize, sideways, translation
+from tests.browser.conftest import go, idle, link, query, resize, sideways, translation
 from tests.browser.test_decoding import BEAM, CAT, branch, chips, click, give, rows, step, titles
 
 TWO = "?show=decoding&text=" + quote("The old man reads a newspaper in the kitchen every morning. It is cold.")
@@ -74,19 +74,20 @@ def picture(page) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_the_link_of_a_view_shows_the_same_elsewhere(visit, name):
-    where, act = VIEWS[name]
-    page = visit(where)
-    before = picture(page)
-    act(page)
-    page.mouse.move(0, 0)  # what is pointed at is no part of the link
-    assert link(page) != where[1:] and picture(page) != before
-    other = visit("?" + link(page))
-    assert picture(other) == picture(page)
-    assert link(other) == link(page)
-    if name in ("hypothesis", "branch"):
-        nothing_scrolls_sideways(page)
+def test_the_link_of_a_view_shows_the_same_elsewhere(visit):
+    page, other = visit(), visit()
+    for name, (where, act) in VIEWS.items():
+        go(page, where, ".timeline .said")
+        before = picture(page)
+        act(page)
+        page.mouse.move(0, 0)  # what is pointed at is no part of the link
+        assert link(page) != where[1:] and picture(page) != before, name
+        go(other, "?" + link(page), ".timeline .said")
+        assert picture(other) == picture(page), name
+        assert link(other) == link(page), name
+        if name in ("hypothesis", "branch"):
+            nothing_scrolls_sideways(page)
+            resize(page, 1280, 720)
 
 
 def nothing_scrolls_sideways(page) -> None:

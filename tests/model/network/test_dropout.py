@@ -56,3 +56,12 @@ def test_nothing_of_it_is_stored():
     layer = Dropout(0.5).train()
     layer(ONES)
     assert layer.state_dict() == {}
+
+
+def test_a_pool_made_in_inference_mode_serves_training(monkeypatch):
+    monkeypatch.setattr(Dropout, "_pools", {})
+    layer, x = Dropout(0.5).train(), torch.ones(8, requires_grad=True)
+    with torch.inference_mode():
+        layer(x)
+    layer(x).sum().backward()
+    assert set(x.grad.tolist()) <= {0.0, 2.0}

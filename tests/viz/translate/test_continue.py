@@ -52,7 +52,7 @@ def test_a_text_gets_so_many_tokens_as_are_asked_for_and_the_page_says_where_it_
         new = len(found.trace.outputs) - found.begun
         ended = found.trace.outputs.ids[-1] == END
         assert new <= more and (ended or new == more)
-        told = f"it ended by itself, </s> is number {new}" if ended else f"tokens: stopped after {new}"
+        told = f"it ended by itself after {new - 1}, with </s>" if ended else f"tokens: stopped after {new}"
         assert any(told in text for text in lab.sentences("lab-note")), lab.sentences("lab-note")
         assert found.stopped not in found.notes  # what was asked for warns nobody, on no page
     lab.pick("more pick", 40)

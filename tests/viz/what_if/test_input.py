@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import tiny
-import torch
 from edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
 from streamlit.testing.v1 import AppTest
 from viz_helpers import TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
 from model import checkpoint as checkpoints
-from model.config import END
 from model.edits import forms, switches
 from model.edits.kinds import KINDS
 from model.inference.analyse import analyse
@@ -260,18 +260,16 @@ def test_a_label_is_no_markdown(text):
 
 @pytest.mark.parametrize("longer", [True, False])
 def test_the_step_goes_as_far_as_the_baseline_whether_the_edited_is_longer_or_shorter(home, tokenizer, longer):
-    made = tiny.checkpoint(tokenizer, seed=3)
-    with torch.no_grad():
-        made.model.projection.weight[END].mul_(2)  # it ends soon
-    checkpoints.save(made, home.parent / "brief")
-    text, loaded = "The red fox takes a lamp.", checkpoints.load("brief")
-    for code in ("off_cross", "off_enc", "off_enc.1", "off_dec", "source-positions_off", "scaling-off"):
-        found = analyse(loaded, Request(text, mode="again", intervention=tiny.edited(code)))
+    text, codes = "The red fox takes a lamp.", ("off_cross", "off_enc", "off_enc.1", "off_dec", "source-positions_off")
+    for seed, code in product(range(40), codes):
+        made = tiny.checkpoint(tokenizer, seed=seed)
+        found = analyse(made, Request(text, mode="again", intervention=tiny.edited(code)))
         steps, own = len(found.baseline.trace.outputs), len(found.trace.outputs)
         if own > steps > 1 if longer else own < steps:
             break
     else:
         raise AssertionError("no edit makes the translation longer, or shorter; the made-up checkpoint must be changed")
+    checkpoints.save(made, home.parent / "brief")
     lab = what_if(checkpoint="brief", text=text, edits=code, mode="again", step="999")
     slider = lab.at.select_slider(key="what if step")
     assert (len(slider.options), slider.value) == (steps, steps)
