@@ -3,6 +3,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
+from viz import hosts
 from viz.shared.drawing import Drawing
 
 
@@ -17,3 +18,10 @@ def every_figure_is_one_that_plotly_knows(monkeypatch):
         return figure
 
     monkeypatch.setattr(Drawing, "figure", checked)
+
+
+@pytest.fixture(autouse=True)
+def no_address_is_shared(monkeypatch):
+    """A server that another test started says nothing about the address of this one."""
+    monkeypatch.setattr(hosts, "_is_open", False)
+    monkeypatch.setattr(hosts, "_shared", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import tiny
 from component_helpers import Mounted
 
 from model.config import END
@@ -112,7 +113,7 @@ def test_ended_are_the_hypotheses_the_best_first(tiny_checkpoint, text, decoding
 @pytest.mark.parametrize("decoding", [Decoding(limit=8), BEAM], ids=lambda d: d.strategy)
 def test_with_branches_too_the_best_is_first(tiny_checkpoint, decoding):
     outranked = 0
-    for text in TEXTS:
+    for text in (*TEXTS, *(source for source, _ in tiny.PAIRS[::8])):
         plain = analyse(tiny_checkpoint, Request(text, decoding=decoding))
         best = analyse(tiny_checkpoint, Request(text, decoding=Decoding("beam", limit=8, width=16))).tree[0]
         _, data = given(tiny_checkpoint, text, decoding, branches=(best.ids[:7],))
