@@ -41,7 +41,7 @@ ROWS = (
     ("viz.uploads",),
     ("viz.talks",),
     ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
-    ("viz.turns",),
+    ("viz.turns", "viz.allocator"),
     ("viz.view",),
     ("viz.page_fields",),
     ("viz.fields",),
