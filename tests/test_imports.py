@@ -43,7 +43,7 @@ ROWS = (
     ("viz.connections",),
     ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
     ("viz.log_limit",),
-    ("viz.turns",),
+    ("viz.turns", "viz.allocator"),
     ("viz.view",),
     ("viz.page_fields",),
     ("viz.fields",),

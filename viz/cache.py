@@ -9,13 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.inference.request import Request
 from model.task import TASKS, TRANSLATES, Task, task_in, task_of
 from viz import uploads
-from viz.keep import KEEP_MB, forget, kept
+from viz.keep import MAX_KEPT, forget, kept
 from viz.view import View, unedited
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from model.export import Exported
     from model.inference.analysis import Analysis
 
-MAX_BYTES = KEEP_MB * 1024 * 1024
+MAX_BYTES = MAX_KEPT
 MAX_CHECKPOINTS = 4
 LONG_TEXT = 800  # characters times hypotheses: sixteen words with a beam of 8
 
@@ -47,7 +49,7 @@ def _check_owner(name: str) -> None:
         raise CheckpointError(uploads.unknown(name))
 
 
-@kept(MAX_CHECKPOINTS)
+@kept(MAX_CHECKPOINTS, ledger=None)
 def _loaded(name: str, device: str) -> Checkpoint:
     from model.checkpoint import CheckpointError, find
 
@@ -222,10 +224,24 @@ class PageData:
     view: View  # fitted to its checkpoint
     loaded: Checkpoint
     request: Request
-    analysis: Analysis
+    recall: Callable[[], Analysis]  # widgets hold this record between runs, and must not hold the arrays
     layers: int
     aside: tuple[tuple[str, str], ...]  # code and reason of edits that cannot be made here
     faults: tuple[str, ...]  # what of the view does not fit, a sentence each
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.recall()
+
+
+class _Kept:
+    """An analysis while it is kept, or in use; after that it is computed again."""
+
+    def __init__(self, request: Request, device: str, analysis: Analysis) -> None:
+        self._request, self._device, self._analysis = request, device, weakref.ref(analysis)
+
+    def __call__(self) -> Analysis:
+        return self._analysis() or analyse(self._request, self._device)
 
 
 def page_data(view: View) -> PageData:
@@ -242,7 +258,8 @@ def page_data(view: View) -> PageData:
     if request.path and (analysis.tree is None or analysis.tree.find(request.path) is None):
         faults = (*faults, "The path that was chosen is not in this tree: the best one is shown.")
         view = dataclasses.replace(view, path=())
-    return PageData(view, loaded, request, analysis, layers, aside, (*faults, *(reason for _, reason in aside)))
+    recall = _Kept(request, view.device, analysis)
+    return PageData(view, loaded, request, recall, layers, aside, (*faults, *(reason for _, reason in aside)))
 
 
 def is_ready() -> bool:

@@ -13,7 +13,7 @@ RUNS names folders with runs of `python -m model train`, likewise; those in the 
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
 alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).
-KEEP_MB bounds the memory for what is kept of sentences (512); the process takes twice as much at most, and 600 MB.
+KEEP_MB bounds the memory for all that is kept of sentences (512); the process takes at most 600 MB and twice as much.
 REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
 in this process.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.
@@ -40,7 +40,7 @@ from urllib.parse import urlsplit
 
 from model.arguments import Parser
 from model.folders import named, survey
-from viz import log_limit
+from viz import allocator, log_limit
 from viz.health import Readiness, with_health
 from viz.hosts import only_known, own_names, same_origin, share, site
 
@@ -190,6 +190,7 @@ def main() -> int:
         print(fault, file=sys.stderr)
         return 2
     say_what_is_unusable()
+    allocator.give_back()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # best for small arrays, and fair among visitors
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(ROOT))  # else torch tries a file, and fails where the disk is full
     os.chdir(ROOT if (ROOT / ".streamlit").is_dir() else ROOT / "viz")  # where .streamlit/config.toml lies

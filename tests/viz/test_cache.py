@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -21,6 +23,7 @@ from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
 from viz import cache, experiments, keep, turns
 from viz.server import LEAST_KEPT
+from viz.view import View
 
 MANY = 8
 
@@ -312,7 +315,7 @@ def test_the_key_is_the_function_and_its_arguments_however_they_are_passed(decla
 
 
 def test_what_is_drawn_is_kept_up_to_a_number_of_bytes(monkeypatch):
-    room = keep.LRUCache(20_000, getsizeof=keep.weight)
+    room = keep.Place(20_000, keep.weight)
     monkeypatch.setattr(keep, "_figures", room)
 
     def drawn(number: int) -> tuple[dict[str, object], str]:
@@ -328,6 +331,69 @@ def test_what_is_drawn_is_kept_up_to_a_number_of_bytes(monkeypatch):
         assert room.currsize <= room.maxsize
     assert len(room) == 20_000 // one
     assert figure(0) is not first
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    values: np.ndarray
+    rows: tuple[np.ndarray, ...] = ()
+
+
+def test_a_record_weighs_its_arrays_once():
+    values = np.zeros(1000)
+    alone = keep.weight(Record(values))
+    assert 8_000 <= alone < 9_000
+    assert keep.weight(Record(values, (values, values))) < alone + 200
+    assert keep.weight({"a": [Record(values), Record(values + 1)]}) > 16_000
+
+
+def test_all_places_together_hold_a_number_of_bytes():
+    ledger = keep.Ledger(100_000)
+    keeps = [keep.kept(1000, ledger=ledger), keep.kept(80_000, weigh=lambda record: record.values.nbytes, ledger=ledger)]
+    by_count, by_bytes = (each(lambda number: Record(np.full(1000, number))) for each in keeps)
+    first = by_count(0)
+    for number in range(1, 20):
+        assert by_count(0) is first  # used again and again, so it stays
+        by_bytes(number)
+        by_count(number)
+        assert ledger.total <= 100_000
+    held = [*by_count.cache.values(), *by_bytes.cache.values()]
+    assert ledger.total == sum(map(keep.weight, by_count.cache.values())) + 8_000 * len(by_bytes.cache)
+    assert 10 <= len(held) <= 12 and by_count.known(1) is None
+    for each in (by_count, by_bytes):
+        each.cache_clear()
+    assert ledger.total == 0
+
+
+def test_a_result_larger_than_all_places_is_given_and_not_kept():
+    ledger = keep.Ledger(1000)
+    large = keep.kept(8, ledger=ledger)(lambda: Record(np.zeros(1000)))
+    assert large().values.shape == (1000,)
+    assert (ledger.total, len(large.cache)) == (0, 0)
+
+
+def test_a_result_in_use_is_found_again_after_it_had_to_go():
+    ledger = keep.Ledger(20_000)
+    computed = []
+    ask = keep.kept(8, ledger=ledger)(lambda number: computed.append(number) or Record(np.full(1000, number)))
+    held = ask(0)
+    for number in range(1, 5):
+        ask(number)
+    assert len(ask.cache) == 2
+    assert ask(0) is held and ledger.total <= 20_000 and computed == [0, 1, 2, 3, 4]
+    ask.cache_clear()
+    assert ask(0) is not held  # a checkpoint has changed, say
+
+
+def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    page_data = cache.page_data(View(source="The red fox.", layer=1, head=1))
+    held, translation = weakref.ref(page_data.analysis), page_data.analysis.translation
+    assert page_data.analysis is cache.analyse(page_data.request, page_data.view.device)
+    cache.analyse.cache_clear()
+    gc.collect()
+    assert held() is None
+    assert page_data.analysis.translation == translation  # computed again
 
 
 def test_a_figure_that_captures_what_is_not_in_its_key_is_refused():

@@ -127,4 +127,4 @@ def page_data_of(loaded: Checkpoint, analysis: Analysis, view: View, first: int 
     view, faults = view.fit(layers, config.heads, loaded.target_tokenizer.size, config.kinds)
     if faults:
         raise ValueError(" ".join(faults))
-    return PageData(view, loaded, analysis.request, analysis, layers, (), ())
+    return PageData(view, loaded, analysis.request, lambda: analysis, layers, (), ())

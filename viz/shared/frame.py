@@ -78,6 +78,7 @@ def show(
     try:
         with places.body, texts.waiting():
             page_data = cache.page_data(view)
+            analysis = page_data.analysis  # kept from here to the end of the run
             found = compute(page_data)
     except ValueError as fault:
         with places.notes:
@@ -90,7 +91,7 @@ def show(
         save.fill(panel, view, None)
         state.settle(view)
         return
-    steps = len(steps_of(page_data.analysis).places)
+    steps = len(steps_of(analysis).places)
     state.fitted(page_data.view)  # not the step: it gives way to what is written of the text, whatever the checkpoint has
     view = look(page_data.view.within(steps), page_data)
     told = (*faults, *page_data.faults)
@@ -98,7 +99,7 @@ def show(
     lecture.shown(shown, steps)
     room.shown(shown)
     (in_lecture if large and in_lecture else draw)(shown)
-    save.fill(panel, view, shown.analysis, files.offers(shown, name))
+    save.fill(panel, view, analysis, files.offers(shown, name))
     state.settle(view)
 
 
