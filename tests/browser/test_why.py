@@ -14,7 +14,7 @@ def test_from_the_first_screen_to_what_one_head_did_is_three_clicks(visit):
     idle(page)
     assert query(page)["step"] == "11" and "rival" in query(page)
     page.locator(".sum button.bar").filter(has_text="cross-attention, layer 3, head 2").click()
-    told = page.get_by_text(re.compile("^Cross-attention, layer 3, head 2 wrote [+−].* by way of “.+switched off"))
+    told = page.get_by_text(re.compile("^Cross-attention, layer 3, head 2 wrote [+−].* by way of “.+Switched off"))
     told.wait_for()
     idle(page)
     assert page.locator('.sum [aria-pressed="true"]').count() == 2  # the bar, and its cell

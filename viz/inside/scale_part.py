@@ -34,7 +34,7 @@ CHARTS = {
     ),
     "gradient": (
         "Gradient through the softmax",
-        "Frobenius norm of the Jacobian diag(p) − p pᵀ: near 0, a row hardly learns; dotted: an even row.",
+        "Frobenius norm of diag(p) − p pᵀ. Dotted: an even row.",
     ),
 }
 NUMBERS = {

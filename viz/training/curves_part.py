@@ -66,14 +66,15 @@ def heads(view: View, mode: Mode, history: History, stamp: histories.Stamp) -> N
     texts.write('<h3 class="lab-label lab-rule">Every head, over the steps</h3>')
     with st.container(key="training_heads_row", horizontal=True, vertical_alignment="center", gap="small"):
         metric_pick(view)
-        texts.label("Threshold")
-        st.select_slider(
-            "Threshold",
-            options=sorted({*REACHES, view.reach}),
-            format_func=lambda value: f"{value:.2f}",
-            label_visibility="collapsed",
-            **state.bind("training reach", "reach", view.reach),
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", width=320):  # one row on a phone too
+            texts.label("Threshold")
+            st.select_slider(
+                "Threshold",
+                options=sorted({*REACHES, view.reach}),
+                format_func=lambda value: f"{value:.2f}",
+                label_visibility="collapsed",
+                **state.bind("training reach", "reach", view.reach),
+            )
     texts.write(kinds_legend(history, view.grown))
     draw_heads(view, mode, history, stamp)
     for found in curves.appeared(name, stamp, view.reach):
