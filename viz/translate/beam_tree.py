@@ -36,7 +36,7 @@ def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: floa
                 "p": node.parent,
                 "s": node.step,
                 "t": tokenizer.piece(node.token).removeprefix("·") or "·",
-                "sc": round(node.score - given.get(node.path[:begun], node.score if begun else 0.0), 4),
+                "sc": round(node.score - given.get(node.path[:begun], node.score if begun else 0.0), 6),
                 "st": node.status,
                 "x": tokenizer.decode(node.path),
                 "no": _ranked(node.score, node.step, alpha) if node.status in ("finished", "limit") else None,
@@ -51,7 +51,7 @@ def payload(tree: Tree, path: tuple[int, ...], tokenizer: Tokenizer, alpha: floa
 
 
 def _ranked(score: float, length: int, alpha: float | None) -> float | None:
-    return None if alpha is None else round(score / length_penalty(length, alpha), 4)
+    return None if alpha is None else round(score / length_penalty(length, alpha), 6)
 
 
 _COMPONENT = mount.Component(__file__, '<div class="tree"></div>', picture="Tree of hypotheses")

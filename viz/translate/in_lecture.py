@@ -34,8 +34,11 @@ def draw(shown: Shown) -> None:
     if analysis.task.judges:
         judge_in_lecture.draw(shown)
         return
+    notes = [note for note in analysis.notes if note not in analysis.cautions]
+    if large_of(view, analysis.task) == 1:  # the lines of a step: no map of several passes, and no room
+        notes = [note for note in notes if note != analysis.row_note]
     with shown.places.notes:
-        texts.sentence_notes([note for note in analysis.notes if note not in analysis.cautions], shown.faults)
+        texts.sentence_notes(notes, shown.faults)
     with shown.places.bar:
         texts.write(f'<p class="lab-hall-fact">{facts(view, analysis, shown.page_data.loaded)}</p>', inline=True)
     places = [] if analysis.task.writes else blank_places(analysis, shown.page_data.loaded)
