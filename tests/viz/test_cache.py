@@ -386,7 +386,8 @@ def test_a_result_in_use_is_found_again_after_it_had_to_go():
 
 
 def test_a_page_s_record_does_not_hold_the_arrays(monkeypatch, tiny_checkpoint):
-    monkeypatch.setattr(cache, "checkpoint", lambda name, device: tiny_checkpoint)
+    named = dataclasses.replace(tiny_checkpoint, name=View().checkpoint)
+    monkeypatch.setattr(cache, "checkpoint", lambda name, device: named)
     page_data = cache.page_data(View(source="The red fox.", layer=1, head=1))
     held, translation = weakref.ref(page_data.analysis), page_data.analysis.translation
     assert page_data.analysis is cache.analyse(page_data.request, page_data.view.device)
