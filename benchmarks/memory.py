@@ -23,7 +23,6 @@ from pathlib import Path
 from benchmarks.visitors import Visitor, lab, query_of
 from viz import allocator, cache, experiments, keep
 from viz.heads import picture
-from viz.keep import KEEP_MB
 from viz.links import parse
 from viz.translate import steps
 from viz.view import View, unedited
@@ -147,9 +146,10 @@ def main() -> int:
         compute(args.sentences) if args.sentences else 0,
         serve(args.visitors, args.texts, args.rest) if args.visitors else 0,
     )
-    bound = 600 + 2 * KEEP_MB
+    bound = keep.most_mb(runs := max(1, args.visitors))
     held = "held" if most <= bound else "BROKEN"
-    print(f"the bound is {bound:,} MB, 600 and twice the {KEEP_MB} that may be kept: {held} at {most:,.0f} MB")
+    parts = f"{keep.BASE_MB}, the {keep.KEEP_MB} that may be kept, and {keep.RUN_MB} for each of {runs} runs at once"
+    print(f"the bound is {bound:,} MB ({parts}): {held} at {most:,.0f} MB")
     return int(most > bound)
 
 

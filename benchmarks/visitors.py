@@ -23,6 +23,8 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from viz.shared.wanted import inside
+
 ROOT = Path(__file__).resolve().parent.parent
 WAIT = 120  # seconds for an answer, after which a visitor counts as lost
 EMPTY_PAGE = """import sys, streamlit as st, uvicorn
@@ -154,7 +156,7 @@ class Visitor:
             if kind == "delta" and answer.delta.new_element.WhichOneof("type") == "exception":
                 raise Shown(answer.delta.new_element.exception.message[:200])
             component = answer.delta.new_element.bidi_component
-            if component.component_name.endswith(".wanted"):
+            if component.component_name.endswith(".wanted") and f"wanted {inside('')}" not in component.id:  # no popover
                 self._awaited[component.id] = json.loads(component.bytes)["what"]
             if kind == "script_finished":
                 return time.perf_counter() - start

@@ -26,6 +26,7 @@ from viz.turns import turn
 KEEP_MB = int(os.environ.get("KEEP_MB") or 512)  # of all that is kept of sentences; `viz.server` checks it
 MAX_KEPT = KEEP_MB * 1024 * 1024  # bytes
 MAX_DRAWN = MAX_KEPT // 4  # bytes
+BASE_MB, RUN_MB = 600, 20  # of a process with four checkpoints; of a run that draws a text of 128 tokens
 F = TypeVar("F", bound=Callable[..., Any])
 
 _forget: list[Callable[[], None]] = []  # empties each place in which something is kept
@@ -35,6 +36,11 @@ _forget_of: list[Callable[[str], None]] = []  # the same of what a checkpoint's 
 def written(values: Any) -> str:
     """Values as JSON in as few signs as it can be."""
     return json.dumps(values, separators=(",", ":"))
+
+
+def most_mb(runs: int, kept_mb: int = KEEP_MB) -> int:
+    """The bound for a process, where so many runs draw texts of 128 tokens at the same time; see `benchmarks.memory`."""
+    return BASE_MB + kept_mb + RUN_MB * runs
 
 
 class Ledger:

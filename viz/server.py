@@ -13,7 +13,8 @@ RUNS names folders with runs of `python -m model train`, likewise; those in the 
 UPLOADS=1 lets visitors bring a checkpoint as a zip, UPLOADS=0 does not; else they may where the lab serves this machine
 alone: HOST is its own address, and ALLOWED_HOSTS and LAB_ADDRESS name nothing.
 UPLOAD_MB bounds the megabytes of such a zip (300).
-KEEP_MB bounds the memory for all that is kept of sentences (512); the process takes at most 600 MB and twice as much.
+KEEP_MB bounds the memory for all that is kept of sentences (512). The process takes at most as much, 600 MB, and 20 MB for
+each visitor whose text of 128 tokens is drawn at the same moment.
 REDIS_URL names a Redis that several processes of the lab share, for their rooms: redis://HOST:PORT/0. Else rooms are kept
 in this process.
 LAB_DEBUG=1 is for who works on the pages: an error stands on the page with its traceback, which a visitor does not see.

@@ -12,6 +12,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 import tiny
+from viz_helpers import Lab
 
 from model.checkpoint import CheckpointError
 from model.config import MAX_TOKENS
@@ -21,7 +22,7 @@ from model.experiments import effects
 from model.inference import analyse as inference
 from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
-from viz import cache, experiments, keep, turns
+from viz import cache, experiments, keep, pages, turns
 from viz.server import LEAST_KEPT
 from viz.view import View
 
@@ -401,3 +402,16 @@ def test_a_figure_that_captures_what_is_not_in_its_key_is_refused():
     mode = "dark"
     with pytest.raises(ValueError, match="captures mode; expected a function that draws from its arguments alone"):
         keep.cached_figure(lambda request, device: mode)
+
+
+LINKS = [(page.name, link) for page in pages.PAGES for link in ({}, {"lecture": "on"})]
+
+
+@pytest.mark.parametrize(("page", "link"), [*LINKS, ("translate", {"decode": "beam", "show": "decoding"})], ids=str)
+def test_a_session_holds_no_arrays_between_its_runs(page, link):
+    keep.forget()
+    lab = Lab(pages.find(page).file, text="The old man reads a letter.", **link)
+    held = [weakref.ref(analysis) for analysis in cache.analyse.cache.values()]
+    keep.forget()
+    gc.collect()
+    assert lab.at.session_state and not [analysis for each in held if (analysis := each())]

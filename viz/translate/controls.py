@@ -21,6 +21,7 @@ from viz.values import MAX_BRANCH_TOKENS, MAX_BRANCHES
 from viz.view import MAX_TEMPERATURE, YOURS, View, strategies
 
 if TYPE_CHECKING:
+    from model.decoding.hypotheses import Tree
     from model.inference.analysis import Analysis
     from model.task import Task
     from viz import theme
@@ -189,15 +190,16 @@ def _tree(view: View, page_data: PageData) -> None:
     analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
     alpha = view.alpha if view.strategy == "beam" else None
     data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.begun)
-    beam_tree.beam_tree(data, lambda number, whole: _show(analysis, number, whole))
+    tree = analysis.tree  # without the arrays: a widget holds it between runs
+    beam_tree.beam_tree(data, lambda number, whole: _show(tree, number, whole))
 
 
-def _show(analysis: Analysis, number: int, whole: bool) -> None:
+def _show(tree: Tree, number: int, whole: bool) -> None:
     """Looks at the best path through a node of the tree, at its step; at the same step where it was chosen as a whole."""
-    node = analysis.tree.nodes[number]
-    paths = (*analysis.tree, *analysis.tree.pruned)
+    node = tree.nodes[number]
+    paths = (*tree, *tree.pruned)
     path = next(h.ids for h in paths if h.ids[: node.step] == node.path)
-    best = not state.current().branches and path == analysis.tree[0].ids
+    best = not state.current().branches and path == tree[0].ids
     state.change(path=() if best else path, **({} if whole else {"step": node.step}))
 
 
