@@ -1,4 +1,4 @@
-"""How much memory the lab holds after many sentences, and while many visitors read long texts at once.
+"""Memory of the lab after many sentences, and while many visitors read long texts at once.
 
     python -m benchmarks.memory [--sentences 300] [--visitors 20] [--texts 6] [--rest 150]
 

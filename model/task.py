@@ -52,7 +52,7 @@ class Task:
         return "blanks" if has_blanks else "text"
 
     def scored(self, has_blanks: bool = False) -> str:
-        """What the sum over the `scored_tokens` is, in words."""
+        """Names the sum over the `scored_tokens`, in words."""
         return f"log-probability{_SCORED[self.scored_tokens(has_blanks)]}"
 
     @property

@@ -1,4 +1,4 @@
-"""What README.md and docs/ state agrees with the code."""
+"""Statements of README.md and docs/ agree with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the C library gives memory back: few arenas, and blocks of their own for arrays.
+"""Settings of the C library that give memory back: few arenas, and blocks of their own for arrays.
 
 By default glibc makes eight arenas a core and raises the size from which a block is mapped on its own. An array that is
 freed then leaves a hole that stays with the process.

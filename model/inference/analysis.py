@@ -73,7 +73,7 @@ class Analysis:
         return "" if self.last is None else cautions.OF_EACH_STEP
 
     def key_count(self, site: Site, query: int) -> int:
-        """How many keys the pass had that a row of a site comes from (query from 0)."""
+        """Returns the number of keys in the pass that a row of a site comes from (query from 0)."""
         alone = self.last is not None and site.of.queries == site.of.keys == "target"
         return query + 1 if alone else len(self.trace.keys(site))
 

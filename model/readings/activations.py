@@ -54,8 +54,8 @@ def stepwise(analysis: Analysis, site: Site) -> bool:
 
 
 def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[tuple[slice, dict[str, Tensor]]]:
-    """What the rows of a site's maps were computed from: for each pass the rows of the trace that it gave, and its record
-    with these queries alone. One pass gives all rows, or each row has its own; its keys end at the query in decoder
+    """Yields, for each pass behind a site's maps, the rows of the trace that it gave and its record with these queries
+    alone. One pass gives all rows, or each row has its own; its keys end at the query in decoder
     self-attention.
 
     `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S].

@@ -85,7 +85,7 @@ def test_steps_and_sentences_of_a_card_are_those_of_its_files(name):
         assert all(each == count for each in numbers_in(r"over the first ([\d,]+) dev sentences", told))
 
 
-def test_recorded_and_logged_steps_are_stated_where_they_are_kept():
+def test_recorded_and_logged_steps_are_stated():
     """So that the comparison above compares something."""
     for name in ("en-fr", "en-fr-learned"):
         assert numbers_in(r"probe sentences at ([\d,]+) steps", read_card(name))

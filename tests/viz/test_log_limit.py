@@ -1,4 +1,4 @@
-"""What stands in the log of what browsers send, and of the lab's own faults."""
+"""The log of unreadable input, and of the lab's own faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the lecturer of a room is connected: the room says so to its followers.
+"""Presence of a room's lecturer: the room tells its followers when the lecturer is away.
 
 The lecturer's browser holds a stream, and answers each of its signs of life. A lecturer who closes the page is away after
 `GRACE`, one whose network or computer sleeps after `SILENCE` and `LOOK`.

@@ -147,7 +147,7 @@ def change_heading(analysis: Analysis) -> None:
 
 
 def given_change(scored: str, before: str, after: str, turned: int, steps: int) -> str:
-    """What edits do to a text that is given, in a line: what is `scored`, and the steps that would choose otherwise."""
+    """Describes the effect of edits on a given text: what is `scored`, and the steps that would choose otherwise."""
     other = f"another token likeliest at {turned} of {steps} steps" if turned else "each step would choose the same"
     return f"{scored} {before} → {after}; {other}"
 

@@ -1,4 +1,4 @@
-"""Whether followers hear that their lecturer is away, and that the lecturer is back; over the routes."""
+"""Followers hear over the routes that their lecturer is away, and that the lecturer is back."""
 
 from __future__ import annotations
 
