@@ -208,16 +208,15 @@ def main() -> int:
     from viz import connections, theme, uploads
     from viz.first_paint import with_stylesheet
     from viz.rooms import serving
-    from viz.shared.save import route
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     more_files()
     say_less()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = route.is_mounted = serving.is_mounted = True
+    theme.has_first_page = serving.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(rooms.over(route.with_pdf(same_origin(app))), own_names(args.host, allowed)), readiness),
+        with_health(only_known(rooms.over(same_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
         loop="asyncio",
