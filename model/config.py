@@ -263,7 +263,6 @@ class TrainConfig:
     renamed_share: float = 0.0  # for each pair so many with made-up names, others in every epoch
     renumbered_share: float = 0.0  # the same with other numbers
     phrase_share: float = 0.0  # for each pair so many words and phrases that translate each other, others in every epoch
-    r_drop: float = 0.0  # how much two passes through dropout that disagree cost beside the loss; 0: one pass
     bpe_dropout: float = 0.0  # how likely a merge is passed over where a word of training is cut, others in every epoch
     masked: float = 0.15  # share of a text's tokens that a model which fills in is to tell
     whole_words: bool = False  # it is to tell all tokens of a word, or none
@@ -284,7 +283,7 @@ class TrainConfig:
             positive=(*counts, "masked", "log_every", "save_minutes"),
             shares=(*shares, "label_smoothing", "weight_decay", "bpe_dropout", "masked"),
         )
-        for name in ("patience", "seed", "typed_copies", "r_drop"):
+        for name in ("patience", "seed", "typed_copies"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0")
         if not 0 <= self.first_target_epochs <= self.epochs:

@@ -41,7 +41,7 @@ ROWS = (
     ("viz.uploads",),
     ("viz.talks",),
     ("viz.connections",),
-    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health", "viz.loop"),
+    ("viz.links", "viz.scripts", "viz.theme", "viz.pages", "viz.keep", "viz.hosts", "viz.health"),
     ("viz.log_limit",),
     ("viz.turns", "viz.allocator"),
     ("viz.view",),

@@ -34,7 +34,6 @@ OF_VARIANTS = ("scores", "curves", "maps", "heads")  # parts of the page Variant
 VARIANTS_BY = ("design", "speed", "parameters")  # what their scores are drawn over
 MAX_BESIDE = 4  # variants whose maps stand beside one another
 MAX_NEAR = 32  # width of the window that the part Length tries
-MAX_NOAM_WIDTH, MAX_NOAM_WARMUP = 65_536, 999_999  # of the schedule of 2017
 MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_SHIFT = 1024, 1e6, 512, 128
 SIZES = ("own", *PRESETS)  # whose size is told: the checkpoint's own, or that of a known model
 SIZED = ("size_layers", "size_width", "size_heads", "size_ff", "size_vocab")  # fields of a size
@@ -145,10 +144,6 @@ class TrainingFields:
     trained: int | None = declared(None, "trained", values.number_or("last", 0, 999_999))  # the step of the training
     grown: str = declared("previous", "grown", values.one_of(metrics))  # the number of every head, over the steps
     reach: float = declared(0.5, "reach", values.decimal(0, 1))  # the threshold of that number
-    noam_width: int = declared(0, "noam_d", values.number(0, MAX_NOAM_WIDTH))  # 0, as below: the run's own
-    noam_warmup: int = declared(0, "noam_w", values.number(0, MAX_NOAM_WARMUP))
-    noam_factor: float = declared(1.0, "noam_f", values.decimal(0, 100, above=True))
-    smoothing: float = declared(0.1, "eps", values.decimal(0, 1))
 
 
 @dataclass(frozen=True)

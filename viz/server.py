@@ -1,8 +1,8 @@
 """python -m viz.server: the lab, served by one tuned process.
 
 Against `streamlit run app.py`: no Nagle stall, no compression of websocket frames on the way to a browser beside it, a
-garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), an event
-loop that is woken seldom (`viz.loop`), and a stylesheet that goes out once, with the page itself.
+garbage collector that no longer walks through the imported libraries after every run (frozen once all is warm), and a
+stylesheet that goes out once, with the page itself.
 ALLOWED_HOSTS names what else the lab may be called, with commas between (see `viz.hosts`).
 LAB_ADDRESS is what others type to find the lab, http://192.168.1.20:8501 say, for QR codes and copied links; where the lab
 is open to the network (HOST=0.0.0.0) it is found, but in a container or behind a proxy.
@@ -208,19 +208,18 @@ def main() -> int:
     from viz import connections, theme, uploads
     from viz.first_paint import with_stylesheet
     from viz.rooms import serving
-    from viz.shared.save import route
 
     allowed = ",".join((os.environ.get("ALLOWED_HOSTS", ""), urlsplit(shared or "").netloc))
     more_files()
     say_less()
     readiness = Readiness()
     app = with_stylesheet(st.App(ROOT / "app.py"))
-    theme.has_first_page = route.is_mounted = serving.is_mounted = True
+    theme.has_first_page = serving.is_mounted = True
     config = uvicorn.Config(
-        with_health(only_known(rooms.over(route.with_pdf(same_origin(app))), own_names(args.host, allowed)), readiness),
+        with_health(only_known(rooms.over(same_origin(app)), own_names(args.host, allowed)), readiness),
         host=args.host,
         port=args.port,
-        loop="viz.loop:new",
+        loop="asyncio",
         ws_per_message_deflate=False,
         ws_max_size=MAX_FRAME,
         limit_concurrency=connections.MAX_CONNECTIONS,

@@ -40,7 +40,6 @@ HELP = {
     "renamed_share": "for each pair so many more with made-up names on both sides, others in every epoch: teaches copying",
     "renumbered_share": "the same with other numbers, in digits",
     "phrase_share": "for each pair so many more that are a word or a phrase of the pairs and what translates it",
-    "r_drop": "every batch passes twice, and so much times half the divergence between both is added to the loss; 0: once",
     "bpe_dropout": "how likely a merge of the vocabulary is passed over where training cuts a word, anew each time; 0: none",
     "masked": "share of a text's tokens that are to be told: 80%% of them as <mask>, 10%% as random ones, 10%% as they are",
     "whole_words": "all tokens of a word are to be told, or none",

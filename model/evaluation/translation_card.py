@@ -58,8 +58,6 @@ def _pairs(run: Mapping[str, Any]) -> str:
         "renamed_share": "For each pair {:g} more have made-up names on both sides, others in every epoch.",
         "renumbered_share": "For each pair {:g} more have other numbers on both sides, others in every epoch.",
         "phrase_share": "For each pair {:g} more are a word or a phrase with its translation, others in every epoch.",
-        "r_drop": "Every batch passes twice through dropout, and {:g} times half of how both disagree is added to the loss "
-        "(R-Drop, Liang et al. 2021; the loss that is logged has it in it).",
         "bpe_dropout": "Where a word is cut, a merge is passed over with a probability of {:g}.",
         "first_target_epochs": "{last} only the first target of each source{aside}.",
     }

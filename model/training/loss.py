@@ -53,21 +53,6 @@ def smoothed_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
     return cast(Tensor, _SmoothedLoss.apply(logits, target, smoothing))
 
 
-def others_loss(logits: Tensor, target: Tensor, smoothing: float) -> Tensor:
-    """The same as the 2017 code has it: eps / (V - 1) to every token but the right one, which keeps 1 - eps."""
-    nats = -logits.float().log_softmax(-1)  # [N,V]
-    right = nats.gather(-1, target[:, None])[:, 0]  # [N]
-    others = (nats.sum(-1) - right) / (logits.size(-1) - 1)
-    return ((1 - smoothing) * right + smoothing * others).sum()
-
-
-def smoothed_targets(smoothing: float, vocabulary: int) -> dict[str, tuple[float, float]]:
-    """What the target gives to the right token and to each other one, by the share that the others get: `eps/V` here and in
-    torch, `eps/(V-1)` in the 2017 code."""
-    even, others = smoothing / vocabulary, smoothing / (vocabulary - 1)
-    return {"eps/V": (1 - smoothing + even, even), "eps/(V-1)": (1 - smoothing, others)}
-
-
 def batch_loss(model: Transformer, batch: Batch, smoothing: float) -> tuple[Tensor, int]:
     """Summed loss of a batch and the number of target tokens that are not padding."""
     hidden = forced(model, batch.source, batch.outputs)  # [B,T,D]
@@ -85,11 +70,6 @@ class Objective(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Summed loss of a batch, in nats."""
         return self.loss(self.model, batch, self.smoothing)[0]
-
-
-def noam_peak(d_model: int, warmup: int, factor: float) -> float:
-    """The peak of the 2017 schedule, which its end of the warm-up reaches: factor * d_model^-0.5 * warmup^-0.5."""
-    return factor / math.sqrt(d_model * warmup)
 
 
 def learning_rate(config: TrainConfig, step: int, total: int) -> float:

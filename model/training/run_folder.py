@@ -24,6 +24,7 @@ from model.training import saved_state
 from model.training.before import Before, lines
 from model.training.recording import Recording
 
+RETIRED = {"training": {"r_drop": 0.0}}  # settings of older runs that no longer exist, with the value that changes nothing
 MAX_TOLD = 4  # settings that differ
 FORMER = {"task": "translate"}  # what settings were that are not in the files of older runs
 MAX_SETTINGS, MAX_LOG = MEGABYTE, 256 * MEGABYTE  # bytes
@@ -115,7 +116,7 @@ class RunFolder:
             found = old.get(part, FORMER.get(part))
             if part == "data":
                 self._check_data(found, value)
-            elif differing := _difference(found, value, DEFAULTS.get(part, {})):
+            elif differing := _difference(_current(part, found), value, DEFAULTS.get(part, {})):
                 raise TrainingError(
                     f"{self.path} holds a run with other settings ({part}: {differing}); "
                     "give the same ones to go on, or another --out to begin anew."
@@ -263,6 +264,14 @@ def _step_of(line: str) -> float:
     except (ValueError, KeyError, TypeError):
         return float("inf")
     return found if is_count(found) else float("inf")
+
+
+def _current(part: str, settings: Any) -> Any:
+    """Settings of an older run without retired ones that changed nothing."""
+    retired = RETIRED.get(part, {})
+    if not isinstance(settings, dict) or not retired:
+        return settings
+    return {name: value for name, value in settings.items() if name not in retired or value != retired[name]}
 
 
 def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:

@@ -43,7 +43,6 @@ OF_PAIRS = (
     "renamed_share",
     "renumbered_share",
     "phrase_share",
-    "r_drop",
     "typed_copies",
     "bpe_dropout",
     "first_target_epochs",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from model.evaluation import translation_card
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
@@ -14,7 +12,6 @@ from model.training.epochs import Epochs
 from model.training.loss import batch_loss
 from model.training.material import Material, Order
 from model.training.prepare import vocabularies
-from model.training.r_drop import twice_loss
 from model.training.validation import Translations
 
 
@@ -48,7 +45,7 @@ def prepare(order: Order) -> Material:
         model=model,
         epochs=epochs,
         dev=Translations(dev, *both, 4 * config.batch_tokens),
-        loss=partial(twice_loss, weight=config.r_drop) if config.r_drop else batch_loss,
+        loss=batch_loss,
         size={"pairs": len(corpus), "copies": sum(row >= len(read) for row in corpus.kept)},
         told=told,
         counts=counts,

@@ -95,4 +95,3 @@ def test_a_png_has_twice_the_size_and_the_look_that_was_chosen(visit):
     assert bare.getpixel((0, 0))[3] == 0 and bare.height < picture.height
     root = ET.fromstring(saved(page, "svg", name)[1])
     assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", name), "also without a caption"
-    assert saved(page, "pdf", name)[1].startswith(b"%PDF")

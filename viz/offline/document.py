@@ -1,5 +1,6 @@
 """The HTML of a file that needs no server. Typed text is escaped in the head, and stands nowhere else but deflated; the
-page's own policy lets nothing in but what it holds: no script, style or typeface from elsewhere, and no request."""
+page's own policy lets nothing in but what it holds: no script or style from elsewhere, and no request. Texts take the
+system's typeface."""
 
 from __future__ import annotations
 
@@ -19,7 +20,6 @@ from viz import pages, theme, uploads
 from viz.cache import PageData
 from viz.fields import fields
 from viz.links import link
-from viz.offline import fonts
 from viz.offline.packing import Packing, deflated, difference, written
 from viz.offline.parts import Choice, Drawn, Part, Taken
 from viz.scripts import joined
@@ -69,7 +69,7 @@ def document(page: pages.Page, taken: Taken, page_data: PageData) -> bytes:
     head = _head(page, page_data, "".join(taken.told(page_data, found)))
     title = f"{page.title}: {_cut(page_data.request.source.strip())}"
     data = {"view": written(whole), "numbers": numbers}
-    return _html(page.name, title, head, parts, data, _style(head + data["view"].decode())).encode()
+    return _html(page.name, title, head, parts, data).encode()
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -114,16 +114,17 @@ def _led(led: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
 
 
 @cache
-def script_of(parts: tuple[Drawn, ...], engine: str = "offline.js", begin: str = "start") -> str:
+def _script(parts: tuple[Drawn, ...]) -> str:
     """All scripts as one: each component in a function of its own, so that no name meets another; and what draws them."""
     components = ",\n".join(f"{json.dumps(each.name)}: {each.script}" for each in parts)
-    text = joined(HERE / engine)
-    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\n{begin}(components);\n}})();'
+    text = joined(HERE / "offline.js")
+    script = f'(() => {{\n"use strict";\nconst components = {{\n{components}\n}};\n{text}\nstart(components);\n}})();'
     assert "</script" not in script and "<!--" not in script
     return script
 
 
-def _style(text: str) -> str:
+@cache
+def _style() -> str:
     variables = {
         mode: ";".join(f"{name}:{value}" for name, value in theme.PALETTES[mode].css_variables().items())
         for mode in get_args(Mode)
@@ -131,9 +132,7 @@ def _style(text: str) -> str:
     return (
         f":root{{{variables['light']}}}"
         f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{variables['dark']}}}}}"
-        f":root[data-theme=dark]{{{variables['dark']}}}"
-        + fonts.rules(text)
-        + (HERE / "offline.css").read_text(encoding="utf-8")
+        f":root[data-theme=dark]{{{variables['dark']}}}" + (HERE / "offline.css").read_text(encoding="utf-8")
     )
 
 
@@ -142,14 +141,13 @@ def _cut(text: str) -> str:
 
 
 def policy(script: str, style: str) -> str:
-    """What a file lets in: its own script, style and typefaces."""
+    """What a file lets in: its own script and style."""
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; font-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     )
 
 
-def markup(parts: Iterable[Drawn]) -> str:
+def _markup(parts: Iterable[Drawn]) -> str:
     """The markup and style of each component, from which a script draws it."""
     return "".join(
         f'<template id="markup-{each.name}">{each.html}</template>'
@@ -158,36 +156,31 @@ def markup(parts: Iterable[Drawn]) -> str:
     )
 
 
-def held(data: Mapping[str, bytes]) -> str:
+def _held(data: Mapping[str, bytes]) -> str:
     """Data by their ids, deflated: nothing in them is markup."""
     return "".join(f'<script type="text/plain" id="{each}">{deflated(raw)}</script>\n' for each, raw in data.items())
 
 
-def head_of(title: str, script: str, style: str, viewport: str) -> str:
-    """The head of a file: what it may run and load, its title and its style."""
-    return f"""<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
-<meta name="viewport" content="{viewport}">
-<meta name="generator" content="Attention Lab">
-<title>{html.escape(title)}</title>
-<style>{style}</style>
-</head>"""
-
-
-def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes], style: str) -> str:
-    script = script_of(tuple(parts))
+def _html(name: str, title: str, head: str, parts: list[Drawn], data: Mapping[str, bytes]) -> str:
+    script, style = _script(tuple(parts)), _style()
     places = "".join(f'<div class="part-{each.name}"></div>\n' for each in parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
-{head_of(title, script, style, "width=device-width, initial-scale=1")}
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Attention Lab">
+<title>{html.escape(title)}</title>
+<style>{style}</style>
+</head>
 <body class="page-{name}">
 {head}
 <main>
 {places}</main>
 </div>
 <noscript><p>This file is drawn by a script that it holds; scripts are switched off here.</p></noscript>
-{markup(parts)}{held(data)}<script>{script}</script>
+{_markup(parts)}{_held(data)}<script>{script}</script>
 </body>
 </html>
 """
@@ -226,7 +219,8 @@ def _head(page: pages.Page, page_data: PageData, told: str) -> str:
         way = f'It began as asked: “{html.escape(request.prefix)}”.<code id="link" hidden></code>'
     return f"""<header>
 <div class="top">
-<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p><button type="button" id="theme" hidden></button>
+<h1>{html.escape(page.title)}</h1><p>{html.escape(page.question)}</p>
+<button type="button" id="print" hidden>Print</button><button type="button" id="theme" hidden></button>
 </div>
 <p class="facts">{" · ".join(facts)}</p>
 <p class="link">Saved from Attention Lab. {way}</p>

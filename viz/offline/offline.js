@@ -6,9 +6,10 @@ import { rowsOf } from "../shared/packed.js";
 import { led } from "./led.js";
 
 const STEPS = 1e5; // of a rounded number
+const SETTLES = 4; // frames until what is printed is drawn
 const TOO_OLD = "This browser is too old to draw this file: Firefox 113, Chrome 80 or Safari 16.4 can, or later ones.";
 
-export async function inflated(id) {
+async function inflated(id) {
   const bytes = Uint8Array.from(atob(document.getElementById(id).textContent.trim()), (char) => char.charCodeAt(0));
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
@@ -31,7 +32,7 @@ function packedNumbers(numbers) {
 }
 
 // What gives a value with its long texts and numbers in the place of their references.
-export function restoring({ texts, counts }, planes) {
+function restoring({ texts, counts }, planes) {
   const starts = [0];
   for (const count of counts) starts.push(starts.at(-1) + count);
   const kept = (n) => numbersOf(planes, starts[n], counts[n]);
@@ -154,8 +155,17 @@ export async function start(components) {
   theme.onclick = () => { own = true; turn(mode === "dark" ? "light" : "dark"); };
   system.onchange = () => { if (!own) turn(system.matches ? "dark" : "light"); };
   turn(mode);
-  await document.fonts.ready; // what stands on a canvas was drawn before they were there
-  draw();
+  const print = document.getElementById("print"), frame = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+  print.hidden = false;
+  print.onclick = async () => { // in the light theme, as wide as the paper
+    const seen = mode, page = document.documentElement;
+    page.classList.add("printing");
+    turn("light");
+    for (let n = 0; n < SETTLES; n += 1) await frame(); // canvases are drawn after their boxes have their size
+    globalThis.print();
+    page.classList.remove("printing");
+    turn(seen);
+  };
   document.documentElement.dataset.drawn = "";
   leader.begin({ view, chosen, take });
 }

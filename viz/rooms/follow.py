@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +19,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from viz import pages, theme
-from viz.offline import fonts
 from viz.rooms.room import LENGTH, LETTERS, MAX_WORD, code_of
 from viz.scripts import joined
 
@@ -92,8 +92,9 @@ def _style() -> str:
 
 def _typeface() -> str:
     """The lab's own, from where Streamlit serves it; the system's where it is not there."""
-    media = fonts.media()
-    file = next(iter(sorted(media.glob(fonts.FACES["Source Sans"]))), None) if media else None
+    found = find_spec("streamlit")
+    media = Path(found.origin).parent / "static" / "static" / "media" if found and found.origin else None
+    file = next(iter(sorted(media.glob("SourceSansVF-Upright*.woff2"))), None) if media else None
     if not file:
         return ""
     source = f'url("/static/media/{file.name}") format("woff2")'

@@ -1,5 +1,6 @@
 // One entry of the browser's history for a way to another page that takes a new link along. Streamlit makes two: the new link on
-// the old page, which nobody has seen, and then the new page; the way back would lead to the first.
+// the old page, which nobody has seen, and then the new page; the way back would lead to the first. Measured in a talk of several pages:
+// one press of Back reaches the previous stop; without this file it takes two.
 
 let endOfEntries = null; // of the watch that is on: it is begun anew with each run of the page, and must not wrap itself
 

@@ -66,8 +66,6 @@ def _loss(history: History) -> Curve:
     told = [f"{_ends(line)}" for line in lines[:2]]
     if _smoothing(history) and history.steps:
         told.append(f"The training loss has label smoothing of {_smoothing(history):g} in it, the dev loss has none")
-    if history.config and history.config.r_drop and history.steps:
-        told.append("Where batches passed twice, it also has how the two passes differ in it (R-Drop)")
     return Curve("Loss", "nats", lines, ". ".join(told) + "." if told else "No loss is kept of it.")
 
 

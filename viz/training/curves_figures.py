@@ -1,5 +1,5 @@
-"""Curves over the steps of a training: loss, scores, norms of the gradients, numbers of the heads, the learning rate; and a
-smoothed target. With the line of the step, which the browser moves."""
+"""Curves over the steps of a training: loss, scores, norms of the gradients, numbers of the heads, the learning rate.
+With the line of the step, which the browser moves."""
 
 from __future__ import annotations
 
@@ -115,55 +115,6 @@ def heads_chart(
     _axes(drawing, title, max(steps), True, colours)
     drawing.update_layout(theme.chart_layout(mode, height, l=52, t=8, r=24, b=38), plot_bgcolor="rgba(0,0,0,0)")
     return drawing.figure()
-
-
-def target_bars(
-    tokens: Sequence[str],
-    model: Sequence[float],
-    even: Sequence[float],
-    others: Sequence[float],
-    mode: theme.Mode,
-    height: int = HEIGHT,
-) -> go.Figure:
-    """The model's probability of some tokens, and what both smoothed targets give to each, on a logarithmic scale."""
-    if not len(tokens) == len(model) == len(even) == len(others):
-        raise ValueError(f"{len(tokens)} tokens with {len(model)}, {len(even)} and {len(others)} values; expected as many")
-    colours, drawing, places = theme.PALETTES[mode], Drawing(), np.arange(len(tokens))
-    named = [html.escape(token) for token in tokens]
-    drawing.add_bar(
-        x=places,
-        y=list(model),
-        marker={"color": colours.bar},
-        name="model",
-        customdata=named,
-        hovertemplate=_bar("the model"),
-    )
-    for name, values, symbol, hue in (("ε/V", even, "circle", colours.ink), ("ε/(V−1)", others, "x", colours.loss_ink)):
-        marker = {"size": 9, "symbol": symbol, "color": hue}
-        told = _bar(f"the target with {name}")
-        drawing.add_scatter(
-            x=places, y=list(values), mode="markers", marker=marker, customdata=named, hovertemplate=told, name=name
-        )
-    font = {"size": 12, "color": colours.ink2}
-    least = min(v for values in (model, even, others) for v in values if v > 0)
-    low = math.floor(math.log10(max(least, 1e-9)))
-    drawing.update_xaxes(tickvals=places, ticktext=named, tickfont=font, fixedrange=True, showgrid=False)
-    drawing.update_yaxes(
-        type="log",
-        range=[low, 0.08],
-        title={"text": "probability", "font": font},
-        tickfont=font,
-        gridcolor=colours.line,
-        fixedrange=True,
-        dtick=max(1, round(-low / 5)),
-        exponentformat="power",
-    )
-    drawing.update_layout(theme.chart_layout(mode, height, l=62, t=8, r=12, b=38), plot_bgcolor="rgba(0,0,0,0)")
-    return drawing.figure()
-
-
-def _bar(name: str) -> str:
-    return f"“%{{customdata}}”, {name}: %{{y:.6f}}<extra></extra>"
 
 
 def _hue(colours: theme.Palette, name: str) -> str:

@@ -8,18 +8,12 @@ from model.training import found_runs
 from viz.shared import texts
 from viz.shared.lecture import chart, lecture, letters, pictures
 from viz.shared.shown import Shown
-from viz.training import curves, curves_part, histories, live, parts, rates, rates_part
-from viz.view import View
+from viz.training import curves, curves_part, histories, live, parts, rates
 
-LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate", "Smoothing")
+LARGE = ("Maps", "All heads", "Loss", "Heads", "Rate")
 HALL = 1.9  # how many times as large a chart is drawn
 SIGN = 50  # px at 720 lines of the sign of a run that goes on, with what is between it and the title
 LEFT = 404  # px at 720 lines for a chart below its title, a sentence, what its lines are and the slider
-
-
-def of_sentence(view: View) -> bool:
-    """Whether the visitor's sentence is what is shown: only a row of it is."""
-    return LARGE[lecture.picture(view, len(LARGE)) - 1] == "Smoothing" and rates_part.watched(view) is None
 
 
 def draw(shown: Shown) -> None:
@@ -65,21 +59,11 @@ def _picture(shown: Shown, what: str, history, stamp: histories.Stamp) -> None:
         figure = curves.heads_figure(name, found_runs.of_recording(stamp), view.grown, chosen, view.reach, mode, height)
         _chart("Every head", figure, "A line a head")
     elif what == "Rate":
-        schedule = rates_part.asked(view, history)
-        _titled("The learning rate", "")
-        texts.write(rates_part.formula(schedule))
-        texts.write(curves_part.legend(rates.lines(history, schedule)))
-        figure = rates.schedule_figure(name, history, stamp, schedule, mode, height, marked=False)  # there is no slider
-        _chart("Learning rate", figure, "Both schedules")
-    elif what == "Smoothing":
-        if isinstance(row := rates_part.row(shown), str):
-            texts.note(row)
-            return
-        if row.is_recorded:
-            parts.sentence_pick(view, history)
-        _titled("Label smoothing", rates_part.by_this_run(history))
-        for line in rates_part.formulas(rates_part.smoothed(shown, row), view.smoothing):
-            texts.write(line)
+        _titled("The learning rate", "" if rates.lines(history) else rates.UNKNOWN)
+        if found := rates.lines(history):
+            texts.write(curves_part.legend(found))
+            figure = rates.schedule_figure(name, history, stamp, mode, height, marked=False)  # there is no slider
+            _chart("Learning rate", figure, "The run’s own rate")
 
 
 def _titled(title: str, reading: str) -> None:

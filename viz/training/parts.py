@@ -1,4 +1,4 @@
-"""The parts of the page Training: which run, a sentence along its steps, the curves, the schedule, the smoothed target."""
+"""The parts of the page Training: which run, a sentence along its steps, the curves, the learning rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from viz import pages, state, uploads
 from viz.shared import texts
 from viz.shared.shown import Places, Shown
 from viz.theme import Mode
-from viz.training import curves_part, histories, live, player, rates_part
+from viz.training import curves_part, histories, live, player, rates
 from viz.view import View
 
 
@@ -59,7 +59,6 @@ def draw(shown: Shown) -> None:
         if found is None:
             return
         _learned(shown.view, shown.mode, *found)
-        rates_part.smoothing(shown, found[0])
 
 
 def _namesake(view: View) -> None:
@@ -110,7 +109,7 @@ def _learned(view: View, mode: Mode, history: History, stamp: histories.Stamp) -
     curves_part.three(name, history, stamp, mode)
     if history.recording is not None:
         curves_part.heads(view, mode, history, stamp)
-    rates_part.schedule(view, mode, history, stamp)
+    rates.schedule(name, mode, history, stamp)
 
 
 def told_apart(history: History) -> str:

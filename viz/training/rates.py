@@ -1,60 +1,54 @@
-"""The schedule and the smoothed target, computed by the functions that training itself uses."""
+"""The learning rate of a run: as it was logged, else as its settings say, by the function that training calls."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import streamlit as st
 
+from model import format
 from model.config import TrainConfig
+from model.export.tables import Table
 from model.training.history import History
 from viz import theme
-from viz.keep import cached_figure, kept
+from viz.keep import cached_figure
+from viz.shared import controls, texts
 from viz.training import histories
 from viz.training.curves import marks_step
 from viz.training.curves_figures import HEIGHT, Line, curves
+from viz.training.curves_part import legend
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from model.inference.analysis import Analysis
-
 POINTS = 240  # of a curve
 TOTAL = 10_000  # steps that are drawn where a run does not tell how many it has
+UNKNOWN = "The run does not say which rate it took."
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """What the schedules are drawn of: 2017's d_model, warm-up and factor, and how many steps."""
+def schedule(name: str, mode: theme.Mode, history: History, stamp: histories.Stamp, height: int = 300) -> None:
+    """Draws the learning rate of the run."""
+    texts.write('<h2 class="lab-label lab-rule">The learning rate</h2>')
+    if (highest := most(history)) is None:
+        texts.note(UNKNOWN)
+        return
+    texts.write(legend(lines(history)))
+    figure = schedule_figure(name, history, stamp, mode, height)
+    alt = f"Learning rate over {total_of(history):,} steps"
+    st.plotly_chart(figure, theme=None, key="training rates", config=controls.picture("Learning rate"), alt=alt)
+    texts.note(f"Highest rate: {format.rounded(highest[0], 3)}, at step {highest[1]:,} ({source(history)}).")
 
-    width: int
-    warmup: int
-    factor: float
-    total: int
+
+def source(history: History) -> str:
+    """Says where the rate of a run comes from."""
+    return "logged" if any("learning_rate" in entry for entry in history.steps) else "computed from its settings"
 
 
 def total_of(history: History) -> int:
     """How many steps a history's schedule is drawn for."""
     ends = [int(entries[-1]["step"]) for entries in (history.steps, history.validations) if entries]
     return history.total or max(ends, default=TOTAL)
-
-
-@kept(256)
-def peak(schedule: Schedule) -> float:
-    """The rate at the end of the warm-up, of the schedule of 2017."""
-    from model.training.loss import noam_peak
-
-    return noam_peak(schedule.width, schedule.warmup, schedule.factor)
-
-
-@kept(256)
-def rates(name: str, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
-    """Some steps, and the rate at each by a named schedule of that peak and warm-up; see `model.training.loss`."""
-    from model.training.loss import learning_rate
-
-    config = TrainConfig(schedule=name, learning_rate=peak(schedule), warmup=schedule.warmup)  # type: ignore[arg-type]
-    return _rates(learning_rate, config, schedule.total)
 
 
 def _rates(learning_rate, config: TrainConfig, total: int) -> tuple[np.ndarray, np.ndarray]:
@@ -105,12 +99,9 @@ def planned(history: History) -> tuple[np.ndarray, np.ndarray] | None:
     return steps, np.array([learning_rate(config, int(step), total) for step in steps])
 
 
-def lines(history: History, schedule: Schedule) -> list[Line]:
-    """Both schedules, the run's own rate, and of a run that goes on what it has before it."""
-    found = [
-        Line("Noam (2017)", *rates("noam", schedule), "decoder_ink"),
-        Line("linear warm-up, cosine", *rates("cosine", schedule), "encoder_ink"),
-    ]
+def lines(history: History) -> list[Line]:
+    """The run's own rate, and the rest of its schedule while it goes on; empty where neither is known."""
+    found = []
     if taken := own(history):
         found.append(Line("this run’s own rate", taken[0], taken[1]))
     if ahead := planned(history):
@@ -118,75 +109,28 @@ def lines(history: History, schedule: Schedule) -> list[Line]:
     return found
 
 
+def table(history: History) -> Table:
+    """The rate of the run at each step that is drawn."""
+    taken = own(history)
+    rows = () if taken is None else tuple((int(s), float(r)) for s, r in zip(*taken[:2], strict=True))
+    return Table("learning-rate", ("step", "learning_rate"), rows)
+
+
 def schedule_figure(
-    name: str,
-    history: History,
-    stamp: histories.Stamp,
-    schedule: Schedule,
-    mode: theme.Mode,
-    height: int = HEIGHT,
-    marked: bool = True,
+    name: str, history: History, stamp: histories.Stamp, mode: theme.Mode, height: int = HEIGHT, marked: bool = True
 ) -> go.Figure:
-    """Both schedules, and the run's own rate over them, with the line of the slider's step where it is `marked`; not kept
-    of a run that goes on, as in `curves.figure`."""
+    """The run's own rate, with the line of the slider's step where it is `marked`; not kept of a run that goes on, as in
+    `curves.figure`."""
     if history.going:
-        return _drawn(history, schedule, mode, height, marked)
-    return _figure(name, stamp, schedule, mode, height, marked)
+        return _drawn(history, mode, height, marked)
+    return _figure(name, stamp, mode, height, marked)
 
 
 @cached_figure
-def _figure(name: str, stamp: histories.Stamp, schedule: Schedule, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
-    return _drawn(histories.history(name)[0], schedule, mode, height, marked)
+def _figure(name: str, stamp: histories.Stamp, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
+    return _drawn(histories.history(name)[0], mode, height, marked)
 
 
-def _drawn(history: History, schedule: Schedule, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
+def _drawn(history: History, mode: theme.Mode, height: int, marked: bool) -> go.Figure:
     shared = marked and marks_step(history)
-    return curves(lines(history, schedule), "learning rate", mode, schedule.total, height=height, shared=shared)
-
-
-@dataclass(frozen=True)
-class Smoothed:
-    """A real row of probabilities against both smoothed targets: the tokens that are shown, what the model and the targets
-    give to each, and all that the formula needs."""
-
-    tokens: tuple[str, ...]
-    model: tuple[float, ...]
-    even: tuple[float, ...]
-    others: tuple[float, ...]
-    right: str
-    is_taken: bool  # a blank: nobody says what stands there
-    probability: float
-    vocabulary: int
-    mean_nats: float  # of -ln p over the whole vocabulary
-    hard: float  # the loss without smoothing, in nats
-    even_loss: float
-    others_loss: float
-
-
-def smoothed(
-    analysis: Analysis, right: int, pieces, step: int, eps: float, count: int = 8, is_taken: bool = False
-) -> Smoothed:
-    """The row of a step (from 0) with the id of its right token, which may be `is_taken` for it; `pieces` names ids. The
-    losses are those of `model.training.loss`."""
-    import torch
-
-    from model.training.loss import others_loss, smoothed_loss, smoothed_targets
-
-    row = np.array(analysis.trace.log_probs[step])
-    logits, target = torch.from_numpy(row)[None], torch.tensor([right])
-    shown = [right, *(int(n) for n in np.argsort(-row)[:count] if n != right)][:count]
-    targets = smoothed_targets(eps, len(row))
-    both = [tuple(given if n == right else other for n in shown) for given, other in targets.values()]
-    return Smoothed(
-        tuple(pieces(shown)),
-        tuple(float(np.exp(row[n])) for n in shown),
-        *both,
-        right=pieces([right])[0],
-        is_taken=is_taken,
-        probability=float(np.exp(row[right])),
-        vocabulary=len(row),
-        mean_nats=float(-row.mean()),
-        hard=float(smoothed_loss(logits, target, 0.0)),
-        even_loss=float(smoothed_loss(logits, target, eps)),
-        others_loss=float(others_loss(logits, target, eps)),
-    )
+    return curves(lines(history), "learning rate", mode, total_of(history), height=height, shared=shared)

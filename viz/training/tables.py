@@ -10,7 +10,7 @@ from model.export.code import Code, name_or_path
 from model.export.tables import Table
 from model.training.history import Entry
 from viz import uploads
-from viz.training import curves, histories, parts, player, rates, rates_part
+from viz.training import curves, histories, parts, player, rates
 from viz.view import View, unedited
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def tables(shown: Shown) -> tuple[Table, ...]:
-    """The log, the validations, the sentence at every step, the number of every head, and the schedules."""
+    """The log, the validations, the sentence at every step, the number of every head, and the learning rate."""
     view = shown.view
     try:
         history, stamp = histories.history(histories.chosen(view))
@@ -33,10 +33,7 @@ def tables(shown: Shown) -> tuple[Table, ...]:
         rows = zip(recording.steps, written, values, strict=True)
         found.append(Table("training-sentence", columns, tuple((step, text, *map(float, p)) for step, text, p in rows)))
         found.append(_heads(view, history, stamp))
-    schedule = rates_part.asked(view, history)
-    both = {name: rates.rates(name, schedule) for name in ("noam", "cosine")}
-    rows = zip(both["noam"][0], both["noam"][1], both["cosine"][1], strict=True)
-    found.append(Table("learning-rate", ("step", "noam", "cosine"), tuple((int(s), float(a), float(b)) for s, a, b in rows)))
+    found.append(rates.table(history))
     return tuple(table for table in found if table.rows)
 
 

@@ -13,7 +13,7 @@ import tiny
 import torch
 from training_helpers import entries, make
 
-from model.config import START
+from model.config import START, TrainConfig
 from model.evaluation import scoring
 from model.experiments.grown import applies, first_reached, keys_of, scores
 from model.network import masks
@@ -22,7 +22,7 @@ from model.readings.head_metrics import METRICS, head_metrics
 from model.trace import Probe, Site
 from model.training import found_runs
 from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
-from model.training.loss import learning_rate, noam_peak, others_loss, smoothed_loss, smoothed_targets
+from model.training.loss import learning_rate
 from model.training.recording import Recording
 
 
@@ -133,6 +133,13 @@ def test_how_far_a_run_is_follows_from_its_own_log(watched, tmp_path):
     assert of_run(tmp_path, "mine").progress.told() == ("Step 2; how many there will be is known once its warm-up is over.")
 
 
+def test_history_opens_with_a_retired_setting(tmp_path):
+    settings = TrainConfig(epochs=2).to_dict() | {"r_drop": 5.0}
+    (tmp_path / SETTINGS).write_text(json.dumps({"training": settings, "model": {"d_model": 8}}), encoding="utf-8")
+    (tmp_path / "metrics.json").write_text(json.dumps({"training": settings}), encoding="utf-8")
+    assert of_run(tmp_path, "mine").config == of_checkpoint(tmp_path, "mine").config == TrainConfig(epochs=2)
+
+
 def test_a_log_of_odd_numbers_is_read_and_a_width_that_is_not_known_is_none(tmp_path):
     """A total that no run has, two lines of one step, and a run whose model is that of another checkpoint."""
     settings = {"training": {"warmup": 10}, "model": {}, "init": "en-fr", "task": "translate"}
@@ -221,20 +228,6 @@ def test_runs_are_found_in_their_folders(watched, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "apart")
     monkeypatch.setenv("RUNS", str(tmp_path))  # runs that were made together
     assert found_runs.survey(tmp_path / "nowhere") == {"mine": other / "mine"} and not found_runs.unusable()
-
-
-def test_the_peak_of_2017_by_hand():
-    assert noam_peak(512, 4000, 1.0) == pytest.approx(512**-0.5 * 4000**-0.5)
-
-
-@pytest.mark.parametrize("eps", [0.0, 0.1, 0.5])
-def test_both_smoothed_losses_by_their_targets(eps):
-    logits, target = torch.randn(1, 11, generator=torch.Generator().manual_seed(1)), torch.tensor([4])
-    nats = -logits.log_softmax(-1)[0].double()
-    for loss, (right, other) in zip((smoothed_loss, others_loss), smoothed_targets(eps, 11).values(), strict=True):
-        assert right + 10 * other == pytest.approx(1)
-        expected = right * nats[4] + other * (nats.sum() - nats[4])
-        assert float(loss(logits, target, eps)) == pytest.approx(float(expected), rel=1e-5)
 
 
 def test_a_resumed_run_has_one_history(watched, tmp_path, pair_files):

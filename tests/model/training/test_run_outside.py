@@ -163,6 +163,18 @@ def test_settings_of_wrong_types_are_told_as_others(tmp_path, pair_files):
     refused(tmp_path, pair_files, re.escape("holds a run with other settings (model: d_model was ['xxx"))
 
 
+def test_run_with_a_retired_setting_goes_on_if_it_changed_nothing(tmp_path, pair_files):
+    make(tmp_path, pair_files)
+    values = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+    for weight in (0.0, 5.0):
+        values["training"]["r_drop"] = weight
+        (tmp_path / "settings.json").write_text(json.dumps(values), encoding="utf-8")
+        if weight:
+            refused(tmp_path, pair_files, re.escape("other settings (training: r_drop was 5.0, now not given)"))
+        else:
+            assert make(tmp_path, pair_files).progress.step == 0
+
+
 def test_lines_of_a_log_that_belong_nowhere_are_left_out(tmp_path):
     whole = b'{"step": 3}\n'
     lines = [b"\xff\xfe", b'{"step": "x"}', b'{"step": [[]]}', b"[" * 100_000, b'{"step": NaN}', b"3", b'{"step": 4}']

@@ -121,6 +121,12 @@ def test_a_file_holds_its_policy_and_nothing_from_elsewhere(taken, name):
     assert read.texts["dd"].startswith(HOSTILE)
 
 
+def test_file_prints_on_landscape_paper_and_holds_no_typeface(taken):
+    file = taken("heads").decode()
+    assert 'id="print"' in file and "@page { size: A4 landscape" in file
+    assert "@font-face" not in file and "font-src" not in file
+
+
 def test_the_same_view_gives_the_same_bytes(taken):
     first = taken("heads", "The fox.")
     assert first == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")

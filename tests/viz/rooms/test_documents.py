@@ -11,7 +11,7 @@ from room_helpers import ask, opened, run, sent
 
 from model import Request, analyse
 from viz import cache, hosts
-from viz.offline import fonts, take
+from viz.offline import take
 from viz.rooms import qr
 from viz.rooms.routes import Rooms
 from viz.rooms.store import MemoryStore
@@ -33,7 +33,6 @@ def makes_documents(monkeypatch, tiny_checkpoint):
         drawn.append(name)
         return draw(name, page_data)
 
-    monkeypatch.setattr(fonts, "_subset", lambda file, more: b"")
     monkeypatch.setattr(cache, "page_data", data)
     monkeypatch.setattr(cache, "holds", lambda loaded, device: loaded is tiny_checkpoint)
     monkeypatch.setattr(take, "file_of", file_of)

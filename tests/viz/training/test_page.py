@@ -18,10 +18,10 @@ from model.config import TrainConfig
 from model.experiments.grown import count_rows, scores
 from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
-from model.training.loss import learning_rate, noam_peak
+from model.training.loss import learning_rate
 from viz import state
 from viz.links import parse
-from viz.training import curves, curves_figures, curves_part, histories, player, rates, rates_part
+from viz.training import curves, curves_figures, curves_part, histories, player, rates
 from viz.view import View
 
 
@@ -198,20 +198,8 @@ def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_wer
     assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
 
 
-def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, monkeypatch):
-    """Of d_model, warm-up and factor as the sliders have them; of a run that goes on to its end."""
-    lab = Lab(TRAINING, run="mine")
-    for key, value in (("noam d", 128), ("noam w", 50), ("noam f", 2.0)):
-        lab.at.select_slider(key=key).set_value(value)
-        lab.run()
-    assert [float(lab.link[name]) for name in ("noam_d", "noam_w", "noam_f")] == [128, 50, 2]
-    peak = noam_peak(128, 50, 2.0)
-    (chart,) = [each for each in lab.charts if each["data"][0]["name"].startswith("Noam")]
-    for line, name in zip(chart["data"], ("noam", "cosine"), strict=False):
-        config = TrainConfig(schedule=name, learning_rate=peak, warmup=50)
-        steps = numbers(line["x"]).astype(int)
-        drawn = [learning_rate(config, int(step), int(steps[-1])) for step in steps]
-        assert numbers(line["y"]).tolist() == pytest.approx(drawn)
+def test_learning_rate_that_is_drawn_is_that_of_the_run(runs):
+    """As it was logged, as its settings say, and of a run that goes on to its end."""
     history = of_run(runs / "mine", "mine")
     highest = max((learning_rate(history.config, step, history.total), -step) for step in range(1, history.total + 1))
     for each in (history, dataclasses.replace(history, steps=[])):  # as logged, every few steps, and as its settings say
@@ -226,10 +214,21 @@ def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, mon
     assert len(both) > 3 and all(rate == pytest.approx(taken, abs=1e-9) for rate, taken in both)
 
 
-def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
-    near, far = (rates.Schedule(512, warmup, 1.0, 100) for warmup in (100, 400))
-    assert rates_part.peak_at(near) == "at step 100"
-    assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
+def test_learning_rate_of_the_settings_is_that_of_the_trainer(runs):
+    history = dataclasses.replace(of_run(runs / "mine", "mine"), steps=())
+    (line,) = rates.lines(history)
+    drawn = [learning_rate(history.config, int(step), rates.total_of(history)) for step in line.steps]
+    assert line.values.tolist() == pytest.approx(drawn)
+    assert rates.lines(dataclasses.replace(history, config=None)) == []
+
+
+def test_links_with_retired_parameters_open_without_a_fault():
+    """The schedule and the label smoothing had controls once."""
+    retired = {"noam_d": "512", "noam_w": "4000", "noam_f": "2", "eps": "0.2"}
+    assert parse(retired | {"probe": "2"}) == (View(probe=2), ())
+    lab = Lab(TRAINING, run="mine", **retired)
+    assert not lab.faults and not set(retired) & set(lab.link)
+    assert not Lab(TRAINING, run="mine", lecture="on", large="6").faults  # a picture that is no longer there
 
 
 @pytest.mark.parametrize("last", [1, 3, 9, 10, 57, 200, 3030, 9000, 10_000, 24_110, 100_000])
@@ -250,42 +249,14 @@ def test_a_recording_of_another_run_is_told_apart(tmp_path, monkeypatch):
     assert not any("shapes" in chart["layout"] for chart in lab.charts[:1])
 
 
-def test_both_smoothed_losses_are_written_out_with_their_numbers():
-    lab = Lab(TRAINING, text="The dog sleeps.", step="2", eps="0.2")
-    found = [text for text in lab.sentences("lab-formula") if text.startswith("ε")]
-    powers = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-    for text in found:
-        plain = text.replace("\u00a0×\u00a010", "e").translate(powers)
-        read = re.search(r"= (\S+) · (\S+) \+ (\S+) · (\S+) = (\S+) nats", plain).groups()
-        keeps, nats, share, others, loss = (float(number.replace(",", "")) for number in read)
-        assert keeps == 0.8 and loss == pytest.approx(keeps * nats + share * others, abs=0.6e-4)  # as printed
-    assert len(found) == 2
-
-
-def test_of_a_model_that_fills_in_the_smoothed_row_is_a_blank_with_the_word_that_stands_there():
-    recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
-    for probe, link in (("1", {}), ("4", {"step": "2"}), ("4", {"lecture": "on", "large": "6"})):
-        lab, sentence = Lab(TRAINING, checkpoint="bert-mini", probe=probe, **link), recording.sentences[int(probe) - 1]
-        (place,) = sentence.asked
-        (told,) = [text for text in lab.sentences("lab-formula") if "without smoothing the loss" in text]
-        assert told.startswith(f"“{sentence.target_tokens[place]}” has p = ")
-        assert "This is a blank" not in told
-        heard = [*lab.sentences("lab-note"), *lab.sentences("lab-large")]
-        assert "This run did not smooth its targets: its ε is 0." in heard
-        if "lecture" in link:
-            assert lab.at.selectbox(key="training sentence").value == int(probe)
-        else:
-            assert any(text.endswith(f"for its blanks alone: “{sentence.source_text}”") for text in heard)
-
-
-def test_in_a_lecture_the_box_of_the_visitor_s_sentence_is_there_only_for_a_row_of_it():
+def test_a_lecture_has_no_box_for_the_visitor_s_sentence():
     boxes = {}
-    for checkpoint, large in (("bert-mini", "1"), ("bert-mini", "6"), ("en-fr", "3"), ("en-fr", "6")):
+    for checkpoint, large in (("bert-mini", "1"), ("en-fr", "3"), ("en-fr", "5")):
         lab = Lab(TRAINING, checkpoint=checkpoint, lecture="on", large=large)
         boxes[checkpoint, large] = len(lab.at.text_input)
         if large == "1":
             assert lab.at.selectbox(key="training sentence").options[0] == "He opened the ___ and went into the room."
-    assert boxes == {("bert-mini", "1"): 0, ("bert-mini", "6"): 0, ("en-fr", "3"): 0, ("en-fr", "6"): 1}
+    assert boxes == {("bert-mini", "1"): 0, ("en-fr", "3"): 0, ("en-fr", "5"): 0}
 
 
 def test_a_run_of_the_checkpoint_s_name_is_offered_where_it_tells_something_else(runs, tmp_path, monkeypatch):
@@ -340,9 +311,9 @@ def test_its_numbers_leave_as_tables(runs):
 
 
 def test_every_large_picture_stands_in_a_lecture():
-    for large in range(1, 7):
+    for large in range(1, 6):
         lab = Lab(TRAINING, run="mine", lecture="on", large=str(large))
-        assert not lab.faults and (lab.charts or lab._mounted("player") or lab.sentences("lab-formula"))
+        assert not lab.faults and (lab.charts or lab._mounted("player"))
 
 
 def test_the_share_of_steps_that_were_cut_is_that_of_the_log(runs):

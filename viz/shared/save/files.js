@@ -16,9 +16,9 @@ export function fileName(parts, ending) {
   return `${whole.length > LONGEST ? cut.slice(0, Math.max(cut.lastIndexOf("-"), LONGEST - 16)) : cut}.${ending}`;
 }
 
-// The text of an SVG, which carries its fonts; or does not, for who has them.
-export async function svgText({ svg, families }, carried = true) {
-  const rules = carried ? await fontRules(families) : "";
+// The text of an SVG, which carries its fonts.
+export async function svgText({ svg, families }) {
+  const rules = await fontRules(families);
   svg.querySelector("style")?.remove();
   if (rules) svg.querySelector("title").after(drawing("style", {}, rules)); // a title comes first
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}`;
@@ -36,16 +36,6 @@ export async function pngOf(made) {
     if (!blob) throw new Error("The picture is too large for a PNG: take the SVG.");
     return blob;
   } finally { URL.revokeObjectURL(address); }
-}
-
-const PDF = "save/pdf";
-
-export async function pdfOf(made) {
-  const body = await svgText(made, false);
-  const answer = await fetch(PDF, { method: "POST", headers: { "Content-Type": "image/svg+xml" }, body }).catch(() => { throw new Error("The server could not be reached: try again."); });
-  const said = answer.headers.get("Content-Type")?.startsWith("text/plain"); // else what stands between answers, in markup
-  if (!answer.ok) throw new Error((said && (await answer.text()).slice(0, 300)) || "The server could not make a PDF of it.");
-  return answer.blob();
 }
 
 export function download(blob, name) {

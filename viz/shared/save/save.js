@@ -3,12 +3,12 @@
 import { button, element, mounted } from "../mount.js";
 import { copied } from "../copy_link_parts.js";
 import { remember, remembered } from "../remember.js";
-import { download, fileName, pdfOf, pngOf, slug, svgText } from "./files.js";
+import { download, fileName, pngOf, slug, svgText } from "./files.js";
 import { picture } from "./picture.js";
 import { pictures } from "./pictures.js";
 
 const LOOKS = { light: "Light", dark: "Dark", transparent: "Transparent" };
-const FORMATS = { png: "PNG", svg: "SVG", pdf: "PDF" };
+const FORMATS = { png: "PNG", svg: "SVG" };
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const { root, state, first } = mounted({ data, parentElement }, ".save", { list: null, asked: false });
@@ -25,7 +25,7 @@ function build(root, state) {
   state.list.all.forEach(({ name }, n) => which.append(Object.assign(element("option", "", name), { value: n, selected: n === state.list.chosen })));
   which.setAttribute("aria-label", "Picture");
   const formats = element("div", "formats");
-  for (const kind in FORMATS) formats.append(Object.assign(button(kind, FORMATS[kind], () => save(root, state, kind)), { hidden: kind === "pdf" && !state.data.pdf }));
+  for (const kind in FORMATS) formats.append(button(kind, FORMATS[kind], () => save(root, state, kind)));
   fields.append(labelled("Picture", which), looks(state), caption());
   const said = element("p", "told");
   said.setAttribute("role", "status");
@@ -70,7 +70,7 @@ async function save(root, state, kind) {
     await document.fonts.ready;
     const made = picture(chosen.node, { look, themes: data.themes, seen: data.mode, caption: on ? { title: chosen.name, lines: data.caption } : null, title: chosen.name });
     const [checkpoint, ...more] = data.names, own = slug(chosen.name), name = fileName([checkpoint, own, ...more.filter((part) => !own.split("-").includes(slug(part)))], kind);
-    const blob = kind === "svg" ? new Blob([await svgText(made)], { type: "image/svg+xml" }) : await (kind === "png" ? pngOf : pdfOf)(made);
+    const blob = kind === "svg" ? new Blob([await svgText(made)], { type: "image/svg+xml" }) : await pngOf(made);
     download(blob, name);
     tell(root, `Saved as ${name}`);
   } catch (fault) { tell(root, fault.message || "The picture could not be made.", true); }

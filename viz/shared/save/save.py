@@ -12,7 +12,6 @@ import streamlit as st
 from viz import pages, state, theme, visit
 from viz.keep import Payload
 from viz.shared import mount
-from viz.shared.save import route
 from viz.shared.save.caption import caption
 from viz.shared.save.offers import CHANGED, Offer, failed, listed, made
 
@@ -44,7 +43,6 @@ def fill(where: DeltaGenerator, view: View, analysis: Analysis | None, offers: S
         "names": said.names,
         "offers": listed(offers),
         "made": _answer(offers, *asked) if asked else None,
-        "pdf": route.is_mounted,
     }
     with where:
         _COMPONENT.mount("save_files", _themes(), {"make": (mount.whole(0, 99), _ask)}, beside=data)

@@ -10,7 +10,7 @@ const TOLD_MS = 1500; // ms
 const AS_LINK = "Copy as one link";
 const OFFERED = "attention-lab-key"; // as viz/shared/lecture/lecture.js has it: a key before the lecture takes it
 const OPENER = '[data-testid="stPopoverButton"][aria-expanded="true"]';
-const MAKING = { talk: "Making it…", handout: "Making the handout: every stop is computed, which takes some seconds…" };
+const MAKING = "Making it…";
 
 let typed = ""; // a line that is not kept yet, for when the panel is open again
 
@@ -53,8 +53,8 @@ function build(root, state) {
   line.oninput = () => { typed = line.value; };
   const keep = element("div", "keep"), files = element("div", "row of-talk"), opened = element("input", "opened");
   keep.append(line, button("kept", "Keep this view", () => state.report("keep", line.value)));
-  const ask = (which) => () => { tell(root, MAKING[which]); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
-  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")), button("handout", "Handout", ask("handout")));
+  const ask = (which) => () => { tell(root, MAKING); document.documentElement.dataset.labMaking = ""; state.waits = true; state.report("make", which); };
+  files.append(button("link", AS_LINK, () => link(root, state)), button("file", "Save as a file", ask("talk")));
   Object.assign(opened, { type: "file", accept: ".json,application/json", hidden: true });
   opened.onchange = () => open(root, state, opened);
   files.append(button("open", "Open a file …", () => opened.click()), opened);
@@ -102,7 +102,7 @@ function stops(root, state) {
   }));
 }
 
-// -- the talk as a link, a file, a handout -------------------------------------------------------------------------
+// -- the talk as a link, a file -------------------------------------------------------------------------
 
 function tell(root, text, wrong = false) {
   const said = root.querySelector(".told");

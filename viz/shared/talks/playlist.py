@@ -1,4 +1,4 @@
-"""The playlist in *Present*: which talk is on, its stops, what is kept of the page; as a link, a file, a handout."""
+"""The playlist in *Present*: which talk is on, its stops, what is kept of the page; as a link or a file."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from viz import state, visit
+from viz import state
 from viz.shared import mount
-from viz.shared.save.files import HTML, JSON, stem_of
+from viz.shared.save.files import JSON, stem_of
 from viz.shared.save.offers import File, Offer, failed, made
-from viz.shared.talks import going, handout
+from viz.shared.talks import going
 from viz.talks import known
 from viz.talks.talk import MAX_STOPS, Talk, TalkError
 from viz.talks.written import MAX_FILE, OWN, file_of, read, too_long
 from viz.view import View
 
 ASKED, TOLD = "talk asked", "talk told"  # session keys: which file was asked for; what could not be done, for one run
-FILES = ("talk", "handout")
+FILES = ("talk",)
 EXCERPT = 60  # letters of a stop's sentence
 _COMPONENT = mount.Component(__file__, '<section class="playlist"></section>')
 
@@ -37,7 +37,7 @@ def playlist(view: View) -> None:
         "told": told or fault,
         "long": too_long(view.talk),
         "link": _link(talk, view) if talk else "",
-        "made": _made(talk, view, *asked) if talk and asked else None,
+        "made": _made(talk, *asked) if talk and asked else None,
     }
     number = mount.whole(1, MAX_STOPS)
     events: dict[str, mount.Event] = {
@@ -76,13 +76,10 @@ def _link(talk: Talk, view: View) -> str:
     return stop.address(talk=view.talk, lecture="on", **first) if stop else ""
 
 
-def _made(talk: Talk, view: View, which: str, number: str) -> dict[str, Any]:
-    stem = stem_of((talk.title,))
-    makes: dict[str, Callable[[], File]] = {
-        "talk": lambda: File(f"{stem}.json", JSON, file_of(talk)),
-        "handout": lambda: File(f"{stem}-handout.html", HTML, handout.of(talk, view, visit.address())),
-    }
-    return made(Offer(which, makes[which]), number) if talk.stops else failed("This talk has no stops yet", number)
+def _made(talk: Talk, which: str, number: str) -> dict[str, Any]:
+    if not talk.stops:
+        return failed("This talk has no stops yet", number)
+    return made(Offer(which, lambda: File(f"{stem_of((talk.title,))}.json", JSON, file_of(talk))), number)
 
 
 def _told(change: Callable[..., None]) -> Callable[..., None]:

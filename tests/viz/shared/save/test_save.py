@@ -92,9 +92,3 @@ def test_what_the_view_offers_no_more_is_told_and_not_waited_for():
     lab.at.session_state[save.ASKED] = (len(panel(lab)["offers"]), "9")
     assert panel(lab.run())["made"] == {"number": "9", "fault": CHANGED}
     assert panel(lab.run())["made"] is None
-
-
-def test_a_pdf_is_offered_where_this_process_makes_them(monkeypatch):
-    assert panel(Lab(HEADS))["pdf"] is False
-    monkeypatch.setattr(save.route, "is_mounted", True)
-    assert panel(Lab(HEADS))["pdf"] is True
