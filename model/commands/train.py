@@ -103,7 +103,7 @@ class Unsaved(ValueError):
 
 def _introduce(run: Run) -> None:
     """What is about to be trained, in a line; a second one for what will not come out well."""
-    where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
+    where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
     print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
         print(f"going on at step {run.progress.step}")

@@ -266,7 +266,7 @@ def _looks(found: HeadPeaks) -> str:
     named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
     off = len(found.peaks) - found.on_diagonal
     return (
-        f"Here it looks most at: {named}{', …' * (len(found.peaks) > MOST_PAIRS)}; {off} of these {len(found.peaks)} "
+        f"Here it looks most at: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these {len(found.peaks)} "
         "peaks lie off the diagonal."
     )
 

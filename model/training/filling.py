@@ -55,7 +55,7 @@ def prepare(order: Order) -> Material:
         dev=HeldOut(order.files.dev, masking, 4 * config.batch_tokens, model.follows),
         loss=partial(filled_loss, each_pair=epochs.corpus(0).blanks_a_pair),
         size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
-        told=told + f", {books.cut} cut off as too long" * bool(books.cut),
+        told=told + (f", {books.cut} cut off as too long" if books.cut else ""),
         counts={"source": counts, "target": counts},
         card=reading_card.card,
         watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),

@@ -33,7 +33,9 @@ def prepare(order: Order) -> Material:
     tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
     model = _model(order.model(tokenizer, tokenizer), classes)
     read = Labelled(texts, tokenizer, classes, model.source_start)
-    told = f"{len(read):,} texts with {len(classes)} labels" + f", {read.cut} cut off as too long" * bool(read.cut)
+    told = f"{len(read):,} texts with {len(classes)} labels"
+    if read.cut:
+        told += f", {read.cut} cut off as too long"
     return Material(
         tokenizer,
         tokenizer,

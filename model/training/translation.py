@@ -43,8 +43,11 @@ def prepare(order: Order) -> Material:
         return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
 
     copies = len(pairs) - len(read)
-    told = f"{len(corpus)} pairs" + f" ({copies} of them copies as people type them)" * bool(copies)
-    told += f", {corpus.dropped} left out as too long" * bool(corpus.dropped)
+    told = f"{len(corpus)} pairs"
+    if copies:
+        told += f" ({copies} of them copies as people type them)"
+    if corpus.dropped:
+        told += f", {corpus.dropped} left out as too long"
     return Material(
         *both,
         model=model,

@@ -211,7 +211,8 @@ def _judged_anew(analysis: Analysis, base: Analysis) -> str:
     (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
     if was == now:
         return f"The label stays “{was}”: {analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
-    return f"The label turns: “{was}” → “{now}”" + ", by tipping a near-tie" * any(each.is_tie for each in turns(analysis))
+    tie = ", by tipping a near-tie" if any(each.is_tie for each in turns(analysis)) else ""
+    return f"The label turns: “{was}” → “{now}”{tie}"
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:
