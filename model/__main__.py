@@ -1,13 +1,15 @@
-"""The command line: python -m model translate, maps, evaluate... Each command is a module of model/commands."""
+"""The command line: python -m model translate, maps, evaluate... Each command is a module of model/commands, or of viz."""
 
 from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
+from types import ModuleType
 
 from model import __version__
 from model.arguments import Parser
-from model.commands import check, choose, convert, evaluate, export, go_on, judge, maps, report, train, translate, variants
+from model.commands import check, choose, convert, evaluate, go_on, judge, maps, report, train, translate, variants
 
 READER_LEFT = 141  # 128 + SIGPIPE, as shells have it: what reads the output has closed it, as `head -1` does
 EXITS = (
@@ -15,12 +17,12 @@ EXITS = (
     "it, as head -1 does; check: 1 where a check fails. - reads standard input in translate, continue and judge, a line "
     "each; empty input is refused."
 )
-COMMANDS = {
+COMMANDS: dict[str, ModuleType | str] = {  # a command of viz stands by its name: the model imports nothing of viz
     "translate": translate,
     "continue": go_on,
     "judge": judge,
     "maps": maps,
-    "export": export,
+    "export": "viz.offline.command",
     "check": check,
     "evaluate": evaluate,
     "report": report,
@@ -31,6 +33,19 @@ COMMANDS = {
 }
 
 
+def _module(command: str) -> ModuleType | None:
+    """Returns the module of a command; None for one of viz where there is no viz."""
+    module = COMMANDS[command]
+    if not isinstance(module, str):
+        return module
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as fault:
+        if (fault.name or "").partition(".")[0] != module.partition(".")[0]:
+            raise
+        return None
+
+
 def build_parser() -> Parser:
     """The parser of all commands; `command` says which was asked for."""
     parser = Parser(
@@ -38,8 +53,9 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"Attention Lab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
-    for name, command in COMMANDS.items():
-        command.add(commands.add_parser(name, help=command.HELP))
+    for name in COMMANDS:
+        if command := _module(name):
+            command.add(commands.add_parser(name, help=command.HELP))
     return parser
 
 
@@ -53,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         try:
             args = build_parser().parse_args(argv)
             command += f" {args.command}"
-            return COMMANDS[args.command].run(args) or 0
+            return _module(args.command).run(args) or 0
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # here, where a fault can still be reported

@@ -342,7 +342,7 @@ NONSENSE = [
     *(("size_ff", text) for text in ("524289", "-1", "")),
     *(("size_v", text) for text in ("1000000", "-1", "")),
     *(("size_l", text) for text in ("0", "1000000", "-1", "")),
-    *(("scheme", text) for text in ("alibi", "", "Rotary")),
+    *(("scheme", text) for text in ("no-such-scheme", "", "Rotary")),
     *(("pe_d", text) for text in ("0", "1", "7", "1026", "-2", "64.0", "")),
     *(("pe_base", text) for text in ("1", "0", "-1", "1000001", "nan", "inf", "e", "")),
     *(("pe_n", text) for text in ("1", "513", "-1", "")),

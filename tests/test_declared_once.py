@@ -5,27 +5,32 @@ Metrics, kinds of edits, fields of the link, pages and kept computations have su
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
 import tiny
 import torch
-from viz_helpers import POSITIONS, Lab
+from viz_helpers import POSITIONS, TRANSLATE, Lab
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
+from model.commands.evaluate_pairs import how
 from model.config import SCHEMES, Scheme
 from model.decoding import search
 from model.decoding.hypotheses import Tree
 from model.decoding.strategy import STRATEGIES, Decoding, Strategy, strategy
-from model.evaluation import scoring
+from model.evaluation import scoring, translation_card
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network import positions
 from model.readings.blueprint import blueprint
 from model.readings.position_numbers import scheme_numbers
+from viz import cache
 from viz.links import link, parse
+from viz.view import View
 
 TEXT = "The red fox sees a lamp."
 
@@ -55,9 +60,35 @@ def test_a_strategy_that_is_made_up_decodes_scores_and_is_an_option(shy, tiny_ch
     assert "--top-k says nothing to the strategy shy; give --strategy sample" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("controls", "is_random", "has_width", "paths"),
+    [((), False, False, 1), (("seed", "top_p"), True, False, 1), (("width", "temperature"), False, True, 4)],
+    ids=["none", "random", "beam"],
+)
+def test_readers_ask_a_strategy_for_its_properties(shy, monkeypatch, controls, is_random, has_width, paths):
+    monkeypatch.setitem(STRATEGIES, "shy", dataclasses.replace(shy, controls=controls))
+    asked, view = Decoding("shy"), View(strategy="shy", seed=5, top_p=0.5)
+    assert (asked.is_random, asked.has_width, asked.paths) == (is_random, has_width, paths)
+    assert how(asked) == {"strategy": "shy"} | {name: getattr(Decoding, name) for name in controls}  # it is no beam of 1
+    card = translation_card._decoding(how(asked))
+    assert card.startswith("shy") and all(name.replace("_", "-") in card for name in controls)
+    assert (view.is_random, view.controls) == (is_random, Decoding("shy", top_p=0.5) if is_random else None)
+    long = Request("x" * (cache.LONG_TEXT // 4 + 1), decoding=asked)
+    assert cache._is_long(long, "cpu") is has_width
+    page = Lab(TRANSLATE, text=TEXT, show="decoding", decode="shy")
+    buttons = {button.key for button in page.at.button}
+    inputs = {each.key for each in (*page.at.text_input, *page.at.slider)}
+    assert not page.faults and ("draw" in buttons) is is_random
+    assert {name.removeprefix("field ") for name in inputs} & {field.name for field in dataclasses.fields(Decoding)} == set(
+        controls
+    )
+
+
 def test_a_strategy_that_is_not_declared_is_refused_everywhere(capsys):
+    known = list(map(repr, STRATEGIES))
+    refusal = f"The decoding strategy is 'shy'; expected {', '.join(known[:-1])} or {known[-1]}."
     for ask in (strategy, Decoding):
-        with pytest.raises(ValueError, match=r"^The decoding strategy is 'shy'; expected 'greedy', 'beam' or 'sample'\.$"):
+        with pytest.raises(ValueError, match=f"^{re.escape(refusal)}$"):
             ask("shy")
     assert parse({"decode": "shy"})[0].strategy == "greedy"
     with pytest.raises(SystemExit):
@@ -92,7 +123,7 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
     assert found.values[:, 0].tolist() == pytest.approx([n / 10 for n in range(8)])
     with pytest.raises(SystemExit):
         main(["train", "--help"])
-    assert "{sinusoidal,learned,rotary,sinusoidal-halves,ramp}" in "".join(capsys.readouterr().out.split())
+    assert f"{{{','.join(SCHEMES)}}}" in "".join(capsys.readouterr().out.split())
     view, faults = parse({"scheme": ramp})
     assert (view.scheme, faults, link(view)) == (ramp, (), {"scheme": ramp})
     page = Lab(POSITIONS, scheme=ramp, text=TEXT)
@@ -102,13 +133,9 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
 
 def test_a_scheme_that_is_not_declared_is_refused_everywhere():
     assert set(SCHEMES) == set(positions.FORMULAS)
-    with pytest.raises(
-        ValueError, match=r"^positions is 'ramp'; expected one of sinusoidal, learned, rotary, sinusoidal-halves$"
-    ):
+    with pytest.raises(ValueError, match=f"^positions is 'ramp'; expected one of {', '.join(SCHEMES)}$"):
         tiny.config(positions="ramp")
     for ask in (positions.formulas_of, lambda name: scheme_numbers(name, 8, 4, 10.0, 1)):
-        with pytest.raises(
-            ValueError, match=r"^the scheme of positions is 'ramp'; expected one of sinusoidal, learned, rot"
-        ):
+        with pytest.raises(ValueError, match=f"^the scheme of positions is 'ramp'; expected one of {', '.join(SCHEMES)}"):
             ask("ramp")
     assert parse({"scheme": "ramp"})[0].scheme == ""  # as the checkpoint has it

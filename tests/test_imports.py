@@ -1,10 +1,14 @@
-"""Who may import whom: packages in rows, from the top; an import goes downwards only. Read from the source, with ast."""
+"""Who may import whom: packages in rows, from the top; an import goes downwards only. Read from the source, with ast.
+
+Modules that are loaded by a name in quotes count as imports, and so do the imports of the scripts in `viz`.
+"""
 
 from __future__ import annotations
 
 import ast
 import functools
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import model
+from model import __main__ as main
+from viz import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -113,6 +119,15 @@ FORBIDDEN = {
     "viz.offline": {"streamlit", "plotly", "torch"},
     **{name: {"torch"} for name in WITHOUT_TORCH},
 }
+LOADERS = {"import_module", "__import__", "find_spec"}
+# Modules that load others by names that their source does not state in full, and why they may.
+COMPUTED_NAMES = {
+    "model": "the homes of the public names, all of them in model",
+    "model.__main__": "the commands, of which those of viz are stated by name",
+    "viz.offline.take": "the page that was asked for, from the declared pages",
+    "viz.shared.talks.ahead": "the page of the next stop, from the declared pages",
+}
+STARTS_VIZ = "model.__main__"  # the one module of model that may name a module of viz
 FORBIDDEN_FIGURES = {"streamlit", "torch"}  # in modules named *figure or *figures
 
 
@@ -146,6 +161,8 @@ def imports(name: str, source: str, for_types: bool = True) -> set[str]:
     """Modules that the source imports, anywhere in it; with `for_types` false, without those for annotations alone."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(source)]
+    if for_types:
+        found |= {other for other in loaded_names(source) if other}
     while waiting:
         node = waiting.pop()
         if is_type_checking(node) and not for_types:
@@ -163,9 +180,36 @@ def imports(name: str, source: str, for_types: bool = True) -> set[str]:
     return found
 
 
+def loaded_names(source: str) -> set[str]:
+    """Returns the modules that the source loads by a name in quotes. A name that is put together counts as the package that
+    it begins with, or as "" where it begins with none."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func).split(".")[-1] not in LOADERS:
+            continue
+        text = node.args[0] if node.args else None
+        if isinstance(text, ast.JoinedStr):
+            text = text.values[0]
+            stated = isinstance(text, ast.Constant) and "." in text.value
+            found.add(text.value.rpartition(".")[0] if stated else "")
+        else:
+            found.add(text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else "")
+    return found
+
+
+def names_of_viz(source: str) -> set[str]:
+    """Returns the texts in quotes that are names of modules of viz."""
+    texts = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    return {text for text in texts if isinstance(text, str) and re.fullmatch(r"viz(\.\w+)*", text)}
+
+
 def faults(name: str, source: str) -> list[str]:
     """What is wrong with the imports of a module, in words."""
     wrong = []
+    if "" in loaded_names(source) and name not in COMPUTED_NAMES:
+        wrong.append(f"{name} loads a module by a name that is not stated; add it to COMPUTED_NAMES, with the reason")
+    if name.split(".")[0] == "model" and name != STARTS_VIZ:
+        wrong += [f"{name} names {other}, which only {STARTS_VIZ} may" for other in sorted(names_of_viz(source))]
     row, entry = row_of(name)
     for other in sorted(imports(name, source)):
         if other.split(".")[0] in ("app", "model", "viz"):
@@ -241,6 +285,33 @@ def test_the_rows_name_what_there_is():
         ("viz.positions.figures", "from streamlit import cache_data", "viz.positions.figures imports streamlit"),
         ("viz.heads.page", "from viz.inside import page", "viz.heads.page imports viz.inside.page"),
         ("viz.theme", "from viz.shared import controls", "viz.theme imports viz.shared.controls"),
+        (
+            "model.text.corpus",
+            'import importlib\nimportlib.import_module("model.export")',
+            "model.text.corpus imports model.exp",
+        ),
+        ("model.text.corpus", '__import__("model.training.run")', "model.text.corpus imports model.training.run"),
+        (
+            "model.text.corpus",
+            'name = "viz.offline.take"',
+            "model.text.corpus names viz.offline.take, which only model.__main",
+        ),
+        (
+            "model.export.files",
+            'find_spec("viz.theme")',
+            "model.export.files names viz.theme, which only model.__main__ may",
+        ),
+        (
+            "model.text.corpus",
+            'import_module(f"model.training.{n}")',
+            "model.text.corpus imports model.training, which does",
+        ),
+        (
+            "viz.theme",
+            "import_module(name)",
+            "viz.theme loads a module by a name that is not stated; add it to COMPUTED_NAMES",
+        ),
+        ("viz.heads.page", 'import_module("viz.inside.page")', "viz.heads.page imports viz.inside.page"),
     ],
 )
 def test_a_wrong_import_would_be_found(name, source, fault):
@@ -259,6 +330,8 @@ def test_a_wrong_import_would_be_found(name, source, fault):
         ),
         ("viz.heads.page", "import streamlit\nfrom viz import theme\nfrom model import Request"),
         ("viz.heads.some_figure", "import plotly\nfrom model.trace import View"),
+        ("model.__main__", 'COMMANDS = {"export": "viz.offline.command"}\nimport_module(COMMANDS[name])'),
+        ("model.training.material", 'import importlib\nimportlib.import_module(f"model.training.{name}")'),
     ],
 )
 def test_a_right_import_is_let_through(name, source):
@@ -274,6 +347,87 @@ def test_an_unknown_module_must_be_placed(name):
 def test_relative_imports_are_not_used():
     with pytest.raises(AssertionError, match="a relative import, line 1; write the whole name"):
         imports("model.network.masks", "from . import config")
+
+
+def test_modules_with_computed_names_are_listed():
+    loads = {name for name, path in ALL.items() if "" in loaded_names(path.read_text(encoding="utf-8"))}
+    assert loads == set(COMPUTED_NAMES)
+    assert all(home.split(".")[0] == "model" and home in ALL for home in model._HOMES.values())
+    named = {command for command in main.COMMANDS.values() if isinstance(command, str)}
+    assert named == names_of_viz(ALL[STARTS_VIZ].read_text(encoding="utf-8")) <= set(ALL)
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+_SCRIPT_IMPORT = re.compile(r"""^\s*(?:import|export)\s(?:[^"';]*?\sfrom\s*)?["']([^"']+)["']""", re.MULTILINE)
+_SCRIPT_LOAD = re.compile(r"""\b(?:import|importScripts|require)\(\s*([^)]*)""")
+PAGES = {page.file.split("/")[1] for page in pages.PAGES}
+
+
+def script_faults(script: Path, source: str) -> list[str]:
+    """Returns the imports of a script in `viz` that are not of its own page or of what pages share, as sentences."""
+    wrong = [f"{script} loads {text} while it runs" for text in _SCRIPT_LOAD.findall(source)]
+    for name in _SCRIPT_IMPORT.findall(source):
+        target = Path(os.path.normpath(script.parent / name))
+        own, other = script.parts[1], target.parts[1]
+        if not name.startswith(".") or target.parts[0] != "viz":
+            wrong.append(f"{script} imports {name}, which is no script of viz")
+        elif other in PAGES - {own}:
+            wrong.append(f"{script} imports {target} of another page")
+        elif own in PAGES and other not in (own, "shared"):
+            wrong.append(f"{script} imports {target}; expected a script of its page, or of viz/shared")
+    return wrong
+
+
+def test_scripts_import_their_own_page_and_shared_scripts():
+    scripts = [path.relative_to(ROOT) for path in sorted(ROOT.glob("viz/**/*.js"))]
+    sources = {script: (ROOT / script).read_text(encoding="utf-8") for script in scripts}
+    assert sum(len(_SCRIPT_IMPORT.findall(source)) for source in sources.values()) > 100
+    assert [fault for script, source in sources.items() for fault in script_faults(script, source)] == []
+
+
+@pytest.mark.parametrize(
+    ("script", "source", "fault"),
+    [
+        ("viz/heads/a.js", 'import { b } from "../inside/b.js";', "viz/heads/a.js imports viz/inside/b.js of another page"),
+        ("viz/heads/a.js", 'import {\n  b,\n  c,\n} from "../inside/b.js";', "viz/heads/a.js imports viz/inside/b.js of an"),
+        ("viz/shared/a.js", 'import { b } from "../heads/b.js";', "viz/shared/a.js imports viz/heads/b.js of another page"),
+        (
+            "viz/shared/save/a.js",
+            'export { b } from "../../heads/b.js";',
+            "viz/shared/save/a.js imports viz/heads/b.js of ano",
+        ),
+        (
+            "viz/heads/a.js",
+            'import { b } from "../rooms/b.js";',
+            "viz/heads/a.js imports viz/rooms/b.js; expected a script o",
+        ),
+        (
+            "viz/heads/a.js",
+            'import "https://example.org/b.js";',
+            "viz/heads/a.js imports https://example.org/b.js, which is",
+        ),
+        (
+            "viz/heads/a.js",
+            'const b = await import("../inside/b.js");',
+            'viz/heads/a.js loads "../inside/b.js" while it runs',
+        ),
+    ],
+)
+def test_wrong_script_imports_are_faults(script, source, fault):
+    (found,) = script_faults(Path(script), source)
+    assert found.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("script", "source"),
+    [
+        ("viz/heads/a.js", 'import { b } from "./b.js";\nimport { c } from "../shared/c.js";'),
+        ("viz/shared/save/a.js", 'import { b } from "../mount.js";'),
+    ],
+)
+def test_right_script_imports_have_no_fault(script, source):
+    assert script_faults(Path(script), source) == []
 
 
 # -- what really happens on import ------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def _loaded(name: str, device: str) -> Checkpoint:
 def _is_long(request: Request, device: str) -> bool:
     """True where an analysis takes many times what a usual sentence takes: by its characters and the width of the search."""
     characters = sum(map(len, (request.source, request.second, *request.other_sentences)))
-    return characters * (request.decoding.width if request.decoding.strategy == "beam" else 1) > LONG_TEXT
+    return characters * request.decoding.paths > LONG_TEXT
 
 
 @kept(MAX_BYTES, weigh=lambda analysis: analysis.nbytes, is_long=_is_long)

@@ -13,6 +13,7 @@ from model.decoding.strategy import LENGTH_PENALTY, MAX_ALPHA, MAX_SEED, STRATEG
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import MAX_PAD, MAX_SENTENCES, Mode, Request
+from model.text.languages import ENGLISH
 from model.text.sentences import split
 from model.trace import KINDS, site_kind
 from viz import values
@@ -28,8 +29,8 @@ from viz.page_fields import (
     WhyFields,
 )
 
-FIRST_SENTENCE = "The dog didn't cross the street because it was too shy."
-FIRST_PROMPT = "Once upon a time there was a"  # for a model that goes on with a text
+FIRST_SENTENCE = ENGLISH.first_sentence
+FIRST_PROMPT = ENGLISH.first_prompt  # for a model that goes on with a text
 USUAL_MORE = 40  # tokens that it adds
 MAX_WIDTH = 8  # of a beam on the pages
 MAX_TEMPERATURE = 2.0  # on the pages
@@ -166,15 +167,24 @@ class View(
         translation that the visitor gives stands the greedy one."""
         if self.strategy == YOURS:
             return Decoding(more=self.more)
-        controls = {name: getattr(self, name) for name in strategy(self.strategy).controls}
-        return Decoding(self.strategy, more=self.more, **controls)
+        return Decoding(self.strategy, more=self.more, **self._settings)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The fields that the strategy reads, with their values."""
+        return {} if self.strategy == YOURS else {name: getattr(self, name) for name in strategy(self.strategy).controls}
+
+    @property
+    def is_random(self) -> bool:
+        """True where the strategy draws tokens by chance."""
+        return self.strategy != YOURS and strategy(self.strategy).is_random
 
     @property
     def controls(self) -> Decoding | None:
         """What sampling draws by, or None."""
-        if self.strategy != "sample" or self.target is not None:
+        if not self.is_random or self.target is not None:
             return None
-        return Decoding("sample", temperature=self.temperature, top_k=self.top_k, top_p=self.top_p)
+        return Decoding(self.strategy, **{name: value for name, value in self._settings.items() if name != "seed"})
 
     @property
     def intervention(self) -> Intervention:
@@ -209,7 +219,7 @@ class View(
 
     def _check_work(self) -> None:
         """Raises RequestError for branches that would be decoded for minutes: without the causal mask no step is kept."""
-        width = self.width if "width" in strategy(self.decoding.strategy).controls else 1
+        width = self.decoding.paths
         tokens = 0 if self.target is not None else sum(map(len, self.branches))
         if not self.causal_mask and self.mode == "again" and width * tokens > MAX_UNCACHED:
             raise RequestError(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from model.commands import options
 from model.decoding.strategy import Decoding, strategy
 from model.files import shown
+from model.text.languages import LANGUAGES, record_of
 
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
@@ -53,7 +54,7 @@ def asked(args: argparse.Namespace) -> Decoding:
     has a beam."""
     if args.measures and args.strategy is None and args.beam is None:
         args.beam = BEAM
-    draws = args.strategy is not None and "seed" in strategy(args.strategy).controls
+    draws = args.strategy is not None and strategy(args.strategy).is_random
     known = argparse.Namespace(**vars(args) | ({} if draws or not args.join else {"seed": None}))
     return options.decoding(known)
 
@@ -62,15 +63,17 @@ def run(args: argparse.Namespace, loaded: Checkpoint, decoding: Decoding) -> Non
     """Measures and prints; with `--record` also writes metrics.json and the model card."""
     from model.evaluation import probed
 
-    own = loaded.languages == probed.LANGUAGES
+    reads, writes = loaded.languages
+    own = record_of(reads).probes.get(writes, ())
     if args.probes == [] and not own:
         raise ValueError(f"{loaded.name} is {' to '.join(loaded.languages)}; give --probes a FILE with sentences for it")
-    files = args.probes or (probed.FILES if own and (args.measures or args.probes == []) else ())
+    files = args.probes or (own if args.measures or args.probes == [] else ())
     probes = probed.read(files)  # before anything is translated
     found = _measured(args, loaded, decoding)
     if probes:
-        own = {path.resolve() for path in files} == {path.resolve() for path in probed.FILES}
-        told = {"files": [path.name for path in files], "own": own}
+        shipped = [paths for known in LANGUAGES.values() for paths in known.probes.values()]
+        is_own = {path.resolve() for path in files} in [{path.resolve() for path in paths} for paths in shipped]
+        told = {"files": [path.name for path in files], "own": is_own}
         found["probes"] = probed.measure(loaded, probes, decoding) | how(decoding) | told
     if args.record:
         _record(args, loaded, found)
@@ -160,8 +163,6 @@ def _told(found: dict[str, Any]) -> list[str]:
 
 def how(decoding: Decoding) -> dict[str, Any]:
     """The controls of decoding that the scores depend on; greedy decoding is a beam of one."""
-    reads = strategy(decoding.strategy).controls
-    if not reads or "width" in reads:
-        width = decoding.width if reads else 1
-        return {"beam": width} | ({"alpha": decoding.alpha} if width > 1 else {})
-    return {"strategy": decoding.strategy} | {name: getattr(decoding, name) for name in reads}
+    if strategy(decoding.strategy).is_beam:
+        return {"beam": decoding.paths} | ({"alpha": decoding.alpha} if decoding.paths > 1 else {})
+    return {"strategy": decoding.strategy} | decoding.settings

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from model.commands import options, translate
+from model.decoding.strategy import strategy_with
 from model.inference.request import Request
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.task import task_of
 
-    if args.strategy is None and args.beam is None and options.given(args, options.CONTROLS):
-        args.strategy = "sample"  # whoever gives a temperature wants tokens drawn
+    drawn = options.given(args, options.CONTROLS)
+    if args.strategy is None and args.beam is None and drawn:
+        args.strategy = strategy_with(next(iter(drawn)))  # whoever gives a temperature wants tokens drawn
     asked = dataclasses.replace(options.decoding(args), more=args.more)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     task = task_of(loaded.config.kinds, loaded.config.classes)

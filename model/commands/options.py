@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from model.arguments import device_name
 from model.commands.field_help import HELP
 from model.config import CHOICES, ModelConfig
-from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding
+from model.decoding.strategy import LENGTH_PENALTY, STRATEGIES, Decoding, strategy_with
 from model.files import shown
 
 if TYPE_CHECKING:
@@ -78,14 +78,18 @@ def add_decoding(parser: argparse.ArgumentParser) -> None:
 
 def decoding(args: argparse.Namespace) -> Decoding:
     """How tokens are chosen; RequestError for values out of range, ValueError for options that do not go together."""
-    strategy = args.strategy or ("greedy" if args.beam in (None, 1) else "beam")
+    strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with("width"))
     reads, drawn = STRATEGIES[strategy].controls, given(args, CONTROLS)
     if unread := [name for name in drawn if name not in reads]:
-        other = next(known.name for known in STRATEGIES.values() if unread[0] in known.controls)
+        other = strategy_with(unread[0])
         raise ValueError(f"{_option(unread[0])} says nothing to the strategy {strategy}; give --strategy {other}")
-    if "width" not in reads and args.beam is not None and (strategy, args.beam) != ("greedy", 1):
-        raise ValueError(f"--beam is {args.beam}, and the strategy is {strategy}; give --strategy beam, or leave out --beam")
-    width = {"width": args.beam} if "width" in reads and args.beam is not None else {}
+    has_width = STRATEGIES[strategy].has_width
+    if not has_width and args.beam is not None and (strategy, args.beam) != (Decoding.strategy, 1):
+        other = strategy_with("width")
+        raise ValueError(
+            f"--beam is {args.beam}, and the strategy is {strategy}; give --strategy {other}, or leave out --beam"
+        )
+    width = {"width": args.beam} if has_width and args.beam is not None else {}
     return Decoding(strategy, alpha=args.alpha, **width, **drawn)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from model.commands import options
 from model.config import ModelConfig, TrainConfig, is_language
 from model.files import shown
+from model.text.languages import PAIR
 from model.training.tasks import TRAINING_TASKS, task_named
 
 if TYPE_CHECKING:
@@ -59,10 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
     task = task_named(args.task)
     languages = tuple(args.languages.split(",")) if args.languages is not None else task.languages
+    usual = ",".join(PAIR)
     if len(languages) != 2 or not all(map(is_language, languages)):
-        raise ValueError(
-            f"--languages is {shown(args.languages)}; expected two names with a comma between, such as English,French"
-        )
+        raise ValueError(f"--languages is {shown(args.languages)}; expected two names with a comma between, such as {usual}")
     if args.max_minutes is not None and not 0 <= args.max_minutes <= MAX_MINUTES:
         raise ValueError(f"--max-minutes is {args.max_minutes}; expected 0 to {MAX_MINUTES:,}")
     fields = [name for name in ModelConfig.__dataclass_fields__ if name not in FIXED]
@@ -103,7 +103,7 @@ class Unsaved(ValueError):
 
 def _introduce(run: Run) -> None:
     """What is about to be trained, in a line; a second one for what will not come out well."""
-    where = f"{run.device}" + f", {run.group.size} processes" * (run.group.size > 1)
+    where = f"{run.device}" + (f", {run.group.size} processes" if run.group.size > 1 else "")
     print(f"{run.material.told}; {run.model.parameter_count:,} parameters; on {where}; {run.total} steps")
     if run.progress.step:
         print(f"going on at step {run.progress.step}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from model.commands import options, variants_measure, variants_training
 from model.commands.variants_training import BEAM
 from model.files import shown
+from model.text.languages import PAIR
 from model.variants.declared import PLAN, SEEDS, SHIPPED, VARIANTS, Plan
 from model.variants.record import FILE
 
@@ -38,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="extend", type=_names, metavar="NAMES", help=hint)
     hint = f"only these seeds, with commas between (default: {','.join(map(str, SEEDS))})"
     parser.add_argument("--seed", action="extend", type=_seeds, metavar="NS", help=hint)
-    parser.add_argument("--languages", default="English,French", help="two names, for display (default: %(default)s)")
+    parser.add_argument("--languages", default=",".join(PAIR), help="two names, for display (default: %(default)s)")
     parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--commands", action="store_true", help="print the commands of all runs, and train nothing")

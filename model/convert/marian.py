@@ -73,8 +73,9 @@ def convert(folder: Path, options: Options) -> Converted:
 
 def _table(state: Taken, side: str, joint: bool) -> Tensor:
     """The embedding of a side; where both share one, whatever it is called."""
-    names = [f"model.{side}.embed_tokens.weight"] if not joint else []
-    names += ["model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"] * joint
+    names = [f"model.{side}.embed_tokens.weight"]
+    if joint:
+        names = ["model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"]
     found = [each for name in names if (each := state.take(name, None)) is not None]
     if not found:
         raise ConvertError(f"{state.file}: {names[0]!r} is missing; expected the embedding of a Marian model")

@@ -44,6 +44,22 @@ class Strategy:
         [Transformer, Tensor | None, Decoding, Sequence[Intervention] | Edits, Sequence[int], Recorder | None], Found
     ]
     told: Callable[[Decoding], str]  # in a few words, with its numbers
+    is_beam: bool = False  # follows the likeliest paths: scores are recorded under the width of the beam, greedy's is 1
+
+    @property
+    def is_random(self) -> bool:
+        """True where tokens are drawn by chance, from the seed."""
+        return "seed" in self.controls
+
+    @property
+    def has_width(self) -> bool:
+        """True where several paths are followed at the same time, as many as the width."""
+        return "width" in self.controls
+
+    @property
+    def has_length_penalty(self) -> bool:
+        """True where finished paths are ranked with a length penalty."""
+        return "alpha" in self.controls
 
 
 class RequestError(ValueError):
@@ -92,6 +108,26 @@ class Decoding:
     def after(self, begun: int) -> Decoding:
         """The same with a limit alone, where so many tokens are there to begin with."""
         return dataclasses.replace(self, limit=min(self.limit, begun + self.more), more=0) if self.more else self
+
+    @property
+    def is_random(self) -> bool:
+        """True where tokens are drawn by chance."""
+        return strategy(self.strategy).is_random
+
+    @property
+    def has_width(self) -> bool:
+        """True where several paths are followed at the same time."""
+        return strategy(self.strategy).has_width
+
+    @property
+    def paths(self) -> int:
+        """The number of paths that are followed at the same time."""
+        return self.width if self.has_width else 1
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """The controls that the strategy reads, with their values."""
+        return {name: getattr(self, name) for name in strategy(self.strategy).controls}
 
     @property
     def told(self) -> str:
@@ -143,6 +179,7 @@ STRATEGIES: dict[str, Strategy] = {
             (),
             _greedy,
             lambda decoding: "greedy",
+            is_beam=True,
         ),
         Strategy(
             "beam",
@@ -151,6 +188,7 @@ STRATEGIES: dict[str, Strategy] = {
             ("width", "alpha"),
             _beam,
             lambda decoding: f"beam of {decoding.width}",
+            is_beam=True,
         ),
         Strategy(
             "sample",
@@ -170,3 +208,11 @@ def strategy(name: str) -> Strategy:
         *most, last = (repr(known) for known in STRATEGIES)
         raise RequestError(f"The decoding strategy is {name!r}; expected {', '.join(most)} or {last}.")
     return STRATEGIES[name]
+
+
+def strategy_with(control: str) -> str:
+    """Returns the name of the first strategy that reads a control; LookupError where none does."""
+    for known in STRATEGIES.values():
+        if control in known.controls:
+            return known.name
+    raise LookupError(f"No decoding strategy reads {control!r}.")

@@ -6,11 +6,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-# As words, in any case; t' before a vowel. *Le tien* and *le vôtre* are left out, for *tiens* is a verb as well; so is an
-# imperative alone, as *Viens !*, which says neither. *Il s'est tu* and *sur ce ton* are counted all the same: to tell them
-# takes more than the word.
-WORDS = {"tu": ("tu", "te", "t'", "toi", "ton", "ta", "tes"), "vous": ("vous", "votre", "vos")}
-LANGUAGE = "French"
+from model.text.languages import FRENCH
+
+WORDS, LANGUAGE = FRENCH.address, FRENCH.name
 _NOUNS = re.compile(r"(?<!\w)(?:rendez|garde[- ]à)-vous(?!\w)")  # *un rendez-vous*, *au garde-à-vous* address nobody
 _STANDS = {
     name: re.compile("|".join(rf"(?<!\w){word}" + ("" if word[-1] == "'" else r"(?!\w)") for word in words))

@@ -35,8 +35,8 @@ def what_it_is(made: Checkpoint, kind: str, layers: str, more: str = "") -> str:
     if not config.joint_vocab:
         words = f"byte-level BPE vocabularies of {config.source_vocab:,} and {config.target_vocab:,} tokens"
     else:
-        words = f"a {'joint ' * config.two_in_one}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
-    written = f" {output}" * ("decoder" in config.kinds)
+        words = f"a {'joint ' if config.two_in_one else ''}byte-level BPE vocabulary of {config.target_vocab:,} tokens"
+    written = f" {output}" if "decoder" in config.kinds else ""
     return (
         f"## What it is\n\n{'Pre' if config.norm_first else 'Post'}-norm {kind}: {layers}, {config.heads} heads, "
         f"d_model {config.d_model}, d_ff {config.d_ff}, {config.activation}, {NORMS[config.norm]}, {config.positions} "
@@ -114,7 +114,7 @@ def validations(metrics: Mapping[str, Any]) -> str:
     last = len(found) - 1
     chosen = {round(n * last / (CURVE - 1)) for n in range(CURVE)} | {n for n, e in enumerate(found) if e["step"] == best}
     rows = [
-        f"| {entry['step']:,}{' (kept)' * (entry['step'] == best)} | "
+        f"| {entry['step']:,}{' (kept)' if entry['step'] == best else ''} | "
         + " | ".join(MEASURED[name][1].format(entry[name]) if name in entry else "" for name in names)
         + " |"
         for entry in (found[n] for n in sorted(chosen))

@@ -12,11 +12,8 @@ from typing import Any
 from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding
 from model.evaluation.scoring import GREEDY, say
-from model.folders import SHIPPED
 from model.text.probes import read_probes
 
-FILES = (SHIPPED / "probes.txt", SHIPPED / "probes-more.txt")
-LANGUAGES = ("English", "French")  # of these
 _SAME = str.maketrans(
     {**dict.fromkeys("’‘ʼ‹›‚", "'"), **dict.fromkeys("“”„«»", '"'), "œ": "oe", "Œ": "Oe", "…": "...", "‐": "-", "‑": "-"}
 )

@@ -42,14 +42,21 @@ def _purpose(made: Checkpoint) -> str:
     if made.config.classes:
         does = f"gives a text one of {len(made.config.classes)} labels ({', '.join(made.config.classes)})"
     else:
-        does = "fills in blanks" + ", and tells whether a sentence follows another" * made.config.follows
+        does = "fills in blanks"
+        if made.config.follows:
+            does += ", and tells whether a sentence follows another"
     return f"A small encoder that {does}, made to be looked at: token by token, layer by layer. It is no product."
 
 
 def _heads(config: ModelConfig) -> str:
     pooled = {"first": "the first token's state", "mean": "the mean of all states"}[config.pooling]
-    heads = [f"a pooler of {pooled}"] * config.pooler + ["a head for two sentences"] * config.follows
-    heads += [f"a head for {len(config.classes)} labels"] * bool(config.classes)
+    heads = []
+    if config.pooler:
+        heads.append(f"a pooler of {pooled}")
+    if config.follows:
+        heads.append("a head for two sentences")
+    if config.classes:
+        heads.append(f"a head for {len(config.classes)} labels")
     return "".join(f", {head}" for head in heads)
 
 

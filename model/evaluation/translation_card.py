@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from model.limits import is_count, is_number
 HEADING = "## Measures"
 SAID = {"said": "the model", "first": "first references", "all": "all references"}
 MADE = ("joined_share", "renamed_share", "renumbered_share", "phrase_share")  # settings that make pairs of others
-CONTROLS = ("temperature", "top_k", "top_p", "seed")  # of a strategy, as rows have them
+# Controls of a strategy, as rows have them; alpha has a place of its own.
+CONTROLS = tuple(field.name for field in fields(Decoding) if field.name not in ("strategy", "limit", "alpha", "more"))
 
 
 def card(made: Checkpoint) -> str:

@@ -38,10 +38,10 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
     total, counted = np.zeros(shape), np.zeros(shape)
     for number in range(len(recording.sentences)):
         levels, keys = recording.arrays[f"{kind}/{number}"], keys_of(recording, number, kind)  # [N,L,H,T,S]
-        each = max(1, TOGETHER // levels[0].size)
+        each, mask = max(1, TOGETHER // levels[0].size), _mask(levels)
         for first in range(0, len(levels), each):  # some steps at once: as float32 a large file would fill the memory
             part = levels[first : first + each].astype(np.float32) / LEVELS
-            (sums,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys).sums([measure])
+            (sums,), (counts,) = Rows.of(part.reshape(-1, *levels.shape[3:]), keys, mask=mask).sums([measure])
             there = slice(first, first + each)
             total[there] += sums.reshape(part.shape[:3])
             counted[there] += np.broadcast_to(counts, sums.shape).reshape(part.shape[:3])
@@ -49,16 +49,16 @@ def scores(recording: Recording, kind: str, name: str) -> np.ndarray:
 
 
 def applies(recording: Recording, kind: str, name: str) -> bool:
-    """Returns True where some recorded map of a kind of attention allows the metric a number other than 0.
+    """Returns True where the mask of some recorded map of a kind of attention lets the metric vary.
 
-    A cell that is 0 at every step and head counts as masked. The diagonal of cross-attention is measured as well.
+    The diagonal of cross-attention is measured as well.
     """
     is_self = site_kind(kind).is_self
     if name == DIAGONAL and not is_self:
         return True
     for number in range(len(recording.sentences)):
-        cells = recording.arrays[f"{kind}/{number}"].max(axis=(0, 1, 2)) > 0  # [T,S]
-        if name in telling(cells, keys_of(recording, number, kind), is_self):
+        mask = _mask(recording.arrays[f"{kind}/{number}"])
+        if name in telling(mask, keys_of(recording, number, kind), is_self):
             return True
     return False
 
@@ -72,6 +72,11 @@ def count_rows(recording: Recording, kind: str, name: str) -> tuple[int, int]:
         _, ((count,),) = Rows.of(even, keys_of(recording, number, kind)).means([METRICS[name].measure])
         counted, total = counted + int(count), total + queries
     return counted, total
+
+
+def _mask(levels: np.ndarray) -> np.ndarray:
+    """Returns the mask [T,S] of recorded maps [N,L,H,T,S]; a cell that is 0 at every step and head counts as masked."""
+    return levels.max(axis=(0, 1, 2)) > 0
 
 
 def keys_of(recording: Recording, number: int, kind: str) -> tuple[str, ...]:

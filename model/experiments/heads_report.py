@@ -72,11 +72,13 @@ def counted(lab: Checkpoint, line: Line, is_reference: bool) -> np.ndarray:
 
 def _looked(trace: Trace, lab: Checkpoint) -> tuple[np.ndarray, np.ndarray]:
     """For each metric and head the sum over the rows that have such a number, and how many these are: [M,E] each. A metric
-    that does not apply to the site has no row: its mask and its tokens fix the number at 0 (see `telling`)."""
+    that does not apply to the site has no row: its mask and its tokens fix the number (see `telling`)."""
     sums, counts = [], []
     for site in dict.fromkeys(site for site, _ in heads_of(lab)):
         keys = trace.keys(site)
-        total, number = Rows.of(trace.patterns[site], keys).sums(metric.measure for metric in METRICS.values())
+        total, number = Rows.of(trace.patterns[site], keys, mask=trace.masks[site]).sums(
+            metric.measure for metric in METRICS.values()
+        )
         names = telling(trace.masks[site], keys, site.of.is_self)
         applies = np.array([name in names for name in METRICS])[:, None]  # [M,1]
         sums.append(total * applies)

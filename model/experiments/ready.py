@@ -22,13 +22,14 @@ from model.inference.request import Request
 from model.readings.alignment import HeadPeaks, head_peaks
 from model.text.aligned import ROWS, WHERE
 from model.text.aligned import read as read_aligned
+from model.text.languages import ENGLISH, record_of
 from model.trace import Trace, site_kind
 
 PADS = 8
 AS_LIKELY = 0.8  # of what a decoder believes of the right translation: who believes so much of a wrong one, reads it off
 MOST_PAIRS = 16  # words whose peaks are named
-OTHER = "She is reading a book in the garden."
-DOG, GIRL = "The dog likes the girl.", "The girl likes the dog."
+OTHER = ENGLISH.other_sentence
+DOG, GIRL = ENGLISH.turned_round
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,12 @@ class Experiment:
     name: str
     question: str
     measure: Callable[[Checkpoint, Request], Answer]
-    sentence: str  # English: one on which the question makes sense, and which the shipped model translates well
     needs: tuple[str, ...] = ()  # the kinds of attention without which it makes no sense
     of_both: bool = False  # it needs a checkpoint and its peer, and asks either; else one with a causal mask
 
     def sentence_in(self, language: str) -> str | None:
-        """The experiment's own sentence; None in another language: then it is asked of the visitor's."""
-        return self.sentence if language == "English" else None
+        """Returns a sentence on which the question makes sense, None in a language without one."""
+        return record_of(language).experiments.get(self.name)
 
     def run(self, checkpoint: Checkpoint, request: Request) -> Answer:
         """Asks the question of a sentence; a model without a causal mask leaves the answer to its peer, which has one.
@@ -266,7 +266,7 @@ def _looks(found: HeadPeaks) -> str:
     named = ", ".join(f"{target} → {source or 'no word'}" for target, source, _ in found.peaks[:MOST_PAIRS])
     off = len(found.peaks) - found.on_diagonal
     return (
-        f"Here it looks most at: {named}{', …' * (len(found.peaks) > MOST_PAIRS)}; {off} of these {len(found.peaks)} "
+        f"Here it looks most at: {named}{', …' if len(found.peaks) > MOST_PAIRS else ''}; {off} of these {len(found.peaks)} "
         "peaks lie off the diagonal."
     )
 
@@ -290,12 +290,10 @@ def skipping(checkpoint: Checkpoint, request: Request) -> Answer:
 
 _BOTH = ("encoder", "cross")
 EXPERIMENTS = (
-    Experiment("peek", "Does a peeking decoder cheat?", peeking, "My dog is afraid of my cat.", ("cross",), of_both=True),
-    Experiment(
-        "padding", "Who attends to padding?", padding, "I like this house because it is small.", ("encoder", "cross")
-    ),
-    Experiment("order", "Who likes whom without positions?", order, DOG, _BOTH),
-    Experiment("scaling", "Does it need the √dₖ?", scaling, "The dog didn't cross the street because it was too shy."),
-    Experiment("align", "Does one head align?", aligning, "She bought a red car.", ("cross",)),
-    Experiment("skip", "Which layer can be skipped?", skipping, "The children are playing in the garden."),
+    Experiment("peek", "Does a peeking decoder cheat?", peeking, ("cross",), of_both=True),
+    Experiment("padding", "Who attends to padding?", padding, ("encoder", "cross")),
+    Experiment("order", "Who likes whom without positions?", order, _BOTH),
+    Experiment("scaling", "Does it need the √dₖ?", scaling),
+    Experiment("align", "Does one head align?", aligning, ("cross",)),
+    Experiment("skip", "Which layer can be skipped?", skipping),
 )

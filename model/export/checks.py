@@ -110,7 +110,7 @@ def metric_of(analysis: Analysis, head: Head, metric: str) -> float:
     trace = analysis.trace
     view = _view(trace, head)
     real = [t for t, label in enumerate(trace.axis(head.site.of.queries).labels) if label != "<pad>"]
-    return float(metrics_of(Rows.of(view.values[None], view.keys, real), (metric,))[metric][0])
+    return float(metrics_of(Rows.of(view.values[None], view.keys, real, view.allowed), (metric,))[metric][0])
 
 
 def _translation(lab: Lab, asked: Request, text: str) -> Measured:

@@ -154,7 +154,7 @@ class _Analyses:
         before, *after = teacher_force(self.checkpoint, self.source, None, [BASELINE, edit][: 1 + bool(edit)])
         unedited = dataclasses.replace(self.request, intervention=BASELINE, pad=self.added)
         plain: dict[str, Any] = {"translation": "", "tree": None, "hypothesis": None} | self.known
-        told: list[float | None] = [None] * (1 + bool(edit))
+        told: list[float | None] = [None, None] if edit else [None]
         if self.request.second:
             told = [*following(self.checkpoint, self.source, [BASELINE, edit][: 1 + bool(edit)])]
             plain["turned"] = following(self.checkpoint, turned(self.source))[0]

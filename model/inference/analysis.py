@@ -208,7 +208,7 @@ class Analysis:
     def measured(self) -> bool:
         """True where it was measured how often translations like this one are bad: the model's own, without edits."""
         asked = self.request
-        chosen = asked.target is not None or asked.branches or asked.path or asked.decoding.strategy == "sample"
+        chosen = asked.target is not None or asked.branches or asked.path or asked.decoding.is_random
         return self.worth is not None and self.baseline is None and not chosen
 
     @property

@@ -11,8 +11,9 @@ import torch
 from model.checkpoint import Checkpoint
 from model.config import CONTROL_TOKENS
 from model.readings.neighbours import RARE, Side, vectors
+from model.text.languages import ENGLISH
 
-FAMOUS = ("king", "man", "woman", "queen")
+FAMOUS = ENGLISH.analogy
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from model.readings.induction import came_after
+from model.readings.induction import came_after, followers
 from model.readings.patterns import is_punctuation
 
 
@@ -23,15 +23,27 @@ class Rows:
     weights: np.ndarray
     places: np.ndarray
     keys: tuple[str, ...]
+    _mask: np.ndarray | None = None  # bool [R,S]
     _at: dict[int, np.ndarray] = field(default_factory=dict, repr=False)  # what `at` has found
 
     @classmethod
-    def of(cls, pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> Rows:
-        """Those of patterns [H,T,S], all of them or those that are named."""
+    def of(
+        cls,
+        pattern: np.ndarray,
+        keys: Sequence[str],
+        rows: Sequence[int] | None = None,
+        mask: np.ndarray | None = None,
+    ) -> Rows:
+        """Selects the rows of patterns [H,T,S], all of them or those that `rows` lists; `mask` [T,S]: see `allowed`."""
         if rows is None:
-            return cls(pattern, np.arange(pattern.shape[1]), tuple(keys))
+            return cls(pattern, np.arange(pattern.shape[1]), tuple(keys), mask)
         places = np.asarray(rows, dtype=int)
-        return cls(pattern[:, places], places, tuple(keys))
+        return cls(pattern[:, places], places, tuple(keys), None if mask is None else mask[places])
+
+    @cached_property
+    def allowed(self) -> np.ndarray:
+        """The cells that the mask lets through, bool [R,S]; without a mask, those where some head has a weight."""
+        return (self.weights > 0).any(0) if self._mask is None else self._mask.astype(bool)
 
     @cached_property
     def seen(self) -> np.ndarray:
@@ -53,17 +65,30 @@ class Rows:
         return self._at[offset]
 
     def _found(self, offset: int) -> np.ndarray:
+        places, there = self._shifted(offset)
+        return np.where(there, self.weights[:, np.arange(len(places)), places], np.nan)
+
+    def _shifted(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
+        """The key at an offset from each row [R], and True where there is one that is no padding [R]."""
         length = len(self.keys)
         places = self.places + offset
         there = (places >= 0) & (places < length)
         places = np.minimum(np.maximum(places, 0), length - 1)
-        there &= np.array([key != "<pad>" for key in self.keys], dtype=bool)[places]
-        return np.where(there, self.weights[:, np.arange(len(places)), places], np.nan)
+        return places, there & np.array([key != "<pad>" for key in self.keys], dtype=bool)[places]
+
+    def cells_at(self, offset: int) -> np.ndarray:
+        """The cells that `at` reads: bool [R,S]."""
+        places, there = self._shifted(offset)
+        return there[:, None] & (np.arange(len(self.keys)) == places[:, None])
 
     def on(self, wanted: Callable[[str], bool]) -> np.ndarray:
         """The weight on the tokens that are wanted, nan where no key is one of them: [H,R]."""
         found = [wanted(key) for key in self.keys]
         return self._summed(found) if any(found) else np.full(self.weights.shape[:2], np.nan)
+
+    def cells_on(self, wanted: Callable[[str], bool]) -> np.ndarray:
+        """The cells that `on` reads: bool [R,S]."""
+        return np.broadcast_to([wanted(key) for key in self.keys], self.weights.shape[1:])
 
     @cached_property
     def _second(self) -> np.ndarray | None:
@@ -73,14 +98,24 @@ class Rows:
 
     def across(self, from_second: bool) -> np.ndarray:
         """The weight that rows of one of two sentences have on the tokens of the other; nan for all other rows: [H,R]."""
-        second = self._second
-        if second is None:
+        if self._second is None:
             return np.full(self.weights.shape[:2], np.nan)
-        places, length = self.places, len(second)
+        own, answering = self._crossing(self._second, from_second)
+        return np.where(own, self.weights @ answering.astype(self.weights.dtype), np.nan)
+
+    def _crossing(self, second: np.ndarray, from_second: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of one sentence [R] and the keys of the other [S], bool."""
+        length = len(second)
         first = ~second & (np.arange(length) <= np.flatnonzero(second)[0])
         asking, answering = (second, first) if from_second else (first, second)
-        own = np.array([place < length and asking[place] for place in places])
-        return np.where(own, self.weights @ answering.astype(self.weights.dtype), np.nan)
+        return np.array([place < length and asking[place] for place in self.places]), answering
+
+    def cells_across(self, from_second: bool) -> np.ndarray:
+        """The cells that `across` reads: bool [R,S]."""
+        if self._second is None:
+            return np.zeros(self.weights.shape[1:], dtype=bool)
+        own, answering = self._crossing(self._second, from_second)
+        return own[:, None] & answering
 
     def entropy(self) -> np.ndarray:
         """-sum_j w_ij ln w_ij, in nats: [H,R]."""
@@ -111,7 +146,8 @@ class Metric:
 
     `label`, `unit` and `meaning` are what stands on the screen, `digits` how many follow the point. Heads can be put in
     order by it from the "least" or the "most", or not at all where `order` is None. With `self_only` it compares positions
-    of one sentence, and says nothing of cross-attention.
+    of one sentence, and says nothing of cross-attention. `cells` are the cells [R,S] whose weight moves the number: where
+    the mask allows none of them, the metric does not apply. Without `cells` it applies wherever a row may attend to a key.
     """
 
     name: str
@@ -123,6 +159,11 @@ class Metric:
     order: str | None = None
     self_only: bool = False
     of_two: bool = False  # it compares two sentences, and says nothing of one
+    cells: Callable[[Rows], np.ndarray] | None = None
+
+    def applies(self, rows: Rows) -> bool:
+        """True where the mask and the tokens of the rows leave the number open."""
+        return bool((rows.allowed if self.cells is None else rows.allowed & self.cells(rows)).any())
 
     def __post_init__(self) -> None:
         if self.order not in (None, "least", "most"):
@@ -139,13 +180,15 @@ def register(metric: Metric) -> None:
     METRICS[metric.name] = metric
 
 
-def head_metrics(pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None) -> dict[str, np.ndarray]:
-    """Every metric of patterns [H,T,S]: the mean over the rows (or those named); each value is [H].
+def head_metrics(
+    pattern: np.ndarray, keys: Sequence[str], rows: Sequence[int] | None = None, mask: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """Every metric of patterns [H,T,S]: the mean over the rows (or those named); each value is [H]. `mask`: see `Rows.of`.
 
     A row that has no such token (the first one has none before it) is left out of that metric's mean, which is nan where no
     row is left.
     """
-    return metrics_of(Rows.of(pattern, keys, rows), tuple(METRICS))
+    return metrics_of(Rows.of(pattern, keys, rows, mask), tuple(METRICS))
 
 
 def metrics_of(rows: Rows, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -155,11 +198,10 @@ def metrics_of(rows: Rows, names: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def telling(allowed: np.ndarray, keys: Sequence[str], is_self: bool, rows: Sequence[int] | None = None) -> tuple[str, ...]:
-    """The metrics that tell the heads of a site apart: those that its mask [T,S] and its tokens do not fix at 0 (where no
+    """Returns the metrics that tell the heads of a site apart: those that its mask [T,S] and its tokens do not fix (where no
     later token is seen, nothing is on the next one), and for cross-attention none that compares positions."""
-    even = allowed / np.maximum(1, allowed.sum(-1, keepdims=True))
-    names = tuple(name for name, metric in METRICS.items() if is_self or not metric.self_only)
-    return tuple(name for name, (value,) in metrics_of(Rows.of(even[None], keys, rows), names).items() if value > 0)
+    of = Rows.of(allowed[None], keys, rows, allowed)
+    return tuple(name for name, metric in METRICS.items() if (is_self or not metric.self_only) and metric.applies(of))
 
 
 def orders(two: bool = True) -> tuple[str, ...]:
@@ -174,16 +216,22 @@ def order_label(by: str) -> str:
     return f"{metric.label}, {metric.order} first" if metric else {"position": "Layer and head"}.get(by, by.capitalize())
 
 
-def order(patterns: np.ndarray, by: str, keys: Sequence[str] | None = None, rows: Sequence[int] | None = None) -> list[int]:
+def order(
+    patterns: np.ndarray,
+    by: str,
+    keys: Sequence[str] | None = None,
+    rows: Sequence[int] | None = None,
+    mask: np.ndarray | None = None,
+) -> list[int]:
     """The heads [N,T,S] of a site in one of the `orders`, as their numbers: by a metric from the least or the most (`keys`,
-    the tokens of S, where it asks for them; `rows` as for `head_metrics`); by similarity each is followed by the most alike
-    (cosine) of those that are left.
+    the tokens of S, where it asks for them; `rows` and `mask` as for `head_metrics`); by similarity each is followed by the
+    most alike (cosine) of those that are left.
 
     Raises ValueError for an order that does not exist.
     """
     metric = METRICS.get(by)
     if metric and metric.order:
-        ((values,), _) = Rows.of(patterns, keys or [""] * patterns.shape[-1], rows).means([metric.measure])
+        ((values,), _) = Rows.of(patterns, keys or [""] * patterns.shape[-1], rows, mask).means([metric.measure])
         return ordered(metric, values)
     if by == "position":
         return list(range(len(patterns)))
@@ -216,6 +264,7 @@ for _metric in (
         Rows.entropy,
         unit="nats",
         order="least",
+        cells=lambda rows: rows.allowed.sum(-1, keepdims=True) > 1,  # one key alone has all the weight
     ),
     Metric(
         "largest",
@@ -230,20 +279,22 @@ for _metric in (
         Rows.distance,
         order="least",
         self_only=True,
+        cells=lambda rows: np.arange(len(rows.keys)) != rows.places[:, None],
     ),
     *(
         Metric(
             name,
             f"On {name} token",
             f"Share of a row’s weight on {where}, the mean over the rows that have one (Clark et al. 2019, section 3.1)",
-            measure,
+            lambda rows, offset=offset: rows.at(offset),
             order="most",
             self_only=True,
+            cells=lambda rows, offset=offset: rows.cells_at(offset),
         )
-        for name, where, measure in (
-            ("previous", "the token before its own", lambda rows: rows.at(-1)),
-            ("same", "its own token", lambda rows: rows.at(0)),
-            ("next", "the token after its own", lambda rows: rows.at(1)),
+        for name, where, offset in (
+            ("previous", "the token before its own", -1),
+            ("same", "its own token", 0),
+            ("next", "the token after its own", 1),
         )
     ),
     Metric(
@@ -254,6 +305,7 @@ for _metric in (
         lambda rows: came_after(rows.weights, rows.places, rows.keys),
         order="most",
         self_only=True,
+        cells=lambda rows: followers(rows.places, rows.keys),
     ),
     *(
         Metric(
@@ -262,6 +314,7 @@ for _metric in (
             f"Share of a row’s weight on {token}, {what} (Clark et al. 2019, section 3.2, of [SEP])",
             lambda rows, token=token: rows.on(token.__eq__),
             order="most",
+            cells=lambda rows, token=token: rows.cells_on(token.__eq__),
         )
         for name, token, what in (("start", "<s>", "where the decoder begins"), ("end", "</s>", "the end of the sentence"))
     ),
@@ -270,6 +323,7 @@ for _metric in (
         "On punctuation",
         "Share of the weight on tokens of punctuation alone",
         lambda rows: rows.on(is_punctuation),
+        cells=lambda rows: rows.cells_on(is_punctuation),
     ),
     *(
         Metric(
@@ -280,6 +334,7 @@ for _metric in (
             order="most",
             self_only=True,
             of_two=True,
+            cells=lambda rows, second=second: rows.cells_across(second),
         )
         for name, one, other, second in (("forth", "A", "B", False), ("back", "B", "A", True))
     ),

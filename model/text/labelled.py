@@ -46,7 +46,7 @@ class Labelled:
         self, texts: Sequence[tuple[str, str]], tokenizer: Tokenizer, classes: Sequence[str], start: bool = True
     ) -> None:
         """With `start` a text begins with `<s>`."""
-        begun, whole = [START] * start, [tokenizer.encode(text) for _, text in texts]
+        begun, whole = [START] if start else [], [tokenizer.encode(text) for _, text in texts]
         most = MAX_TOKENS - 1 - len(begun)
         self.rows = [[*begun, *ids[:most], END] for ids in whole]
         self.labels = [list(classes).index(label) for label, _ in texts]

@@ -100,7 +100,7 @@ class Tokenizer:
         backend = _untrained()
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size,
-            special_tokens=[*CONTROL_TOKENS, *[MASK_TOKEN] * blanks],
+            special_tokens=[*CONTROL_TOKENS, *([MASK_TOKEN] if blanks else [])],
             initial_alphabet=sorted(byte_of()),
             show_progress=False,
         )

@@ -74,7 +74,7 @@ class Texts:
         MAX_TOKENS; what is left at its end is shorter."""
         cut = []
         for stream, shift in zip(self.streams, shifts, strict=True):
-            starts = [0] * (shift > 0) + list(range(shift, len(stream), MAX_TOKENS))
+            starts = ([0] if shift > 0 else []) + list(range(shift, len(stream), MAX_TOKENS))
             ends = [*starts[1:], len(stream)]
             cut += [stream[start:end] for start, end in zip(starts, ends, strict=True)]
         return Windows(cut)

@@ -19,11 +19,12 @@ from model.evaluation import reading_card
 from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from model.text.corpus import count_tokens
+from model.text.languages import watched_texts
 from model.text.masking import Masking
 from model.text.probes import read_probe_texts
 from model.text.sentence_pairs import NOTHING, Books, ReadBatch, Rows, read_sentences
 from model.text.tokenizer import Tokenizer
-from model.training import own_sentences, snapshots, written
+from model.training import snapshots, written
 from model.training.loss import smoothed_loss
 from model.training.material import Material, Order
 from model.training.run_folder import TrainingError
@@ -35,7 +36,7 @@ def prepare(order: Order) -> Material:
     config = order.config
     texts = [read_sentences(path) for path in order.files.train]
     probes = order.files.probes
-    watched = read_probe_texts(probes) if probes else own_sentences.BLANKED
+    watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_blanks")
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     if tokenizer.mask is None:
         raise TrainingError("the checkpoint of --init has no token for a blank in its vocabulary; begin with one that has.")
@@ -54,7 +55,7 @@ def prepare(order: Order) -> Material:
         dev=HeldOut(order.files.dev, masking, 4 * config.batch_tokens, model.follows),
         loss=partial(filled_loss, each_pair=epochs.corpus(0).blanks_a_pair),
         size={"texts": len(texts), "sentences": books.sentences, "tokens": books.tokens},
-        told=told + f", {books.cut} cut off as too long" * bool(books.cut),
+        told=told + (f", {books.cut} cut off as too long" if books.cut else ""),
         counts={"source": counts, "target": counts},
         card=reading_card.card,
         watched=snapshots.encode_blanks(watched, tokenizer, model.source_start),

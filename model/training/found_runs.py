@@ -34,7 +34,7 @@ def survey(home: Path | None = None) -> dict[str, Path]:
         for path in paths:
             folder = path.parent.name
             for more in (
-                *[""] * (count[path.name] == 1),
+                *([""] if count[path.name] == 1 else []),
                 f" ({folder})",
                 *(f" ({folder} {n})" for n in range(2, len(known) + 3)),
             ):

@@ -51,7 +51,7 @@ def _left(minutes: float) -> str:
     if minutes < 1:
         return "less than a minute to go"
     if minutes < 90:
-        return f"about {round(minutes)} minute{'s' * (round(minutes) != 1)} to go"
+        return f"about {round(minutes)} minute{'s' if round(minutes) != 1 else ''} to go"
     return f"about {minutes / 60:.1f} hours to go"
 
 

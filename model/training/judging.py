@@ -13,10 +13,11 @@ from model.evaluation import reading_card
 from model.network.context import forced
 from model.network.transformer import EncoderOnly
 from model.text.labelled import Labelled, read_labelled
+from model.text.languages import watched_texts
 from model.text.probes import read_probe_texts
 from model.text.sentence_pairs import ReadBatch
 from model.text.tokenizer import Tokenizer
-from model.training import own_sentences, snapshots, written
+from model.training import snapshots, written
 from model.training.loss import smoothed_loss
 from model.training.material import Material, Order
 from model.training.validation import Validator
@@ -27,12 +28,14 @@ def prepare(order: Order) -> Material:
     (train,), (dev,), config = order.files.train, order.files.dev, order.config
     texts = read_labelled(train)
     probes = order.files.probes
-    watched = read_probe_texts(probes) if probes else own_sentences.JUDGED
+    watched = read_probe_texts(probes) if probes else watched_texts(order.languages[0], "watched_judged")
     classes = tuple(sorted({label for label, _ in texts}))
     tokenizer, _ = order.vocabulary(lambda: _learned([text for _, text in texts], config.vocab_size))
     model = _model(order.model(tokenizer, tokenizer), classes)
     read = Labelled(texts, tokenizer, classes, model.source_start)
-    told = f"{len(read):,} texts with {len(classes)} labels" + f", {read.cut} cut off as too long" * bool(read.cut)
+    told = f"{len(read):,} texts with {len(classes)} labels"
+    if read.cut:
+        told += f", {read.cut} cut off as too long"
     return Material(
         tokenizer,
         tokenizer,

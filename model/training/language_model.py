@@ -11,10 +11,11 @@ from model.config import TrainConfig
 from model.evaluation import text_card
 from model.evaluation.text_scoring import bits_per_character
 from model.text.corpus import count_tokens
+from model.text.languages import watched_texts
 from model.text.probes import read_probe_texts
 from model.text.tokenizer import Tokenizer
 from model.text.windows import Texts, Windows, read_paragraphs
-from model.training import own_sentences, snapshots, written
+from model.training import snapshots, written
 from model.training.loss import batch_loss
 from model.training.material import Material, Order
 from model.training.validation import Validator
@@ -24,7 +25,7 @@ def prepare(order: Order) -> Material:
     """Windows of the texts, cut elsewhere in every epoch; a paragraph's end is `</s>`."""
     files, config = order.files, order.config
     texts = [read_paragraphs(path) for path in files.train]
-    watched = read_probe_texts(files.probes) if files.probes else own_sentences.BEGUN
+    watched = read_probe_texts(files.probes) if files.probes else watched_texts(order.languages[0], "watched_prompts")
     tokenizer, _ = order.vocabulary(lambda: _learned(texts, config.vocab_size))
     model, encoded = order.model(tokenizer, tokenizer), Texts.encode(texts, tokenizer)
     counts = count_tokens(encoded.streams, tokenizer.size)

@@ -280,7 +280,7 @@ def _difference(old: Any, new: Any, defaults: dict[str, Any]) -> str:
         return "" if old == new else f"was {_shown(old)}, now {_shown(new)}"
     differing = [n for n in {**old, **new} if old.get(n, defaults.get(n)) != new.get(n, defaults.get(n))]
     told = [f"{_shown(n)} was {_found(n, old, defaults)}, now {_found(n, new, defaults)}" for n in differing[:MAX_TOLD]]
-    return ", ".join(told) + f" and {len(differing) - MAX_TOLD} more" * (len(differing) > MAX_TOLD)
+    return ", ".join(told) + (f" and {len(differing) - MAX_TOLD} more" if len(differing) > MAX_TOLD else "")
 
 
 def _found(name: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:

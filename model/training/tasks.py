@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.files import shown
+from model.text.languages import PAIR
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ TRAINING_TASKS: dict[str, TrainingTask] = {
             "encoder-decoder",
             "a model that translates",
             "pairs: .tsv, .tsv.gz or .zip, source TAB target",
-            ("English", "French"),
+            PAIR,
             several=("data",),
             fixed=(*OF_BLANKS, "follows", "pooling"),
         ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from model.evaluation import translation_card
 from model.text.augmented import with_typed_copies
 from model.text.corpus import Corpus, DataError, count_tokens, read_pairs, with_typeset_copies
+from model.text.languages import record_of
 from model.text.probes import read_probes
 from model.text.seen import Seen
-from model.training import own_sentences, snapshots, written
+from model.training import snapshots, written
 from model.training.epochs import Epochs
 from model.training.loss import batch_loss
 from model.training.material import Material, Order
@@ -19,8 +20,9 @@ def prepare(order: Order) -> Material:
     """Pairs of all files, with copies as people type them; of dev the first target of each source."""
     files, (dev,), config = order.files.train, order.files.dev, order.config
     read = [pair for path in files for pair in read_pairs(path)]
-    own = own_sentences.PAIRS if order.languages == own_sentences.PAIRED and own_sentences.PAIRS.exists() else None
-    probes = order.files.probes or own
+    reads, writes = order.languages
+    shipped = next((path for path in record_of(reads).probes.get(writes, ()) if path.exists()), None)
+    probes = order.files.probes or shipped
     watched = read_probes(probes) if probes else []
     pairs = with_typed_copies(with_typeset_copies(read), config.typed_copies)
     both = order.vocabulary(lambda: vocabularies(pairs, config.vocab_size, order.options.get("joint_vocab", True)))
@@ -38,8 +40,11 @@ def prepare(order: Order) -> Material:
         return Seen.count(known.sources, known.targets, both[0], written=len(corpus))
 
     copies = len(pairs) - len(read)
-    told = f"{len(corpus)} pairs" + f" ({copies} of them copies as people type them)" * bool(copies)
-    told += f", {corpus.dropped} left out as too long" * bool(corpus.dropped)
+    told = f"{len(corpus)} pairs"
+    if copies:
+        told += f" ({copies} of them copies as people type them)"
+    if corpus.dropped:
+        told += f", {corpus.dropped} left out as too long"
     return Material(
         *both,
         model=model,

@@ -15,6 +15,7 @@ import tiny
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
+from model.decoding.strategy import STRATEGIES
 from model.text.tokenizer import Tokenizer
 from tests.fuzz import texts
 from tests.fuzz.core import fuzzer
@@ -52,7 +53,7 @@ def words(draw: random.Random, out: str) -> tuple[list[str], str]:
     folder = place()
     checkpoint = ["--checkpoint", str(folder / "made") if draw.random() < 0.9 else draw.choice(WORDS)]
     data = str(folder / "pairs.tsv") if draw.random() < 0.9 else draw.choice(WORDS)
-    how = ["--strategy", draw.choice(("greedy", "beam", "sample", "x"))] if draw.random() < 0.5 else []
+    how = ["--strategy", draw.choice((*STRATEGIES, "x"))] if draw.random() < 0.5 else []
     more = ["--device", "cpu", *options(draw, DECODING), *how]
     command = draw.choice(("translate", "translate", "evaluate", "train", "x"))
     if command == "translate":

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import tiny
 
-from model.config import CONTROL_TOKENS, END, MAX_TOKENS, PAD, START, ModelConfig, TrainConfig
+from model.config import CONTROL_TOKENS, END, MAX_TOKENS, PAD, SCHEMES, START, ModelConfig, TrainConfig
 
 
 def test_control_tokens_stand_at_their_ids():
@@ -50,7 +50,7 @@ def test_head_dim():
         ({"attention_dropout": -0.1}, r"attention_dropout is -0\.1"),
         ({"dropout": "much"}, "dropout is 'much'; expected a number"),
         ({"norm_first": 1}, "norm_first is 1; expected true or false"),
-        ({"positions": "alibi"}, "positions is 'alibi'; expected one of sinusoidal, learned, rotary"),
+        ({"positions": "no-such-scheme"}, f"positions is 'no-such-scheme'; expected one of {', '.join(SCHEMES)}"),
         ({"activation": "tanh"}, "activation is 'tanh'; expected one of relu, gelu, swiglu"),
         ({"norm": "batchnorm"}, "norm is 'batchnorm'; expected one of layernorm, rmsnorm"),
         ({"positions": "rotary", "d_model": 6, "heads": 2}, "even head dimension; d_model / heads is 3"),

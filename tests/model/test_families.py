@@ -12,7 +12,7 @@ import torch
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import END, PAD, START, ModelConfig
-from model.decoding.strategy import Decoding
+from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.kinds import EditError
 from model.experiments.effects import head_effects, layer_skips
 from model.experiments.leaks import leak_test
@@ -85,7 +85,7 @@ def test_a_decoder_goes_on_with_the_text(alone):
             analyse(lab, Request(TEXT, **refused))
 
 
-@pytest.mark.parametrize("strategy", ["greedy", "beam", "sample"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_decoder_decodes_the_same_with_a_cache_and_without(alone, strategy):
     from model.decoding import search
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from model import format
+from model.decoding.strategy import strategy_with
 from viz import state, uploads, visit
 from viz.compare import pair
 from viz.shared import controls, texts
@@ -176,7 +177,7 @@ def way_out(shown: Shown) -> None:
             text = pair.with_word(source, number, word)
             st.button(f"Try “{text}”", key="try a sentence", on_click=state.change, kwargs={"other_text": text})
     elif shown.view.differs == "hypothesis" and shown.view.target is None and shown.analysis.task.writes:
-        search = {"strategy": "beam", "width": BEAM}
+        search = {"strategy": strategy_with("width"), "width": BEAM}
         st.button(f"Search with a beam of {BEAM}", key="search with a beam", on_click=state.change, kwargs=search)
 
 

@@ -5,7 +5,7 @@ import { button, density, element, focusOf, isNews, mounted, nth, onResize, perc
 import { cellPoints } from "../shared/cell_points.js";
 import { pictured } from "../shared/save/pen.js";
 import { onPageKeys } from "../shared/page_keys.js";
-import { cellSize, largest, pairMap } from "./side_by_side_maps.js";
+import { cellSize, largest, pairMap } from "../shared/pair_maps.js";
 import { abreast, gathered, partnerCell, stepRows, toldCell } from "./side_by_side_parts.js";
 
 const NARROW = 760; // px: below it the maps stand one under the other

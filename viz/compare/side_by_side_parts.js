@@ -9,10 +9,6 @@ export function partnerCell(maps, from, to, [i, j]) {
   return [rows[i], columns[j]];
 }
 
-// Where a cell is that was moved by an arrow, within a map.
-export const moved = ([i, j], [down, right], map) => [bounded(i + down, map.queries.length), bounded(j + right, map.keys.length)];
-const bounded = (n, count) => Math.max(0, Math.min(count - 1, n));
-
 // What is said of a cell of the map `at`: its weight in both, or what has no partner. `nth` names a token by its place.
 export function toldCell(maps, names, at, cell, nth) {
   const base = at === 2 ? 0 : at, here = maps[base], there = maps[1 - base], [i, j] = cell;

@@ -51,7 +51,7 @@ def grids(trace: Trace, mode: theme.Mode, aligned: Aligned | None = None) -> lis
         allowed = np.any([trace.masks[site] for site in sites], axis=0)  # [T,S]
         keys = trace.keys(sites[0])
         told = telling(allowed, keys, site_kind(kind).is_self, real)
-        rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real)
+        rows = Rows.of(patterns, keys, None if len(real) == patterns.shape[1] else real, allowed)
         numbers = metrics_of(rows, told)
         roles = named(rows) if site_kind(kind).is_self else [[] for _ in patterns]
         told_of = [[[role.name, role.told] for role in each] for each in roles]

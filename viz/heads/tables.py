@@ -56,7 +56,7 @@ def _numbers(trace: Trace, view: View) -> Table:
         real = [t for t, label in enumerate(trace.axis(sites[0].of.queries).labels) if label != "<pad>"]
         allowed, keys = np.any([trace.masks[site] for site in sites], axis=0), trace.keys(sites[0])
         told = telling(allowed, keys, sites[0].of.is_self, real)
-        found = [head_metrics(trace.patterns[site], keys, real) for site in sites]  # [H] of each metric
+        found = [head_metrics(trace.patterns[site], keys, real, trace.masks[site]) for site in sites]  # [H] of each metric
         weights = _linking(trace, pair, view.merge) if pair and pair.kind == kind else None
         for layer, values in enumerate(found):
             heads = len(trace.patterns[sites[layer]])
@@ -110,6 +110,7 @@ def python(shown: Shown) -> str:
     code.add("        trace.patterns[site],")
     code.add("        trace.keys(site),")
     code.add("        [t for t, label in enumerate(trace.axis(site.of.queries).labels) if label != '<pad>'],")
+    code.add("        trace.masks[site],")
     code.add("    )")
     code.add("    for site in trace.patterns")
     code.add("}")

@@ -12,6 +12,7 @@ import streamlit as st
 from model import format
 from model.config import CONTROL_TOKENS
 from model.readings.neighbours import RARE
+from model.text.languages import record_of
 from viz import cache, readings, state, theme
 from viz.inside import analogy_texts
 from viz.inside.neighbours_figure import neighbours_chart
@@ -55,7 +56,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             texts.fault(str(fault))
             return
         _lists(view, loaded, token, side, sentence[side], mode)
-    if loaded.languages[0] == "English":
+    if record_of(loaded.languages[0]).analogy:
         texts.note(analogy_texts.told(readings.analogy(view.checkpoint, view.device)))
     if not joint:
         texts.note(

@@ -196,7 +196,7 @@ def beats_greedy(seen: Seen) -> Verdict:
     """Beam search has found a translation that is likelier than the greedy one."""
     if seen.edits != BASELINE:
         return Verdict(False, "Something is edited: take it back first.")
-    if seen.data.request.decoding.strategy != "beam" or seen.analysis.request.target is not None:
+    if not seen.data.request.decoding.has_width or seen.analysis.request.target is not None:
         return Verdict(False, "Choose Beam under Decoding.")
     if seen.data.request.path or seen.data.request.branches:
         return Verdict(False, "Another path than the best is shown: go back to the best.")

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from model.decoding.strategy import strategy
 from model.files import shown
 from model.inference.request import Request
 from model.task import TRANSLATES, Task
@@ -87,7 +86,7 @@ def view_of(request: Request, checkpoint: str, query: str = "", **changes: objec
         raise ValueError(" ".join(faults))
     decoding, intervention = request.decoding, request.intervention
     masks = {"causal_mask": intervention.causal_mask, "padding_mask": intervention.padding_mask}
-    chosen = {name: getattr(decoding, name) for name in ("strategy", *strategy(decoding.strategy).controls)}
+    chosen = {"strategy": decoding.strategy} | decoding.settings
     asked = {
         "source": " ".join((request.source, *request.other_sentences)),
         "second": request.second,

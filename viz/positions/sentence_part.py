@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.decoding.strategy import STRATEGIES, Decoding
+from model.decoding.strategy import Decoding
 from model.edits.kinds import Labels, Positions, parse
 from model.inference.decisions import answered
+from model.text.languages import record_of
 from viz import cache, experiments, readings, state, theme, uploads
 from viz.positions import texts as position_texts
 from viz.positions.drawn import token_figure, token_maps
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.inference.request import Request
     from model.readings.sentence_positions import Variant
-
-
-REPEATED = "The dog sees the dog."
 
 
 MAX_TRIED_WORK = 200  # paths of a beam times source tokens, of a translation that is made once for each edit
@@ -47,8 +45,9 @@ def sentence_part(page_data: cache.PageData, view: View, mode: theme.Mode) -> No
     if not found.repeated:
         with st.container(key="pe_repeat", horizontal=True, vertical_alignment="center", gap="small"):
             texts.label("No token occurs twice in this sentence.")
-            if page_data.loaded.languages[0] in ("English", "source"):
-                st.button(f"Try “{REPEATED}”", type="tertiary", on_click=state.change, kwargs={"source": REPEATED})
+            reads = page_data.loaded.languages[0]
+            if repeated := record_of(None if reads == "source" else reads).repeated:
+                st.button(f"Try “{repeated}”", type="tertiary", on_click=state.change, kwargs={"source": repeated})
     with st.container(key="pe_tokens"):
         for column, (name, title, values, _) in zip(st.columns(3, gap="medium"), token_maps(found), strict=True):
             with column:
@@ -100,7 +99,7 @@ def tried(request: Request, tokens: int) -> tuple[Request, list[str]]:
     tokens would take long; and a sentence for what is left out."""
     plain, asked = dataclasses.replace(request, other_sentences=(), branches=(), path=()), request.decoding
     told = ["The branches are left out here."] if request.branches else []
-    if "width" in STRATEGIES[asked.strategy].controls and asked.width * tokens > MAX_TRIED_WORK:
+    if asked.has_width and asked.width * tokens > MAX_TRIED_WORK:
         plain = dataclasses.replace(plain, decoding=Decoding())
         told += [f"A beam of {asked.width} over {tokens} source tokens would take long here: all are decoded greedily."]
     return plain, told

@@ -13,10 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 from model.config import MAX_TOKENS
 from model.inference.reading import source_ids
 from model.inference.request import MAX_SENTENCES
+from model.text.languages import ENGLISH, LANGUAGES, Language, record_of
 from viz import cache, state, theme, visit
 from viz.shared import texts, wanted
 from viz.shared.copy_link import copy_link
-from viz.shared.examples import Example, examples, judged_examples, lesson, prompts
+from viz.shared.examples import Example, examples, judged_examples, language_of, lesson, prompts
 from viz.view import FIRST_PROMPT, FIRST_SENTENCE, View
 
 if TYPE_CHECKING:
@@ -26,30 +27,32 @@ if TYPE_CHECKING:
 SHOWN_EXAMPLES = 3
 MORE_EXAMPLES = "more examples"  # a popover's key; its content is drawn once it was open
 MEAN = "mean"
-EXAMPLES_IN = ("English", "French")  # what they are written in, and for
-WITH_BLANKS = {  # ready texts for a model that fills in, and tells whether a second sentence follows
-    "one blank": ("The old man shook his ___ and said nothing.", ""),
-    "two blanks": ("He shook his ___ and shut the ___ behind him.", ""),
-    "does it follow?": ("There was a knock at the door.", "The old woman opened the ___ and looked out."),
-}
-BLANK_FIRST = next(iter(WITH_BLANKS.values()))[0]  # what opens with such a model
+BLANK_FIRST = next(iter(ENGLISH.with_blanks.values()))[0]  # what opens with a model that fills in
 MOST_BESIDE = 8  # layers or heads whose buttons share a row with others
 
 
 def opening(view: View) -> str:
     """The text of a view; where it is one that the lab opens with, that of its checkpoint: a ready example. Only for a text
     that nobody has stated."""
-    judged = judged_examples()[0].sentence
-    if view.source not in (FIRST_SENTENCE, FIRST_PROMPT, BLANK_FIRST, judged):
+    if view.source not in _openings():
         return view.source
-    task = cache.task(view.checkpoint, view.device)
+    task, reads = cache.task(view.checkpoint, view.device), record_of(cache.declared_languages(view.checkpoint)[0])
     if task.writes and not task.reads:
-        return FIRST_PROMPT
-    if cache.declared_languages(view.checkpoint)[0] not in (None, EXAMPLES_IN[0]):
-        return FIRST_SENTENCE
-    if task.judges:
-        return judged
-    return BLANK_FIRST if cache.reads_two(view.checkpoint, view.device) else FIRST_SENTENCE
+        return reads.first_prompt or FIRST_PROMPT
+    if task.judges and reads.judged:
+        return judged_examples(reads.name)[0].sentence
+    if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+        return next(iter(reads.with_blanks.values()))[0]
+    return reads.first_sentence or FIRST_SENTENCE
+
+
+def _openings() -> set[str]:
+    """Every text that the lab opens with, in every language."""
+    found = set()
+    for each in LANGUAGES.values():
+        found |= {each.first_sentence, each.first_prompt, *(text for text, _ in list(each.with_blanks.values())[:1])}
+        found |= {example.sentence for example in judged_examples(each.name)[:1]}
+    return found - {""}
 
 
 def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenerator]:
@@ -60,27 +63,30 @@ def sentence_box(view: View, language: str) -> tuple[DeltaGenerator, DeltaGenera
     languages = cache.declared_languages(view.checkpoint)
     task = cache.task(view.checkpoint, view.device)
     goes_on = task.writes and not task.reads
-    offered = judged_examples() if task.judges else prompts() if goes_on else examples()
-    ready = offered if languages[0] in (None, EXAMPLES_IN[0]) else ()  # those of another language would be nonsense here
+    reads = record_of(languages[0])
+    if task.judges:
+        ready = judged_examples(reads.name)
+    else:
+        ready = prompts(reads.name) if goes_on else examples(reads.name, languages[1])
     with st.container(key="example_links", horizontal=True, vertical_alignment="center", gap="small"):
         heading, count = st.empty(), st.empty()
         with heading:
             texts.language(language)
         st.space("stretch")
-        if cache.reads_two(view.checkpoint, view.device) and languages[0] in (None, EXAMPLES_IN[0]):
-            _blanks()
+        if reads.with_blanks and cache.reads_two(view.checkpoint, view.device):
+            _blanks(reads)
         elif ready:
-            _examples(ready, told=task.judges or goes_on or languages[1] in (None, EXAMPLES_IN[1]))
+            _examples(ready, told=task.judges or goes_on or languages[1] in (None, *reads.examples))
         else:
-            texts.label(f"Ready examples are {EXAMPLES_IN[0]} only.")
+            texts.label(f"Ready examples are {' and '.join(name for name in LANGUAGES if examples(name))} only.")
         st.button("Lessons", key="to the lessons", type="tertiary", on_click=visit.go_to, args=("lessons",))
     plain_box(view)
     return heading, count
 
 
-def _blanks() -> None:
+def _blanks(reads: Language) -> None:
     """Ready texts for a model that fills in."""
-    for name, (source, second) in WITH_BLANKS.items():
+    for name, (source, second) in reads.with_blanks.items():
         change = {"source": source, "second": second}
         st.button(name, key=f"example {name}", type="tertiary", help=source, on_click=state.change, kwargs=change)
 
@@ -103,11 +109,11 @@ def _examples(ready: Sequence[Example], told: bool) -> None:
 def taught(view: View) -> None:
     """What a ready example teaches, under it, where the translation is the one that it speaks of: the shipped model's own,
     without edits. Not while guessing, for it would give words away."""
-    changed = view.intervention or view.branches or view.path or view.target is not None or view.strategy == "sample"
+    changed = view.intervention or view.branches or view.path or view.target is not None or view.is_random
     own = view.checkpoint == View.checkpoint and not changed
     known, reads = lesson(view.source), cache.declared_languages(view.checkpoint)[0]
-    if known and reads not in (None, EXAMPLES_IN[0]):
-        texts.note(f"This sentence is {EXAMPLES_IN[0]}, and the checkpoint was trained to read {reads}.", warn=True)
+    if known and reads not in (None, written := language_of(view.source)):
+        texts.note(f"This sentence is {written}, and the checkpoint was trained to read {reads}.", warn=True)
     elif own and not view.guess and (told := known):
         texts.write(f'<p class="lab-note lab-lesson">{html.escape(told[:1].upper() + told[1:])}.</p>')
 
@@ -177,7 +183,7 @@ def given_target(view: View) -> None:
                 cache.task(view.checkpoint, view.device).own,
                 type="tertiary",
                 on_click=state.change,
-                kwargs={"target": None, "strategy": "greedy"},
+                kwargs={"target": None, "strategy": View.strategy},
             )
 
 

@@ -1,5 +1,7 @@
-"""The examples that are offered, from `checkpoints/examples.txt`: each a sentence, and what it teaches. Texts to judge
-stand in `judged.txt`, beginnings for a model that goes on with a text in `prompts.txt`."""
+"""The examples that are offered: sentences with what they teach, texts to judge, and beginnings for a model that goes on.
+
+`model.text.languages` names their files.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from model.folders import SHIPPED
+from model.text.languages import LANGUAGES, record_of
 from viz.shared.reasons import Reason
-
-FILE, JUDGED, PROMPTS = (SHIPPED / f"{name}.txt" for name in ("examples", "judged", "prompts"))
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,16 @@ class Example:
 
 
 @cache
-def examples() -> tuple[Example, ...]:
-    """All of them, in the order in which they are offered. Raises ValueError for a line that lacks something."""
-    return tuple(_example(*fields) for fields in _lines(FILE, 5, optional=1))
+def examples(reads: str | None = None, writes: str | None = None) -> tuple[Example, ...]:
+    """Returns the examples in a language, in the order in which they are offered; those for a translation into another
+    language where there are such, else all have the translations of the first."""
+    known = record_of(reads).examples
+    return read_examples(known.get(writes or "", next(iter(known.values())))) if known else ()
+
+
+def read_examples(path: Path) -> tuple[Example, ...]:
+    """Returns the examples of a file. Raises ValueError for a line that lacks something."""
+    return tuple(_example(*fields) for fields in _lines(path, 5, optional=1))
 
 
 def _example(name: str, sentence: str, lesson: str, token: str, accepted: str, reasons: str = "") -> Example:
@@ -39,15 +46,19 @@ def _example(name: str, sentence: str, lesson: str, token: str, accepted: str, r
 
 
 @cache
-def judged_examples() -> tuple[Example, ...]:
+def judged_examples(reads: str | None = None) -> tuple[Example, ...]:
     """Those of a classifier, whose labels may be any: what each asks in the place of what it teaches."""
-    return tuple(Example(*fields) for fields in _lines(JUDGED, 3))
+    return _named(record_of(reads).judged)
 
 
 @cache
-def prompts() -> tuple[Example, ...]:
-    """The beginnings, in the order in which they are offered; errors as `examples`."""
-    return tuple(Example(*fields) for fields in _lines(PROMPTS, 3))
+def prompts(reads: str | None = None) -> tuple[Example, ...]:
+    """The beginnings, in the order in which they are offered; errors as `read_examples`."""
+    return _named(record_of(reads).prompts)
+
+
+def _named(path: Path | None) -> tuple[Example, ...]:
+    return () if path is None else tuple(Example(*fields) for fields in _lines(path, 3))
 
 
 def _lines(file: Path, expected: int, optional: int = 0) -> Iterator[list[str]]:
@@ -64,4 +75,9 @@ def _lines(file: Path, expected: int, optional: int = 0) -> Iterator[list[str]]:
 
 def lesson(sentence: str) -> str | None:
     """What a sentence teaches, where it is an example."""
-    return next((each.lesson for each in examples() if each.sentence == sentence.strip()), None)
+    return next((each.lesson for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), None)
+
+
+def language_of(sentence: str) -> str | None:
+    """Returns the name of the language of an example; None for another sentence."""
+    return next((name for name in LANGUAGES for each in examples(name) if each.sentence == sentence.strip()), None)

@@ -4,7 +4,7 @@ import { density, element, followStep, mounted, nth, onResize, pointAt, signed, 
 import { onStage, placeOf } from "./lecture/stage.js";
 import { floats, rowsOf } from "./packed.js";
 import { cellPoints } from "./cell_points.js";
-import { cellSize, largest, pairMap } from "../compare/side_by_side_maps.js";
+import { cellSize, largest, pairMap } from "./pair_maps.js";
 
 const GAP = 24, NARROW = 700; // px: below it the maps stand one under the other
 const BESIDES = 64, WIDEST = 1.4; // in lecture mode: px of a map's title and what is told below it, how wide it may be for its height

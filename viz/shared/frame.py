@@ -70,7 +70,10 @@ def show(
     task = cache.task(view.checkpoint, view.device)
     if state.is_own_text():
         view = dataclasses.replace(view, source=controls.opening(view))
-    state.spare(*[("step", "rival")] * task.judges)
+    if task.judges:
+        state.spare(("step", "rival"))
+    else:
+        state.spare()
     panel = save.place()
     large = view.lecture and in_lecture is not None
     page = next(page for page in pages.of(task) if page.name == name)

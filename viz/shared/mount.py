@@ -47,7 +47,8 @@ class Component:
         self.script, style = (Path(file).with_name(self.name + ending) for ending in (".js", ".css"))
         meanings = {"terms": terms.meanings(*told)} if told else {}
         self._added = Payload(component=self.name, picture=picture, **meanings)
-        css = [path.read_text(encoding="utf-8") for path in (*[_TERMS] * bool(told), style) if path.exists()]
+        styles = (_TERMS, style) if told else (style,)
+        css = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
         self._mount = st.components.v2.component(
             f"attention_lab.{self.name}",
             html=html or None,

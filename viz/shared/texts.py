@@ -15,6 +15,7 @@ from model import format
 from model.inference.cautions import OF_EACH_STEP
 from model.inference.decisions import NEAR_TIE, answered, near_ties, turns
 from model.inference.predictions import changed_words
+from model.text.languages import code_of
 from viz import cache, state, theme
 from viz.shared import terms
 from viz.turns import beginning
@@ -29,35 +30,6 @@ if TYPE_CHECKING:
 
 EMPTY = '<span class="lab-note">(empty: it ends at once)</span>'
 SHOWN_TURNS = 3  # decisions that are told one by one
-LANGUAGE_CODES = {
-    "Arabic": "ar",
-    "Chinese": "zh",
-    "Czech": "cs",
-    "Danish": "da",
-    "Dutch": "nl",
-    "English": "en",
-    "Finnish": "fi",
-    "French": "fr",
-    "German": "de",
-    "Greek": "el",
-    "Hebrew": "he",
-    "Hindi": "hi",
-    "Hungarian": "hu",
-    "Italian": "it",
-    "Japanese": "ja",
-    "Korean": "ko",
-    "Norwegian": "no",
-    "Persian": "fa",
-    "Polish": "pl",
-    "Portuguese": "pt",
-    "Romanian": "ro",
-    "Russian": "ru",
-    "Spanish": "es",
-    "Swedish": "sv",
-    "Turkish": "tr",
-    "Ukrainian": "uk",
-    "Vietnamese": "vi",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +82,7 @@ def language(name: str) -> None:
 
 def language_code(name: str) -> str:
     """The code of a language for screen readers, empty where the name is not known."""
-    return LANGUAGE_CODES.get(name, "")
+    return code_of(name)
 
 
 def both_translations(analysis: Analysis, checkpoint: Checkpoint, given: bool = False, where: str = "below") -> None:
@@ -239,7 +211,8 @@ def _judged_anew(analysis: Analysis, base: Analysis) -> str:
     (label,), (was,), (now,) = base.trace.predicted.ids, base.trace.predicted.labels, analysis.trace.predicted.labels
     if was == now:
         return f"The label stays “{was}”: {analysis.change.before[label]:.3f} → {analysis.change.after[label]:.3f}"
-    return f"The label turns: “{was}” → “{now}”" + ", by tipping a near-tie" * any(each.is_tie for each in turns(analysis))
+    tie = ", by tipping a near-tie" if any(each.is_tie for each in turns(analysis)) else ""
+    return f"The label turns: “{was}” → “{now}”{tie}"
 
 
 def map_alt(seen: View, site: Site, head: int | None, show: str) -> str:

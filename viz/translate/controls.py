@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,12 +45,13 @@ def strategy(view: View, task: Task) -> None:
     )
     with st.container(key="strategy_controls", gap="xsmall"):
         names = () if chosen == YOURS else STRATEGIES[chosen].controls
-        draws = "seed" in names
+        draws = chosen != YOURS and STRATEGIES[chosen].is_random
         if draws:
-            _sampling(view)
+            st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
+            _inputs(view, names)
         texts.note(translate_texts.strategy_note(chosen, task.made), "token", "beam", "log-probability")
-        if names and not draws:
-            _fields(*names, view=view)
+        if not draws:
+            _inputs(view, names)
 
 
 def _choose(name: str) -> None:
@@ -95,13 +96,15 @@ def _reader(name: str) -> Callable[[str], Any]:
     return read
 
 
-def _sampling(view: View) -> None:
-    st.button("Draw again", key="draw", width="stretch", on_click=draw_again, help="Draws with the next seed")
-    st.slider(
-        "Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **state.bind("temperature", "temperature", float(view.temperature))
-    )
-    st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
-    _fields("top_k", "seed", view=view)
+def _inputs(view: View, names: Sequence[str]) -> None:
+    """One input for each control of the strategy."""
+    if "temperature" in names:
+        bound = state.bind("temperature", "temperature", float(view.temperature))
+        st.slider("Temperature", 0.0, MAX_TEMPERATURE, step=0.05, **bound)
+    if "top_p" in names:
+        st.slider("Top-p", 0.01, 1.0, step=0.01, **state.bind("top_p", "top_p", float(view.top_p)))
+    if written := [name for name in names if name in translate_texts.FIELDS]:
+        _fields(*written, view=view)
 
 
 def draw_again() -> None:
@@ -188,7 +191,7 @@ def _surprise(page_data: PageData, own: Callable[[], Analysis], mode: theme.Mode
 
 def _tree(view: View, page_data: PageData) -> None:
     analysis, tokenizer = page_data.analysis, page_data.loaded.target_tokenizer
-    alpha = view.alpha if view.strategy == "beam" else None
+    alpha = view.alpha if STRATEGIES[view.strategy].has_length_penalty else None
     data = beam_tree.payload(analysis.tree, analysis.hypothesis.ids, tokenizer, alpha, analysis.begun)
     tree = analysis.tree  # without the arrays: a widget holds it between runs
     beam_tree.beam_tree(data, lambda number, whole: _show(tree, number, whole))
@@ -248,7 +251,7 @@ def _add(page_data: PageData, path: tuple[int, ...], step: int) -> None:
     if sum(map(len, (*branches, path))) > MAX_BRANCH_TOKENS:
         state.complain("word", "", f"The branches have {MAX_BRANCH_TOKENS} tokens and more; take one back first.")
         return
-    given = {"target": None, "strategy": "greedy"} if now.target is not None or now.strategy == YOURS else {}
+    given = {"target": None, "strategy": View.strategy} if now.target is not None or now.strategy == YOURS else {}
     _put_aside(now)
     state.change(branches=(*branches, path), path=(), step=step, **given)
 

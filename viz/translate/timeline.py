@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model import format
-from model.decoding.strategy import STRATEGIES
 from model.inference.cautions import UNSURE, down
 from model.readings.step_links import Link, step_links
 from model.trace import KINDS, Axis, Site
@@ -97,7 +96,7 @@ def payload(
         "language": checkpoint.languages[1],
         "code": texts.language_code(checkpoint.languages[1]),
         "how": analysis.how,
-        "draws": "seed" in STRATEGIES[analysis.request.decoding.strategy].controls and analysis.request.target is None,
+        "draws": analysis.request.decoding.is_random and analysis.request.target is None,
         "one": "this layer" if head is None else "this head",
         "where": where(layer, head),
         "arrangements": {name: list(words) for name, words in ROWS.items()},

@@ -7,7 +7,7 @@ import tiny
 import torch
 from edit_helpers import EXAMPLES
 
-from model.config import END, START
+from model.config import END, SCHEMES, START
 from model.decoding import search as decoding
 from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
@@ -15,7 +15,7 @@ from model.network import masks
 from model.network.context import Pass, given
 
 CACHED = [code for code in EXAMPLES if code != "causal-off"]
-POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+POSITIONS = pytest.mark.parametrize("positions", SCHEMES)
 SOURCE = tiny.padded([5], 6)
 MEANS = tiny.means(tiny.config())
 

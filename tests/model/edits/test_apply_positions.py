@@ -6,14 +6,14 @@ import pytest
 import tiny
 import torch
 
-from model.config import PAD
+from model.config import PAD, SCHEMES
 from model.edits.apply import Edits
 from model.edits.kinds import SHUFFLED_BLOCK, Positions, shuffled_target
 from model.network import masks
 from model.network.context import Pass
 from model.trace import Probe, Site
 
-POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+POSITIONS = pytest.mark.parametrize("positions", SCHEMES)
 SOURCE, TARGET = tiny.ids(2, 6), tiny.target_ids(2, 5)
 
 

@@ -12,6 +12,7 @@ from model.config import END
 from model.decoding.hypotheses import Hypothesis
 from model.evaluation import address, card_parts, measures, probed, scoring, translation_card
 from model.evaluation.inputs import Inputs
+from model.text.languages import ENGLISH
 from model.text.probes import read_probes
 
 PAIRS = [(f"{n} {'word ' * (n % 7)}end.", f"{n} {how} fin.") for n in range(23) for how in ("une", "deux")]
@@ -132,7 +133,7 @@ def test_what_makes_no_difference_is_overlooked_and_nothing_else():
 
 
 def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
-    probes = probed.read(probed.FILES)
+    probes = probed.read(ENGLISH.probes["French"])
     kinds = [probe.kind for probe in probes]
     assert len(probes) == len({probe.source for probe in probes}) == 60
     assert kinds[:20] == ["probes.txt"] * 20
@@ -145,7 +146,7 @@ def test_the_projects_probes_are_sixty_with_three_or_more_of_each_kind():
         assert len(accepted) == len(set(accepted)), (probe.source, {each for each in accepted if accepted.count(each) > 1})
         assert not any(mark in each for each in accepted for mark in "{}|/"), probe.source
         assert probe.source[0].isupper() or probe.kind == "lower case"
-    names = [name for name, *_ in read_probes(probed.FILES[1])]
+    names = [name for name, *_ in read_probes(ENGLISH.probes["French"][1])]
     assert len(set(names)) == len(names)
 
 

@@ -10,7 +10,7 @@ from model.config import END, MAX_TOKENS
 from model.decoding import search
 from model.decoding.hypotheses import Hypothesis
 from model.decoding.search import beam, greedy, sample
-from model.decoding.strategy import Decoding
+from model.decoding.strategy import STRATEGIES, Decoding
 from model.evaluation import scoring
 from model.evaluation.inputs import Inputs
 from model.evaluation.measures import measure
@@ -62,7 +62,7 @@ def test_sampling_draws_for_each_sentence_what_it_would_draw_alone(exact_checkpo
 def test_a_strategy_that_is_not_known_is_refused(exact_checkpoint):
     asked = dataclasses.replace(Decoding())
     object.__setattr__(asked, "strategy", "contrastive")
-    with pytest.raises(ValueError, match="The decoding strategy is 'contrastive'; expected 'greedy', 'beam' or 'sample'"):
+    with pytest.raises(ValueError, match=f"The decoding strategy is 'contrastive'; expected {next(iter(STRATEGIES))!r}"):
         translate(exact_checkpoint.model, exact_checkpoint.source_tokenizer, SENTENCES, decoding=asked)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from model.decoding.strategy import Decoding
+from model.decoding.strategy import STRATEGIES, Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD, Request, RequestError
 
@@ -64,7 +64,7 @@ def test_a_limit_out_of_range_is_told(limit):
 
 
 def test_an_unknown_strategy_is_told():
-    with pytest.raises(RequestError, match=r"^The decoding strategy is 'dice'; expected 'greedy', 'beam' or 'sample'.$"):
+    with pytest.raises(RequestError, match=f"^The decoding strategy is 'dice'; expected {next(iter(STRATEGIES))!r}, "):
         Decoding(strategy="dice")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from model.readings.head_metrics import METRICS, Metric, head_metrics, order, orders, register, telling
+from model.readings.head_metrics import METRICS, Metric, Rows, head_metrics, metrics_of, order, orders, register, telling
 from model.readings.patterns import heaviest, is_punctuation, merged, rank_correlation, rollout
 
 RANDOM = np.random.default_rng(0)
@@ -101,6 +101,51 @@ def test_a_metric_that_is_registered_is_measured_and_can_be_an_order(monkeypatch
             register(Metric(taken, "", "", lambda rows: rows.at(0)))
     with pytest.raises(ValueError, match="The order of 'x' is 'up'; expected 'least', 'most' or None"):
         Metric("x", "", "", lambda rows: rows.at(0), order="up")
+
+
+def gini(rows: Rows) -> np.ndarray:
+    """The Gini coefficient of each row over the keys that its mask allows: 0 where they have equal weights."""
+    found = np.full(rows.weights.shape[:2], np.nan)
+    for row, allowed in enumerate(rows.allowed):
+        if count := int(allowed.sum()):
+            ranked = np.sort(rows.weights[:, row, allowed], axis=-1)  # [H,n]
+            found[:, row] = ranked @ (2 * np.arange(1, count + 1) - count - 1) / (count * ranked.sum(-1))
+    return found
+
+
+def test_metric_that_is_zero_on_an_even_pattern_applies(monkeypatch):
+    monkeypatch.setitem(METRICS, "gini", Metric("gini", "Gini", "Gini coefficient of a row, the mean over rows", gini))
+    keys, causal = ("<s>", "a", "b", "c"), np.tri(4, dtype=bool)
+    even = causal / causal.sum(-1, keepdims=True)
+    for kind, is_self in ((np.ones((4, 4), dtype=bool), False), (causal, True)):
+        assert "gini" in telling(kind, keys, is_self)
+    assert "gini" not in telling(np.zeros((4, 4), dtype=bool), keys, True)
+    values = head_metrics(np.stack([even, np.eye(4)]), keys, mask=causal)["gini"]
+    np.testing.assert_allclose(values, [0, np.mean([0, 1 / 2, 2 / 3, 3 / 4])], atol=1e-12)
+    some = head_metrics(np.stack([even, np.eye(4)]), keys, [1, 3], causal)["gini"]
+    np.testing.assert_allclose(some, [0, np.mean([1 / 2, 3 / 4])], atol=1e-12)
+
+
+def test_rows_know_their_mask():
+    mask = np.tri(3, dtype=bool)
+    assert (Rows.of(np.eye(3)[None], "abc", [2, 0], mask).allowed == mask[[2, 0]]).all()
+    assert (Rows.of(np.eye(3)[None], "abc").allowed == np.eye(3, dtype=bool)).all()  # none is known: cells with a weight
+
+
+@pytest.mark.parametrize("name", [name for name, metric in METRICS.items() if metric.cells])
+def test_weight_outside_a_metrics_cells_counts_for_nothing(name):
+    """The declared cells and the measure agree, over random masks, tokens and rows."""
+    random, applied = np.random.default_rng(7), set()
+    for _ in range(300):
+        rows_count, count = (int(random.integers(1, 7)) for _ in range(2))
+        keys = tuple(random.choice(["a", "b", ".", "<s>", "</s>", "</s>", "<pad>"], count))
+        mask = random.random((rows_count, count)) < random.choice([0.15, 0.5, 1])
+        rows = sorted(random.choice(rows_count, int(random.integers(1, rows_count + 1)), replace=False))
+        even = mask / np.maximum(1, mask.sum(-1, keepdims=True))
+        applies = METRICS[name].applies(Rows.of(even[None], keys, rows, mask))
+        assert applies == (metrics_of(Rows.of(even[None], keys, rows, mask), [name])[name][0] > 0), (mask, keys, rows)
+        applied.add(applies)
+    assert applied == {True, False}
 
 
 def test_pieces_merge_into_words_by_hand():

@@ -161,7 +161,7 @@ def test_the_ends_of_what_a_link_may_ask(scheme, link):
 
 
 def test_nonsense_in_a_link_is_a_sentence_each():
-    lab = page(scheme="alibi", pe_d="7", pe_base="nan", pe_n="1", pe_k="-1", pe_i="x")
+    lab = page(scheme="no-such-scheme", pe_d="7", pe_base="nan", pe_n="1", pe_k="-1", pe_i="x")
     assert len(lab.warnings) == 6
     assert len(lab.charts) == SIX + 3
 

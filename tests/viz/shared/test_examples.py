@@ -8,8 +8,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.decisions import near_ties
 from model.inference.request import Request
-from viz.shared import examples as module
-from viz.shared.examples import examples, lesson
+from viz.shared.examples import examples, lesson, read_examples
 from viz.shared.reasons import Reason
 from viz.view import FIRST_SENTENCE
 
@@ -32,15 +31,15 @@ def test_the_first_screen_shows_an_example():
     assert lesson("Seven owls.") is None
 
 
-def test_a_line_that_lacks_something_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FILE", tmp_path / "examples.txt")
-    module.FILE.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
+def test_a_line_that_lacks_something_is_named(tmp_path):
+    path = tmp_path / "examples.txt"
+    path.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"^examples\.txt, line 2, has 4 fields; expected 5 with a tab between$"):
-        examples.__wrapped__()
+        read_examples(path)
 
 
-def test_a_line_without_a_reason_has_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FILE", tmp_path / "examples.txt")
+def test_a_line_without_a_reason_has_none(tmp_path):
+    path = tmp_path / "examples.txt"
     plain = "name\tA sentence.\tlesson\til\tUne phrase."
-    module.FILE.write_text(f"{plain}\n{plain}\toff_enc.1.2 il 0.58 0.30\n", encoding="utf-8")
-    assert [each.reasons for each in examples.__wrapped__()] == [(), (Reason("off_enc.1.2", "il", 0.58, 0.3),)]
+    path.write_text(f"{plain}\n{plain}\toff_enc.1.2 il 0.58 0.30\n", encoding="utf-8")
+    assert [each.reasons for each in read_examples(path)] == [(), (Reason("off_enc.1.2", "il", 0.58, 0.3),)]

@@ -89,7 +89,7 @@ def test_keys_go_round_the_ready_experiments(monkeypatch, now, by, then):
     asked, at = [], EXPERIMENTS[now].name if now is not None else None
     monkeypatch.setattr(questions, "run", lambda known, view, sentence: asked.append((known, sentence)))
     in_lecture._try(in_lecture.View(experiment=at), list(EXPERIMENTS), "English", by)
-    assert asked == [(EXPERIMENTS[then], EXPERIMENTS[then].sentence)]
+    assert asked == [(EXPERIMENTS[then], EXPERIMENTS[then].sentence_in("English"))]
 
 
 def test_what_cannot_be_asked_is_one_sentence():

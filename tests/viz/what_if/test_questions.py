@@ -54,11 +54,11 @@ def test_the_leak_test_tells_what_padding_moves():
 def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     lab = what_if().click("try padding")
     (known,) = [e for e in EXPERIMENTS if e.name == "padding"]
-    expected = experiments.answer("padding", Request(known.sentence), "auto").text
-    said = f"This question uses the sentence “{known.sentence}”; yours comes back afterwards."
+    expected = experiments.answer("padding", Request(known.sentence_in("English")), "auto").text
+    said = f"This question uses the sentence “{known.sentence_in('English')}”; yours comes back afterwards."
     assert lab.sentences("lab-answer") == [f"{said}{known.question} {expected}"]
     shown = {"padmask": "off", "pad": str(PADS), "mode": "again"}
-    assert lab.link == {"text": known.sentence, "own": SENTENCE, "try": "padding", **shown}
+    assert lab.link == {"text": known.sentence_in("English"), "own": SENTENCE, "try": "padding", **shown}
     there = what_if(**lab.link)
     typed = said.replace("yours comes", "the sentence that was typed comes")  # whoever has typed it
     assert there.sentences("lab-answer") == [f"{typed}{known.question} {expected}"]
@@ -66,7 +66,7 @@ def test_a_question_is_answered_by_what_is_measured_and_shows_its_request():
     assert plain.sentences("lab-answer") == [f"{known.question} {expected}"] and "back to own" not in plain.buttons
     lab.click("edit padding-off")
     assert lab.sentences("lab-answer") == []
-    assert lab.link == {"text": known.sentence, "own": SENTENCE, "pad": str(PADS), "mode": "again"}
+    assert lab.link == {"text": known.sentence_in("English"), "own": SENTENCE, "pad": str(PADS), "mode": "again"}
     assert {f"try {e.name}" for e in EXPERIMENTS} <= set(lab.buttons)
 
 
@@ -76,16 +76,18 @@ def test_each_question_has_its_sentence_and_gives_the_visitors_own_back():
     for name in ("padding", "scaling"):  # the second is not asked of what the first has left
         (known,) = [e for e in EXPERIMENTS if e.name == name]
         lab.click(f"try {name}")
-        assert lab.box == known.sentence
-        assert experiments.answer(name, Request(known.sentence), "auto").text in lab.sentences("lab-answer")[0]
+        assert lab.box == known.sentence_in("English")
+        assert experiments.answer(name, Request(known.sentence_in("English")), "auto").text in lab.sentences("lab-answer")[0]
     asked = lab.link
     assert lab.click("back to own").link == made
     assert "back to own" not in lab.buttons
-    assert lab.click("undo").click("undo").link["text"] == next(e.sentence for e in EXPERIMENTS if e.name == "padding")
+    assert lab.click("undo").click("undo").link["text"] == next(
+        e.sentence_in("English") for e in EXPERIMENTS if e.name == "padding"
+    )
     assert lab.click("back to own").link == made  # also from the first of the two, to which undo leads
     lab.click("try padding").click("try scaling").click("back to own")
     undo = lab.at.button(key="undo")  # in a row without a single edit it says what it takes back
-    assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence[:30]}")
+    assert unescaped(undo.help).startswith(f"Brings back the sentence “{known.sentence_in('English')[:30]}")
     assert lab.click("undo").link == asked
     lab.click("ask own")
     (said,) = lab.sentences("lab-answer")
@@ -104,7 +106,7 @@ def test_a_text_that_was_typed_stays_in_the_link_while_a_question_shows_another(
     assert unescaped(again.at.button(key="ask own").label) == f"Ask it of the sentence that was typed, “{typed}”"
     assert unescaped(again.at.button(key="back to own").label) == "Back to the sentence that was typed"
     again.click("try padding")
-    assert (again.link["own"], again.box) == (typed, known.sentence)
+    assert (again.link["own"], again.box) == (typed, known.sentence_in("English"))
     assert again.click("back to own").link == {"text": typed}
     assert lab.click("ask own").link["text"] == typed and "own" not in lab.link
     assert lab.click("try padding").link["own"] == typed
@@ -133,7 +135,7 @@ def test_a_branch_is_the_baseline_and_says_so():
 
 def test_what_a_question_puts_in_the_place_of_the_visitors_own_is_said_first_and_comes_back():
     lab = what_if(edits="off_cross.3.5")
-    made, sentence = lab.link, next(e.sentence for e in EXPERIMENTS if e.name == "peek")
+    made, sentence = lab.link, next(e.sentence_in("English") for e in EXPERIMENTS if e.name == "peek")
     lab.click("try peek")
     said = f"This question uses the checkpoint en-fr-peek and the sentence “{sentence}”; yours come back afterwards."
     (answer,) = lab.sentences("lab-answer")

@@ -156,7 +156,7 @@ def _how(analysis: Analysis, step: int, word: str) -> str:
         return f"“{word}” is what the given {analysis.task.made} has." if chosen < best else ""
     if branch is not None and step < len(branch):
         return f"“{word}” is what this branch was given." if chosen < best else ""
-    return f"“{word}” was drawn by chance." if asked.decoding.strategy == "sample" else ""
+    return f"“{word}” was drawn by chance." if asked.decoding.is_random else ""
 
 
 def _possible(log_probs: np.ndarray) -> np.ndarray:

@@ -1,15 +1,18 @@
 // One of the maps on a canvas, with what is pointed at ringed. Nothing here makes markup from text.
 
-import { across, down } from "../shared/chart_labels_parts.js";
-import { cut, element, nth, onKeys, spotIn } from "../shared/mount.js";
-import { drawLabels, lengthsOf, mapLayout } from "../shared/map_labels.js";
-import { pen } from "../shared/save/pen.js";
-import { moved } from "./side_by_side_parts.js";
+import { across, down } from "./chart_labels_parts.js";
+import { cut, element, nth, onKeys, spotIn } from "./mount.js";
+import { drawLabels, lengthsOf, mapLayout } from "./map_labels.js";
+import { pen } from "./save/pen.js";
 
 const FONT = 11; // px
 const MOST = 22, LEAST = 5; // px that a cell may take
 const TALLEST = 26, LOWEST = 12; // the same, by the height that there is
 const LARGE = { font: 14, title: 16, line: 22, wide: 72, high: 44, left: 132, top: 92 }; // px, in a map that fills the screen: the most of all but the font
+
+// The cell that an arrow leads to, within a map.
+export const moved = ([i, j], [down, right], map) => [bounded(i + down, map.queries.length), bounded(j + right, map.keys.length)];
+const bounded = (n, count) => Math.max(0, Math.min(count - 1, n));
 
 const named = (map) => ({ queries: map.queries.map((text) => cut(text, 18)), keys: map.keys.map((text) => cut(text, 12)) });
 

@@ -1,15 +1,13 @@
 """python -m model export: a view of a sentence as one HTML file that needs no server.
 
-The file is drawn by the lab's components, which stand above the model: `viz.offline` is looked up when the command runs, so
-that nothing of the model depends on it."""
+`model.__main__` starts this command by its name, because the lab's components stand above the model.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from model.commands import asked, options
 from model.files import check_new, shown, write_new
@@ -63,9 +61,9 @@ def _head(text: str) -> int | None:
 def run(args: argparse.Namespace) -> None:
     from model import checkpoint as checkpoints
     from model.inference.analyse import analyse
+    from viz.offline import take
 
     check_new(args.html)  # before anything is computed
-    take: Any = import_module("viz.offline.take")
     take.page_of(args.page)
     request = asked.request(args)
     given = {field: getattr(args, name) for name, field in VIEW.items() if getattr(args, name, None) is not None}
