@@ -9,9 +9,7 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from viz_helpers import POSITIONS, Lab
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
@@ -25,6 +23,8 @@ from model.inference.request import Request
 from model.network import positions
 from model.readings.blueprint import blueprint
 from model.readings.position_numbers import scheme_numbers
+from tests.support import tiny
+from tests.support.viz_helpers import POSITIONS, Lab
 from viz.links import link, parse
 
 TEXT = "The red fox sees a lamp."

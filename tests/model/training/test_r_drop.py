@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from model.text.corpus import Batch
 from model.training.loss import batch_loss
 from model.training.r_drop import divergence, twice_loss
-from tests import tiny
+from tests.support import tiny
 
 
 def test_the_divergence_and_its_gradients_are_those_of_torch():
