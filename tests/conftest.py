@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
 
 from model import checkpoint as checkpoints
@@ -13,6 +12,7 @@ from model import folders
 from model.__main__ import main
 from model.checkpoint import Checkpoint
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 torch.set_num_threads(1)
 

@@ -11,9 +11,7 @@ import re
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from viz_helpers import POSITIONS, TRANSLATE, Lab
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
@@ -28,6 +26,8 @@ from model.inference.request import Request
 from model.network import positions
 from model.readings.blueprint import blueprint
 from model.readings.position_numbers import scheme_numbers
+from tests.support import tiny
+from tests.support.viz_helpers import POSITIONS, TRANSLATE, Lab
 from viz import cache
 from viz.links import link, parse
 from viz.view import View

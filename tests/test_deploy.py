@@ -8,8 +8,8 @@ import subprocess
 import tomllib
 
 import pytest
-from viz_helpers import ROOT
 
+from tests.support.viz_helpers import ROOT
 from viz.connections import BODY_SECONDS, HEAD_SECONDS, MAX_OF_ADDRESS
 from viz.rooms.stream import ALIVE
 from viz.uploads import UPLOAD_MB

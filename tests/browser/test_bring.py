@@ -7,12 +7,12 @@ import re
 import zipfile
 from pathlib import Path
 
-import tiny
 from playwright.sync_api import expect
 
 from model import checkpoint as checkpoints
 from model.text.tokenizer import Tokenizer
 from tests.browser.conftest import idle, query
+from tests.support import tiny
 
 
 def packed(folder: Path) -> bytes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from urllib.parse import urlencode
 
-import tiny
-
 from model import checkpoint as checkpoints
 from model.text.tokenizer import Tokenizer
 from tests.browser.conftest import TIMEOUT, WATCH, idle, query, start_server, stop
+from tests.support import tiny
 
 TOLD = """() => [...attentionLabRoots.get('timeline').querySelectorAll('.chip:not(.input)')]
   .map((chip) => chip.firstChild.textContent)"""

@@ -10,9 +10,6 @@ import faulthandler
 import itertools
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where what the tests share lies
 
 from tests.fuzz import core
 

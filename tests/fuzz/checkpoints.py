@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import tiny
 from safetensors.numpy import load, save
 
 from model import checkpoint as checkpoints
@@ -21,6 +20,7 @@ from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
 from tests.fuzz import damage
 from tests.fuzz.core import fuzzer
+from tests.support import tiny
 
 WARNINGS = {"sentences": 9, "bad": 4, "rules": {"rare": {"warned": 3, "right": 2}}}
 TEST = {"bleu": 50.1, "chrf": 60.2, "sentences": 500, "beam": 4}

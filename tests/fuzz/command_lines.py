@@ -11,14 +11,13 @@ import tempfile
 from pathlib import Path
 from unittest import mock
 
-import tiny
-
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.decoding.strategy import STRATEGIES
 from model.text.tokenizer import Tokenizer
 from tests.fuzz import texts
 from tests.fuzz.core import fuzzer
+from tests.support import tiny
 
 NUMBERS = ("0", "1", "2", "3", "-1", "0.5", "nan", "inf", "-inf", "1e400", "9" * 25, "9" * 5000, "1e-320", "", " ", "a\nb")
 WORDS = (*NUMBERS, "x", "<b>", "\0", "\udcff", "..", "/", "/dev/null", "a,b", "a,b,c", "-", "--", "=", "yes", "x" * 9000)

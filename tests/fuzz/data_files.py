@@ -10,8 +10,6 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import tiny
-
 from model.config import MAX_TOKENS
 from model.text.corpus import Corpus, DataError, file_hash, read_pairs
 from model.text.probes import read_probe_texts, read_probes
@@ -20,6 +18,7 @@ from model.text.windows import Texts, read_paragraphs
 from tests.fuzz import damage
 from tests.fuzz.core import fuzzer
 from tests.fuzz.texts import text
+from tests.support import tiny
 
 ENDS = ("\n", "\n", "\n", "\r\n", "\r", "\n\n", "\x0b", "\u2028", "\0")
 MARKS = ("\ufeff", "\t", "\t\t", "\0", "\x1a", "#", "|", "\ud800", "")

@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from viz_helpers import Lab, address
 
 from tests.fuzz.core import fuzzer
+from tests.support.viz_helpers import Lab, address
 from viz import links, pages
 from viz.fields import fields
 from viz.view import View, can_hold

@@ -8,9 +8,8 @@ import json
 import random
 from typing import Any
 
-from room_helpers import run
-
 from tests.fuzz.core import fuzzer
+from tests.support.room_helpers import run
 from viz.rooms.documents import Documents
 from viz.rooms.room import LETTERS
 from viz.rooms.routes import Rooms

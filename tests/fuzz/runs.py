@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import tiny
 import torch
 from torch import Tensor
 
@@ -27,6 +26,7 @@ from model.training.recording import Recording
 from model.training.run_folder import Progress, RunFolder, TrainingError
 from tests.fuzz import damage
 from tests.fuzz.core import fuzzer
+from tests.support import tiny
 
 SETTINGS = {"model": {"d_model": 16}, "training": TrainConfig().to_dict(), "data": {"train": "a" * 64, "dev": "b" * 64}}
 SETTINGS |= {"init": None, "processes": 1}

@@ -6,8 +6,6 @@ import functools
 import random
 import unicodedata
 
-import tiny
-
 from model.checkpoint import Checkpoint
 from model.decoding.strategy import Decoding, RequestError
 from model.inference.analyse import analyse
@@ -15,6 +13,7 @@ from model.inference.request import Request
 from model.text.sentences import split
 from model.text.tokenizer import Tokenizer
 from tests.fuzz.core import fuzzer
+from tests.support import tiny
 
 PARTS = ("The red fox sees a lamp.", "</s>", "<pad>", "<s>", "’", "“", "\0", "\r", "\n", "\t", " ", "é", "e\u0301")
 PARTS += ("\ufeff", "\u202e", "\U0001f600", "\U0001f468\u200d\U0001f469", "\ud800", "\udfff", "ﷺ")

@@ -8,9 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
-from checkpoint_helpers import change_json, change_model, change_weights, refused
 from safetensors.torch import load_file
 
 from model import checkpoint as checkpoints
@@ -18,6 +16,8 @@ from model import folders
 from model.checkpoint import CheckpointError, find, load, names, save
 from model.network import masks
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
+from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused
 
 FILES = {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "counts.json"}
 

@@ -10,9 +10,7 @@ import struct
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
-from checkpoint_helpers import change_json, change_model, change_weights, refused
 from safetensors.torch import save_file
 
 from model import checkpoint_files
@@ -20,6 +18,8 @@ from model.checkpoint import CheckpointError, find, load, names
 from model.config import ModelConfig
 from model.network.transformer import build
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
+from tests.support.checkpoint_helpers import change_json, change_model, change_weights, refused
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 JSON_FILES = ("config.json", "tokenizer.json", "metrics.json", "counts.json", "seen.json", "faithfulness.json")

@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import tiny
-from command_line_helpers import fails, python_m_model
 
 import model
 from model.__main__ import build_parser, main
@@ -19,6 +17,8 @@ from model.config import ModelConfig, TrainConfig
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse, load
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.command_line_helpers import fails, python_m_model
 
 SOURCE, TARGET = tiny.HELD_OUT[1]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TextIO
 
 import pytest
-from command_line_helpers import fails
 
 from model.__main__ import READER_LEFT, main
+from tests.support.command_line_helpers import fails
 
 
 @pytest.fixture

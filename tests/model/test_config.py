@@ -3,9 +3,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 
 from model.config import CONTROL_TOKENS, END, MAX_TOKENS, PAD, SCHEMES, START, ModelConfig, TrainConfig
+from tests.support import tiny
 
 
 def test_control_tokens_stand_at_their_ids():

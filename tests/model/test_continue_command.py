@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny
-from command_line_helpers import fails
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
 
 TEXT = "The red fox sees a lamp."
 

@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model import checkpoint as checkpoints
@@ -24,6 +23,7 @@ from model.network.transformer import EncoderDecoder, build
 from model.readings.activations import activations
 from model.readings.head_metrics import head_metrics, telling
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox sees a lamp."
 FAMILIES = {

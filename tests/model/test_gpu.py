@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 
 from model.decoding.search import greedy
@@ -13,6 +12,7 @@ from model.experiments.effects import mask_effects
 from model.inference.analyse import analyse, load
 from model.inference.request import Request
 from model.network import masks
+from tests.support import tiny
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 KINDS = pytest.mark.parametrize("changes", [{}, {"positions": "rotary"}, {"positions": "learned"}, {"window": 2}], ids=str)

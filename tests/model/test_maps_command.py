@@ -6,7 +6,6 @@ import csv
 import io
 
 import pytest
-from command_line_helpers import fails
 
 from model.__main__ import main
 from model.checkpoint import load
@@ -16,6 +15,7 @@ from model.export.requests import intervention
 from model.export.tables import CELLS
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from tests.support.command_line_helpers import fails
 
 TEXT = "The red fox takes a lamp."
 

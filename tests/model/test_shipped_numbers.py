@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from floats import assert_close
 
 from benchmarks.peers import PlainTransformer
 from model.config import START
@@ -19,6 +18,7 @@ from model.network import masks
 from model.network.context import Pass
 from model.text.probes import read_probes
 from model.trace import KINDS, Probe, Site
+from tests.support.floats import assert_close
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = read_probes(ROOT / "checkpoints" / "probes.txt")

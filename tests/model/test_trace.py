@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.decoding.strategy import Decoding
@@ -12,6 +11,7 @@ from model.edits.intervention import BASELINE
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Axis, Probe, Site, Trace, View
+from tests.support import tiny
 
 ENCODER, DECODER, CROSS = Site("encoder", 0), Site("decoder", 0), Site("cross", 0)
 SOURCE = Axis((5, 6, 2), ("the", "fox", "</s>"), (0, 1, 2))

@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from viz_helpers import ROOT
+
+from tests.support.viz_helpers import ROOT
 
 FREES = """
 import threading

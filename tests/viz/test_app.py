@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from viz_helpers import Lab, numbers, read
 
 from model.inference.request import MAX_PAD, PAD_WHEN_UNMASKED
+from tests.support.viz_helpers import Lab, numbers, read
 from viz import theme
 from viz.shared import controls
 from viz.shared.examples import examples, lesson

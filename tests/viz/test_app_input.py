@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from viz_helpers import TIMEOUT, Lab
 
 from model.config import MAX_CHARACTERS, MAX_TOKENS
+from tests.support.viz_helpers import TIMEOUT, Lab
 from viz import cache
 
 ODD = [

@@ -11,8 +11,6 @@ from types import SimpleNamespace
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-import tiny
-from viz_helpers import Lab
 
 from model.checkpoint import CheckpointError
 from model.config import MAX_TOKENS
@@ -22,6 +20,8 @@ from model.experiments import effects
 from model.inference import analyse as inference
 from model.inference import size
 from model.inference.request import MAX_PAD, Request, RequestError
+from tests.support import tiny
+from tests.support.viz_helpers import Lab
 from viz import cache, experiments, keep, pages, turns
 from viz.server import LEAST_KEPT
 from viz.view import View

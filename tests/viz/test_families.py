@@ -6,17 +6,16 @@ import dataclasses
 import re
 from pathlib import Path
 
-import hugging_face
 import pytest
-import tiny
 import torch
-from save_helpers import make_offers
-from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model.config import FAMILIES
 from model.convert.registry import convert
 from model.task import TASKS, task_of
+from tests.support import hugging_face, tiny
+from tests.support.save_helpers import make_offers
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages
 from viz.offline import take
 from viz.page_fields import DIFFERS, PARTS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
-from viz_helpers import COMPARE, INSIDE, POSITIONS, TRANSLATE, Lab
 
 from model.checkpoint import save
+from tests.support import tiny
+from tests.support.viz_helpers import COMPARE, INSIDE, POSITIONS, TRANSLATE, Lab
 from viz import cache
 from viz.keep import forget
 

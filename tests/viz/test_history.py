@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
-import tiny
 from streamlit.testing.v1 import AppTest
-from viz_helpers import TIMEOUT, address
 
 from model.edits.intervention import BASELINE, Intervention
+from tests.support import tiny
+from tests.support.viz_helpers import TIMEOUT, address
 from viz import state, values
 from viz.fields import declared
 from viz.view import View

@@ -8,8 +8,8 @@ import pytest
 import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.util import calc_hash
-from viz_helpers import HEADS, ROOT, TRANSLATE, Lab
 
+from tests.support.viz_helpers import HEADS, ROOT, TRANSLATE, Lab
 from viz import pages, state
 
 LINK = {"text": "Nine owls sleep.", "layer": "2", "head": "3"}

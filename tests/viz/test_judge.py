@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
-import tiny
-from save_helpers import make_offers
-from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model.experiments.label_test import LabelTest
 from model.readings.word_readings import Words
 from model.task import JUDGES
+from tests.support import tiny
+from tests.support.save_helpers import make_offers
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import pages, state
 from viz.shared.examples import judged_examples
 from viz.translate import word_table

@@ -7,12 +7,12 @@ import random
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
-from link_examples import FIELDS, GOOD, IDS_OF, NONSENSE
 
 from model.config import MAX_TOKENS
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
 from model.inference.request import MAX_SENTENCES
+from tests.support.link_examples import FIELDS, GOOD, IDS_OF, NONSENSE
 from viz.fields import fields
 from viz.links import link, parse
 from viz.values import MAX_BRANCHES, SEPARATOR

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import ROOT
+
+from tests.support.viz_helpers import ROOT
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))
 DOORS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc", "Function(")

@@ -11,10 +11,10 @@ from typing import Any
 
 import playwright
 import pytest
-import tiny
-from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
+from tests.support import tiny
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, ROOT, TRAINING, WHAT_IF, WHY, Lab
 from viz.shared import mount
 
 SCRIPTS = sorted((ROOT / "viz").rglob("*.js"))

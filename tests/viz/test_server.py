@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from viz_helpers import ROOT
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.visitors import Visitor, processor_seconds
+from tests.support.viz_helpers import ROOT
 from viz.health import STARTING, Readiness, with_health
 from viz.server import MAX_FRAME
 

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from viz_helpers import TIMEOUT, address
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.request import MAX_PAD, Request, RequestError
+from tests.support.viz_helpers import TIMEOUT, address
 from viz import state
 from viz.view import View, unedited
 

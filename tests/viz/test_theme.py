@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from viz_helpers import ROOT
 
+from tests.support.viz_helpers import ROOT
 from viz import theme
 
 MODES = pytest.mark.parametrize("mode", ["light", "dark"])

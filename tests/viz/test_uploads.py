@@ -10,10 +10,10 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from viz_helpers import Lab
 
 from model.checkpoint import CheckpointError, save
 from model.inference.request import Request
+from tests.support.viz_helpers import Lab
 from viz import cache, uploads
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
-import tiny
 
 from model.decoding.strategy import STRATEGIES, Decoding, Strategy
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Place
 from model.inference.request import RequestError
+from tests.support import tiny
 from viz.fields import fields
 from viz.links import link, parse
 from viz.page_fields import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS

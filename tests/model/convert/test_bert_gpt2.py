@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-import hugging_face
 import numpy as np
 import pytest
 import torch
-from floats import DOUBLE, assert_close
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
@@ -26,6 +24,8 @@ from model.readings.blueprint import blueprint
 from model.readings.logit_lens import lens
 from model.readings.score_writers import score_writers
 from model.trace import Site
+from tests.support import hugging_face
+from tests.support.floats import DOUBLE, assert_close
 
 EACH = pytest.mark.parametrize("kind", ["bert", "gpt2"])
 ATTENTION = {"bert": "encoder", "gpt2": "decoder"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import marian
 import numpy as np
 import pytest
 import torch
@@ -21,6 +20,7 @@ from model.decoding.search import beam, greedy
 from model.network import positions
 from model.network.context import Pass, forced
 from model.trace import Probe
+from tests.support import marian
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 

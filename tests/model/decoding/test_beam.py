@@ -4,7 +4,6 @@ import itertools
 import math
 
 import pytest
-import tiny
 import torch
 
 from model.config import END, PAD, START
@@ -12,6 +11,7 @@ from model.decoding.hypotheses import Hypothesis, length_penalty
 from model.decoding.search import beam, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
+from tests.support import tiny
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)

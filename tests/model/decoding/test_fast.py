@@ -6,8 +6,6 @@ import functools
 
 import numpy as np
 import pytest
-import recorded
-import tiny
 import torch
 
 from model import load
@@ -21,6 +19,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import Pass, forced
 from model.trace import Probe
+from tests.support import recorded, tiny
 
 VARIANTS = recorded.VARIANTS | {"marian": tiny.MARIAN, "unscaled": tiny.UNSCALED}
 STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.search import beam
+from tests.support import tiny
 
 A = Hypothesis((5, 6, END), (-0.1, -0.2, -0.3))
 B = Hypothesis((5, 7, END), (-0.1, -0.9, -0.4))

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.config import PAD, START
@@ -12,6 +11,7 @@ from model.decoding.sampling import choices, likeliest
 from model.decoding.search import greedy, sample
 from model.edits.apply import Edits
 from model.edits.intervention import Intervention
+from tests.support import tiny
 
 # `<pad>` and `<s>` hold much of the probability and may not be chosen; of the rest: 0.5, 0.3, 0.15, 0.05
 SHARES = {5: 0.5, 3: 0.3, 2: 0.15, 4: 0.05}

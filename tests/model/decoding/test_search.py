@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 
 from model.config import END, MAX_TOKENS, PAD, START
@@ -11,6 +10,7 @@ from model.decoding.search import choose, greedy
 from model.edits.intervention import BASELINE, Intervention
 from model.network import masks
 from model.network.context import Cache
+from tests.support import tiny
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
-from edit_helpers import EXAMPLES, ONE_EACH
 
 from model.config import PAD
 from model.decoding import search as decoding
@@ -15,6 +13,8 @@ from model.edits.kinds import EditError
 from model.network import masks
 from model.network.context import Cache, Pass
 from model.trace import Probe, Site
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES, ONE_EACH
 
 MODELS = pytest.mark.parametrize(
     "changes",

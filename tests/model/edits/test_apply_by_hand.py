@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch import nn
 
@@ -23,6 +22,7 @@ from model.network.attention import attention
 from model.network.context import Pass
 from model.network.layers import Residual
 from model.trace import Site, Sublayer
+from tests.support import tiny
 
 LN3 = math.log(3)
 QUERY = torch.tensor([[[[2, 0, 0, 0], [0, 2, 0, 0]], [[0] * 4] * 2]], dtype=torch.float64)  # [1,2,2,4]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
-from edit_helpers import EXAMPLES
 
 from model.config import END, SCHEMES, START
 from model.decoding import search as decoding
@@ -13,6 +11,8 @@ from model.edits.apply import Edits
 from model.edits.intervention import BASELINE
 from model.network import masks
 from model.network.context import Pass, given
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES
 
 CACHED = [code for code in EXAMPLES if code != "causal-off"]
 POSITIONS = pytest.mark.parametrize("positions", SCHEMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 
 from model.config import PAD, SCHEMES
@@ -12,6 +11,7 @@ from model.edits.kinds import SHUFFLED_BLOCK, Positions, shuffled_target
 from model.network import masks
 from model.network.context import Pass
 from model.trace import Probe, Site
+from tests.support import tiny
 
 POSITIONS = pytest.mark.parametrize("positions", SCHEMES)
 SOURCE, TARGET = tiny.ids(2, 6), tiny.target_ids(2, 5)

@@ -6,12 +6,12 @@ import dataclasses
 import itertools
 
 import pytest
-import tiny
-from edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
 
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import Ablate, Block, EditError, Labels, PatchRow, Place, parse
 from model.edits.switches import DONOR, SWITCHES
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES, ONE_EACH, SWITCHED
 
 WORDS = ("causal mask off", "padding mask off", "scaling by √d_k off", "self-attention sees only tokens less than 2 away")
 

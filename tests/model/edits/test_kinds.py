@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from edit_helpers import EXAMPLES, SWITCHED
 
 from model.edits.kinds import (
     MAX_POSITION_SEED,
@@ -22,6 +21,7 @@ from model.edits.kinds import (
     ordinal,
     parse,
 )
+from tests.support.edit_helpers import EXAMPLES, SWITCHED
 
 PLACED = [code for code in EXAMPLES if code not in SWITCHED]
 EXTREMES = [

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
 
 from model.edits.edit import HOOKS, Edit
 from model.edits.intervention import BASELINE
@@ -15,6 +13,8 @@ from model.edits.kinds import KINDS, AtHeads, EditError, Labels, Place, contradi
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Probe, Site
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES, Noise, answers, asked_by, declared
 from viz import links
 from viz.view import View
 

@@ -6,9 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from floats import assert_close
 
 from model.decoding import search as decoding
 from model.decoding.strategy import Decoding
@@ -20,6 +18,8 @@ from model.inference.donors import partners
 from model.inference.request import Request, RequestError
 from model.network.context import Pass, forced
 from model.trace import Probe, Site, Sublayer
+from tests.support import tiny
+from tests.support.floats import assert_close
 from viz import links
 from viz.view import View
 

@@ -8,7 +8,6 @@ import random
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model import checkpoint as checkpoints
@@ -21,6 +20,7 @@ from model.evaluation.single_blanks import Choices, blanks, score
 from model.network.context import forced
 from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, Row, joined
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}
 NOUNS, VERBS = ("fox", "lamp", "boat", "king"), ("sees", "takes", "paints", "finds")

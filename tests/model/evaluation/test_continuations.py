@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 
 from model.evaluation import card_parts, continuations, text_card
 from model.evaluation.continuations import ADDED, GIVEN, measure, repeated
+from tests.support import tiny
 
 
 def test_runs_that_have_stood_before_by_hand():

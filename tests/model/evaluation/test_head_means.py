@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from floats import assert_close
 from safetensors.torch import load_file, save_file
 
 from model import checkpoint as checkpoints
@@ -19,6 +17,8 @@ from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.text.corpus import Corpus
 from model.trace import Probe, Site
+from tests.support import tiny
+from tests.support.floats import assert_close
 
 PAIRS = [*tiny.PAIRS[:5], *tiny.ODD_PAIRS, ("king", "roda"), ("The old boat.", "Lo nefa vechu lumel roji mira.")]
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."

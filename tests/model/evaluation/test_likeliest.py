@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 
 import pytest
-import tiny
 
 from model.__main__ import main
 from model.evaluation.likeliest import likeliest, mean_log_probs
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.corpus import read_pairs
+from tests.support import tiny
 
 PAIRS = [("a b", "x"), ("c", "y y"), ("a b", "y x"), ("c", "y y"), ("a b", "x x x"), ("a", "y")]
 

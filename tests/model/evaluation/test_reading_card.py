@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 
 from model.evaluation import reading_card
+from tests.support import tiny
 
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True}
 ROW = {

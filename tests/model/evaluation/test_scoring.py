@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 import torch
 
 from model.config import END, MAX_TOKENS
@@ -15,6 +14,7 @@ from model.evaluation import scoring
 from model.evaluation.inputs import Inputs
 from model.evaluation.measures import measure
 from model.evaluation.scoring import score, translate
+from tests.support import tiny
 
 SENTENCES = ["The old boat finds a fox.", "boat", "The king.", "A red lamp sees the old king.", ""]
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.checkpoint import Checkpoint
@@ -15,6 +14,7 @@ from model.evaluation import text_scoring
 from model.evaluation.text_scoring import bits_per_character, score, windows
 from model.experiments import text_report
 from model.network import masks
+from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "dropout": 0.0}
 TEXT = [source for source, _ in tiny.PAIRS]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 
 import pytest
-import tiny
 import torch
 
 from model.config import END
 from model.decoding.search import allowed
 from model.experiments.caching import ROUNDS, Caching, longest, measure
 from model.network.context import forced
+from tests.support import tiny
 
 DECODER = {"family": "decoder-only", "encoder_layers": 0, "positions": "rotary"}
 

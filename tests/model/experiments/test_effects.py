@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.decoding.strategy import Decoding
@@ -17,6 +16,7 @@ from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request, RequestError
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 TARGET = "Lo varun roji prenda una lumel."

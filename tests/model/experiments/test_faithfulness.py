@@ -7,9 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from command_line_helpers import fails
 
 from model.__main__ import main
 from model.checkpoint import CheckpointError, load, save
@@ -28,6 +26,8 @@ from model.readings.gradients import gradient_times_input
 from model.readings.word_readings import READINGS, Words
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
 SHORT = Decoding(limit=6)

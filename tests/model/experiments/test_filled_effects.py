@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 
 from model.config import END, PAD, START
 from model.edits.intervention import Intervention
@@ -20,6 +19,7 @@ from model.inference.reading import fillings
 from model.inference.request import Request
 from model.readings.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
 OFF = Intervention(scaling=False)

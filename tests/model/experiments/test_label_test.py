@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.config import FAMILIES, PAD
@@ -23,6 +22,7 @@ from model.readings.pooled_rows import pooled_row, pooling_weights
 from model.readings.word_readings import Words
 from model.task import JUDGES, TASKS, task_in, task_of
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox sees a lamp."
 POOLED = pytest.mark.parametrize("pooling", ["first", "mean"])

@@ -6,7 +6,6 @@ import doctest
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.decoding.strategy import Decoding
@@ -17,6 +16,7 @@ from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.network import masks
 from model.network.context import Pass
 from model.trace import Probe, Site
+from tests.support import tiny
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji."
 SOUND = [

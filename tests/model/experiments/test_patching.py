@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
@@ -16,6 +15,7 @@ from model.experiments.patching import ask, differences, patch_all
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
 from model.readings.direct_logits import Writer, direct_logits
+from tests.support import tiny
 
 FIRST, SECOND = "The red fox takes a lamp.", "The old lamp takes a fox."  # of as many tokens
 YOUNG = "The dog didn't cross the street because it was too young."

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-import tiny
 
 from model.checkpoint import CheckpointError
 from model.decoding.strategy import Decoding
@@ -21,6 +20,7 @@ from model.inference.decisions import turns
 from model.inference.request import Request
 from model.readings.alignment import head_peaks
 from model.text.aligned import ROWS
+from tests.support import tiny
 
 SHORT = Decoding(limit=8)
 ASKED = Request("The red fox takes a lamp.", decoding=SHORT)

@@ -9,9 +9,7 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from command_line_helpers import fails
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
@@ -23,6 +21,8 @@ from model.inference.request import Request
 from model.readings.head_roles import ROLES, ROWS, head_roles
 from model.trace import Site
 from model.variants.same_heads import SameHeads
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
 
 SIZES = {"d_model": 16, "heads": 4, "encoder_layers": 2, "decoder_layers": 1}
 LINES = lines_of(tiny.PAIRS[::11])

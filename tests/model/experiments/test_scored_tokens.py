@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 import torch
 
 from model.edits.intervention import Intervention
@@ -15,6 +14,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.sentence_positions import try_variants
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 READER = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}

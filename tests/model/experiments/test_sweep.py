@@ -7,10 +7,7 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from command_line_helpers import fails
-from floats import assert_close
 
 from model.__main__ import main
 from model.config import END
@@ -24,6 +21,9 @@ from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.head_metrics import head_metrics
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
+from tests.support.floats import assert_close
 
 TEXTS = [source for source, _ in tiny.PAIRS[:3]]
 TOO_LONG = "word " * 400

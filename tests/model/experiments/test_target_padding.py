@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
@@ -12,6 +11,7 @@ from model.experiments.target_padding import target_padding
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
 
 LONG = "The old king finds a blue boat and a red fox."
 

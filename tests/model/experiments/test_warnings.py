@@ -4,7 +4,6 @@ import dataclasses
 import json
 
 import pytest
-import tiny
 
 from model import checkpoint as checkpoints
 from model.checkpoint import CheckpointError, load
@@ -16,6 +15,7 @@ from model.inference import cautions
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.text.worth import Signs, Worth, read, read_signs
+from tests.support import tiny
 
 SIGNS = [{"sentences": 1400, "bad": 100}, {"sentences": 400, "bad": 160}, {"sentences": 200, "bad": 140}]
 NUMBERS = {"bar": 50.0, "sentences": 2000, "bad": 400, "rules": {"rare": {"warned": 500, "right": 300}}, "signs": SIGNS}

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny
-from command_line_helpers import fails
 
 from model.__main__ import main
 from model.checkpoint import load
@@ -19,6 +17,8 @@ from model.export.checks import KINDS, Lab, lines, parse
 from model.export.lab import MOST_KEPT
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = "The red fox takes a red lamp."

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 
 from model.decoding.strategy import Decoding
 from model.export import Exported, files, read, requests, schema, write
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 SHORT = Decoding(limit=6)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 
 from model.export.tables import CELLS, Table, cells_table, map_table, steps_table
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from tests.support import tiny
 
 
 def rows_of(content: bytes) -> list[list[str]]:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
-from floats import assert_close
 
 from model.config import END, PAD, START
 from model.decoding.strategy import Decoding
@@ -13,6 +11,8 @@ from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request, RequestError
 from model.trace import Site
+from tests.support.analyse_helpers import ALL_SITES, LONG, SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
+from tests.support.floats import assert_close
 
 
 @pytest.mark.parametrize("values", [{}, {"target": TARGET}, {"prefix": "Lo"}, {"pad": 3}], ids=str)

@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 
 from model.config import PAD
 from model.decoding.strategy import Decoding
@@ -17,6 +16,7 @@ from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 TARGET = "Lo varun roji prenda una lumel."

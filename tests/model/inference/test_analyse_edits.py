@@ -6,9 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
-from edit_helpers import EXAMPLES, NAMED, ONE_EACH
-from floats import assert_close
 
 from model.config import PAD, START
 from model.decoding.strategy import Decoding
@@ -17,6 +14,9 @@ from model.inference.analyse import analyse
 from model.inference.passes import teacher_force
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES, NAMED, ONE_EACH
+from tests.support.floats import assert_close
 
 TEXT, TARGET = "The red fox takes a lamp.", "Lo varun roji prenda una lumel."
 SHORT, BEAM = Decoding(limit=8), Decoding("beam", limit=8, width=3)

@@ -7,8 +7,6 @@ import re
 
 import numpy as np
 import pytest
-import tiny
-from analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
 
 from model.config import END, PAD
 from model.decoding.strategy import Decoding
@@ -19,6 +17,8 @@ from model.inference.cautions import unsure_sentence
 from model.inference.passes import teacher_force
 from model.inference.request import Request, RequestError
 from model.trace import Site
+from tests.support import tiny
+from tests.support.analyse_helpers import SHORT, TARGET, TEXT, UNCAUSAL, UNPADDED, arrays, assert_same_bits
 
 
 def test_rare_words_are_told_with_their_number(tiny_checkpoint):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 
 from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.decisions import NEAR, answered, is_near, near_ties, turned, turns
 from model.inference.request import Request
+from tests.support import tiny
 
 
 def rows(*probabilities: list[float]) -> np.ndarray:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 import torch
 
 from model.config import END, PAD
@@ -12,6 +11,7 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.request import Request, RequestError
 from model.inference.targets import word_at
+from tests.support import tiny
 
 TEXTS = ("The old fox sees a lamp.", "A boat.", "The red king takes a fox.")
 SHORT = Decoding(limit=10)

@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model import checkpoint as checkpoints
@@ -22,6 +21,7 @@ from model.inference.request import Request, RequestError
 from model.readings.head_metrics import head_metrics, orders, telling
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
+from tests.support import tiny
 
 ONE, TWO = "The red fox ___ a lamp.", "The old ___ takes it."
 BOTH = Request(ONE, second=TWO)

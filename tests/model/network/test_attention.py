@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 
 from model.network.attention import MultiHeadAttention, attention
@@ -11,6 +10,7 @@ from model.network.context import Cache, Pass
 from model.network.masks import causal
 from model.network.positions import rotary
 from model.trace import Probe, Site
+from tests.support import tiny
 
 
 def random(*shape: int, seed: int = 0, grad: bool = False) -> torch.Tensor:

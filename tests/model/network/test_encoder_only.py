@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 
@@ -11,6 +10,7 @@ from benchmarks.peers import copy, copy_encoder_layer
 from model.config import END, PAD, START, ModelConfig
 from model.network.context import forced
 from model.network.transformer import EncoderOnly, segments
+from tests.support import tiny
 
 ALONE = {"family": "encoder-only", "decoder_layers": 0, "source_start": True}
 JUDGES = ALONE | {"segments": 2, "pooler": True, "follows": True, "classes": ("no", "yes", "perhaps")}

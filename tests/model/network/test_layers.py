@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch.nn import functional as F
 
@@ -11,6 +10,7 @@ from model.network.context import Pass
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward, Residual, make_norm
 from model.network.masks import causal
 from model.trace import Probe, Site, Sublayer
+from tests.support import tiny
 
 OPEN = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 X = torch.tensor([[[1.0, -2.0, 3.0, 4.0]]], dtype=torch.float64)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-import tiny
 import torch
 
 from model.config import PAD
 from model.edits.intervention import BASELINE, Intervention
 from model.edits.kinds import parse
 from model.network import masks
+from tests.support import tiny
 
 UNCAUSAL = Intervention(causal_mask=False)
 UNPADDED = Intervention(padding_mask=False)

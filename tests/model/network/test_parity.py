@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-import tiny
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +14,7 @@ from model.network import masks
 from model.network.context import Pass
 from model.network.layers import FeedForward, Residual
 from model.trace import Probe, Site
+from tests.support import tiny
 
 LENGTHS = (1, 2, 3, 7, 16, 33, 64)
 EXACT = 1e-10

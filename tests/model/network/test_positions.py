@@ -3,10 +3,10 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 
 from model.network.positions import PositionalEncoding, rotary, sinusoidal
+from tests.support import tiny
 
 
 def test_sinusoidal_by_the_formula():

@@ -1,11 +1,12 @@
-"""The results of the network equal the recording of `tests/recorded.py` on any processor."""
+"""The results of the network equal the recording of `tests/support/recorded.py` on any processor."""
 
 from __future__ import annotations
 
 import pytest
-import recorded
-from floats import DOUBLE, assert_close
-from recorded import VARIANTS
+
+from tests.support import recorded
+from tests.support.floats import DOUBLE, assert_close
+from tests.support.recorded import VARIANTS
 
 
 @pytest.fixture(scope="module")

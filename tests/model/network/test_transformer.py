@@ -4,7 +4,6 @@ import itertools
 import math
 
 import pytest
-import tiny
 import torch
 from torch import nn
 
@@ -15,6 +14,7 @@ from model.network.context import Cache, Pass
 from model.network.positions import sinusoidal
 from model.network.transformer import EncoderDecoder, build
 from model.trace import Probe, Site
+from tests.support import tiny
 
 EXACT = 1e-10
 POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch import Tensor
 
 from model.activations import equal_width
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
 from model.network.masks import causal
+from tests.support import tiny
 
 D, H, K = 16, 2, 8  # of tiny.config
 ORIGINAL = {"norm_first": False, "final_norm": False}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.edits.intervention import Intervention
@@ -18,6 +17,7 @@ from model.readings.direct_logits import Writer
 from model.readings.held import AT_ZERO, factor
 from model.text.tokenizer import Tokenizer
 from model.trace import Site
+from tests.support import tiny
 
 ONE, TWO = "The red ___ sees a ___.", "The ___ takes it."
 READS = {"family": "encoder-only", "decoder_layers": 0, "source_start": True, "segments": 2, "pooler": True, "follows": True}

@@ -7,7 +7,6 @@ import importlib
 import itertools
 
 import pytest
-import tiny
 import torch
 from torch import nn
 
@@ -15,6 +14,7 @@ from model.network import masks
 from model.network.context import Pass
 from model.readings.blueprint import Block, blueprint
 from model.trace import Probe, Site
+from tests.support import tiny
 
 S, T = 5, 3
 VARIANTS = [

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.edits.intervention import Intervention
@@ -11,6 +10,7 @@ from model.inference.request import Request
 from model.network.attention import MultiHeadAttention
 from model.readings.contributions import value_norms
 from model.trace import KINDS, Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 

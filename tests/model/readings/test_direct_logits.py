@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.edits.intervention import Intervention
@@ -12,6 +11,7 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.direct_logits import Writer, direct_logits
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 MODELS = [

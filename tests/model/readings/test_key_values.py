@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 import torch
 
 from model.decoding.fast import FastSteps
@@ -18,6 +17,7 @@ from model.network import masks
 from model.network.context import Cache, Pass, forced, shifted
 from model.readings.key_values import keeps, key_values, multiplications
 from model.readings.sizes import of_config
+from tests.support import tiny
 
 TEXT = "The red fox sees a lamp."
 FAMILIES = {

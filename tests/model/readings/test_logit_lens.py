@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from floats import assert_close
 
 from model.config import START
 from model.edits.intervention import Intervention
@@ -16,6 +14,8 @@ from model.network import masks
 from model.network.context import Pass
 from model.readings.logit_lens import Lens, lens
 from model.trace import Probe, Site
+from tests.support import tiny
+from tests.support.floats import assert_close
 
 TEXT = "The red fox takes a lamp."
 MODELS = (

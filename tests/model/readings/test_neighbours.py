@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.config import CONTROL_TOKENS
@@ -23,6 +22,7 @@ from model.readings.neighbours import (
     standing_out,
     survey,
 )
+from tests.support import tiny
 from viz.inside.analogy_texts import told
 
 FIRST = len(CONTROL_TOKENS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 
 from model import Request, analyse
 from model.network.lengths import feature_map
 from model.readings.activations import activations
 from model.readings.other_patterns import distance, other_patterns
 from model.trace import KINDS, Site
+from tests.support import tiny
 
 TEXT = "The red fox sees a lamp."
 

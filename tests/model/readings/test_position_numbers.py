@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.network.positions import rotary, sinusoidal, wavelengths
@@ -19,6 +18,7 @@ from model.readings.position_numbers import (
     scheme_numbers,
     together,
 )
+from tests.support import tiny
 
 SIZES = pytest.mark.parametrize(
     ("count", "width", "base", "shift"), [(8, 2, 10_000.0, 1), (64, 256, 10_000.0, 1), (20, 16, 2.0, 128), (2, 6, 1e6, 0)]

@@ -6,9 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from edit_helpers import EXAMPLES
 
 from model.config import PAD, SCHEMES
 from model.decoding.strategy import Decoding
@@ -21,6 +19,8 @@ from model.readings.other_patterns import other_patterns
 from model.readings.scaling import numbers, of_site
 from model.readings.score_writers import score_writers
 from model.readings.unfold import unfold
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES
 
 TEXT, TARGET = "The red fox sees a lamp.", "Lo varun mira una lumel."
 GIVEN = {"target": TARGET}

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-import tiny
 
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.scaling import WIDTHS, drawn, jacobian_norm, numbers, of_site, spectral_norm
 from model.trace import KINDS, Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 

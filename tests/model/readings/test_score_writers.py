@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.decoding.strategy import Decoding
@@ -17,6 +16,7 @@ from model.inference.request import Request
 from model.readings.score_writers import score_writers
 from model.readings.writers import Writer
 from model.trace import Site
+from tests.support import tiny
 
 TEXT = "The red fox takes a lamp."
 GIVEN = "Lo varun roji."

@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model import analyse
@@ -29,6 +28,7 @@ from model.readings.sentence_positions import (
     try_variants,
     variants,
 )
+from tests.support import tiny
 
 SENTENCE = "The fox sees the fox."
 

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 
 import pytest
-import tiny
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -26,6 +25,7 @@ from model.readings.sizes import (
     pattern_bytes,
 )
 from model.training.tasks import READS
+from tests.support import tiny
 
 VARIANTS = [
     dict(zip(("positions", "activation", "norm", "joint_vocab", "tied_output"), values, strict=True))

@@ -9,10 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import tiny
 import torch
-import unfold_helpers
-from unfold_helpers import CLOSE, MODELS, TEXT, asked, everywhere, follow, last_row, norm, recorded, some, tables
 
 from model.config import END
 from model.decoding.strategy import Decoding
@@ -20,6 +17,20 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.unfold import Table, unfold
 from model.trace import KINDS, Site
+from tests.support import tiny, unfold_helpers
+from tests.support.unfold_helpers import (
+    CLOSE,
+    MODELS,
+    TEXT,
+    asked,
+    everywhere,
+    follow,
+    last_row,
+    norm,
+    recorded,
+    some,
+    tables,
+)
 
 EACH = pytest.mark.parametrize("name", MODELS)
 BEFORE = ["qkv", "products", "scale", "mask", "softmax", "mix", "concatenate", "project", "residual"]

@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-import unfold_helpers
-from unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded, some
 
 from model.decoding.strategy import Decoding
 from model.inference.analysis import Analysis
 from model.readings.unfold import unfold
 from model.trace import KINDS, Site
+from tests.support import unfold_helpers
+from tests.support.unfold_helpers import CLOSE, TARGET, asked, everywhere, follow, last_row, recorded, some
 
 
 @pytest.fixture(scope="module")

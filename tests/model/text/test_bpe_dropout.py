@@ -6,13 +6,13 @@ import random
 from collections import Counter
 
 import pytest
-import tiny
 
 from model.config import END, MAX_TOKENS, TrainConfig
 from model.text.augmented import Joins
 from model.text.bpe_dropout import APOSTROPHES, Dropout, Dropped
 from model.text.corpus import Corpus
 from model.training.epochs import Epochs
+from tests.support import tiny
 
 TEXTS = [*tiny.SENTENCES[:8], *(text for pair in tiny.ODD_PAIRS for text in pair), "", "’", "a 1234 “b”  c", "l'l'é"]
 

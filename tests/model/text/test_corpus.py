@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-import tiny
 import torch
 
 from model.config import END, MAX_CHARACTERS, MAX_TOKENS, PAD
 from model.text.corpus import Corpus, by_source, pad, with_typeset_copies
+from tests.support import tiny
 
 
 def test_targets_are_grouped_by_source_in_order():

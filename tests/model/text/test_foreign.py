@@ -6,9 +6,7 @@ import json
 import random
 import struct
 
-import marian
 import pytest
-import tiny
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
@@ -18,6 +16,7 @@ from model.convert.parts import ConvertError
 from model.convert.rows import rows
 from model.text.charsmap import MOST_BYTES, Charsmap
 from model.text.foreign import SPELLINGS, ForeignTokenizer, foreign_values, load
+from tests.support import marian, tiny
 
 TEXTS = [
     "",

@@ -6,11 +6,11 @@ import dataclasses
 import re
 
 import pytest
-from viz_helpers import Lab
 
 from model.experiments.ready import EXPERIMENTS
 from model.text import languages
 from model.text.languages import CODES, ENGLISH, FRENCH, LANGUAGES, PAIR, Language, code_of, record_of, watched_texts
+from tests.support.viz_helpers import Lab
 from viz.shared.controls import opening
 from viz.shared.examples import examples, language_of, lesson
 from viz.view import View

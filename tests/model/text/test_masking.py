@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-import tiny
 
 from model.config import END, MAX_TOKENS, PAD, START
 from model.text.masking import Masking
 from model.text.sentence_pairs import ELSEWHERE, FOLLOWS, NOTHING, Books, Rows, alike, joined, read_sentences
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 DRAWS = 3000
 

@@ -10,11 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import tiny
 
 from model.text import corpus
 from model.text.corpus import MAX_LINE, Corpus, DataError, file_hash, read_pairs
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 PAIRS = [("The fox.", "Lo varun."), ("A café…", "Una kafé…"), ("It's old.", "Es vechu.")]
 TEXT = "".join(f"{s}\t{t}\n" for s, t in PAIRS)

@@ -6,7 +6,6 @@ import random
 import re
 
 import pytest
-import tiny
 
 from model.config import TrainConfig
 from model.text.corpus import Corpus, DataError
@@ -14,6 +13,7 @@ from model.text.names import CONSONANTS, VOWELS, Names
 from model.text.numbers import RANGES, Numbers
 from model.text.rewritten import TOKEN, Rewritten, Slot
 from model.training.epochs import Epochs
+from tests.support import tiny
 
 NAMED = [
     ("Yes, Mona told Carlotta.", "Oui, Mona l'a dit à Carlotta."),

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 
 from model.config import END
 from model.text.corpus import Corpus
 from model.text.seen import Lengths, Seen
+from tests.support import tiny
 
 
 def test_lengths_are_those_that_numpy_finds():

@@ -5,10 +5,10 @@ import random
 import unicodedata
 
 import pytest
-import tiny
 
 from model.config import CONTROL_TOKENS, END, PAD, START
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
 
 TEXTS = [
     "The red fox sees a lamp.",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 
 import pytest
-import tiny
 
 from model.config import END, MAX_TOKENS
 from model.text.corpus import DataError
 from model.text.windows import Texts, Windows, read_paragraphs
+from tests.support import tiny
 
 TEXTS = [[source for source, _ in tiny.PAIRS], [target for _, target in tiny.PAIRS[:9]]]
 

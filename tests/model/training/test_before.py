@@ -6,12 +6,12 @@ import itertools
 import json
 
 import pytest
-import tiny
-from training_helpers import entries, make
 
 from model.training import before
 from model.training.before import Before
 from model.training.history import LOG, PROBES, of_checkpoint, of_run
+from tests.support import tiny
+from tests.support.training_helpers import entries, make
 
 
 def probes(folder, *numbers):

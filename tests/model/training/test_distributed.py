@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import tiny
-from processes import PATIENCE, together
 
 from model.__main__ import main
+from tests.support import tiny
+from tests.support.processes import PATIENCE, together
 
 ROOT = Path(__file__).resolve().parents[3]
 BRIEF = tiny.MODEL | tiny.TRAINING | {"epochs": 3, "log_every": 1, "validate_every": 5, "save_minutes": 1e-9}

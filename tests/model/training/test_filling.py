@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import tiny
 import torch
 from torch.nn import functional as F
 
@@ -21,6 +20,7 @@ from model.text.sentence_pairs import FOLLOWS, NOTHING, Books
 from model.text.tokenizer import Tokenizer
 from model.training.filling import filled_loss, losses, rows
 from model.training.recording import Recording
+from tests.support import tiny
 
 SIZES = {"d_model": 32, "heads": 2, "encoder_layers": 2, "d_ff": 64, "dropout": 0.0}
 BRIEF = {"vocab_size": 400, "batch_tokens": 200, "warmup": 20, "learning_rate": 1e-2, "masked": 0.2}

@@ -9,9 +9,7 @@ import shutil
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from training_helpers import entries, make
 
 from model.config import START, TrainConfig
 from model.evaluation import scoring
@@ -24,6 +22,8 @@ from model.training import found_runs
 from model.training.history import LOG, PROBES, SETTINGS, of_checkpoint, of_run
 from model.training.loss import learning_rate
 from model.training.recording import Recording
+from tests.support import tiny
+from tests.support.training_helpers import entries, make
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import tiny
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
@@ -14,6 +13,7 @@ from model.evaluation.word_bags import Bags
 from model.text.corpus import DataError
 from model.text.labelled import Labelled, read_labelled
 from model.training.recording import Recording
+from tests.support import tiny
 
 SIZES = {"d_model": 16, "heads": 2, "encoder_layers": 1, "d_ff": 32, "dropout": 0.0}
 BRIEF = {"vocab_size": 320, "batch_tokens": 400, "warmup": 10, "learning_rate": 1e-2, "validate_every": 100, "average": 1}

@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
-from command_line_helpers import fails
-from training_helpers import BRIEF, SMALL, make
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
@@ -25,6 +22,9 @@ from model.training.recording import Recording
 from model.training.run import Run
 from model.training.run_folder import Files, TrainingError
 from model.training.tasks import TRAINING_TASKS, TrainingTask, task_named
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
+from tests.support.training_helpers import BRIEF, SMALL, make
 
 SENTENCES = ("The red fox sees a lamp.", "An old king paints his boat.", "Every morning the boat finds two lamps.")
 DECODER = {"family": "decoder-only", "encoder_layers": 0}

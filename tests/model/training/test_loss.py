@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch.nn import functional as F
 
@@ -14,6 +13,7 @@ from model.network import masks
 from model.network.context import shifted
 from model.text.corpus import Batch, count_tokens
 from model.training.loss import batch_loss, learning_rate, smoothed_loss
+from tests.support import tiny
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])

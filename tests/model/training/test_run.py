@@ -3,10 +3,8 @@ from __future__ import annotations
 import math
 
 import pytest
-import tiny
 import torch
 from torch.nn import functional as F
-from training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
 
 from model import checkpoint as checkpoints
 from model.config import PAD, TrainConfig
@@ -18,6 +16,8 @@ from model.training.epochs import Epochs
 from model.training.loss import learning_rate
 from model.training.run import Run
 from model.training.run_folder import Files, TrainingError
+from tests.support import tiny
+from tests.support.training_helpers import BRIEF, SMALL, assert_equal, dev_loss, entries, make, state, weights
 
 # -- a run -------------------------------------------------------------------------------------------------------------
 

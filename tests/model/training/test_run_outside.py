@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from training_helpers import make
 
 from model.text.corpus import DataError
 from model.text.probes import read_probes
@@ -21,6 +20,7 @@ from model.training.recording import Recording, Sentence
 from model.training.run import Run
 from model.training.run_folder import Files, RunFolder, TrainingError
 from model.training.snapshots import encode
+from tests.support.training_helpers import make
 
 
 def refused(folder, files, message: str) -> None:

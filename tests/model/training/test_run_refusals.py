@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from training_helpers import SMALL, assert_equal, entries, make, state
 
 from model import checkpoint as checkpoints
 from model.text.corpus import DataError
 from model.training import loss
 from model.training.run_folder import TrainingError
+from tests.support.training_helpers import SMALL, assert_equal, entries, make, state
 
 
 def test_a_run_can_begin_with_the_weights_of_another(trained, tmp_path, pair_files):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from model.config import END, MAX_TOKENS, START
@@ -15,6 +14,7 @@ from model.trace import Probe
 from model.training import snapshots
 from model.training.recording import Recording
 from model.training.snapshots import SnapshotRecorder, steps
+from tests.support import tiny
 
 
 @pytest.fixture

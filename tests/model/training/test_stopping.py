@@ -7,14 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-import tiny
 import torch
-from processes import Started
 
 from model import checkpoint as checkpoints
 from model.__main__ import main
 from model.training.run import Run
 from model.training.run_folder import RunFolder
+from tests.support import tiny
+from tests.support.processes import Started
 
 OPTIONS = tiny.MODEL | tiny.TRAINING | {"dropout": 0.2, "attention_dropout": 0.1, "epochs": 8, "validate_every": 9}
 BRIEF = OPTIONS | {"average": 3, "log_every": 5, "first_target_epochs": 3, "joined_share": 0.1, "typed_copies": 9}

@@ -7,10 +7,7 @@ import json
 import shlex
 
 import pytest
-import tiny
-from command_line_helpers import fails
 from filelock import FileLock
-from training_helpers import BRIEF_VARIANT
 
 from model.__main__ import build_parser, main
 from model.checkpoint import load
@@ -23,6 +20,9 @@ from model.training.run import Run
 from model.variants.declared import BASE, PLAN, SEEDS, VARIANTS
 from model.variants.interval import quantile, within
 from model.variants.record import FILE, SCORES, Measured, Missing, Seeded, Variants, chance_apart, read
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
+from tests.support.training_helpers import BRIEF_VARIANT
 
 
 def parameters(name: str) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import COMPARE, LESSONS, Lab
 
+from tests.support.viz_helpers import COMPARE, LESSONS, Lab
 from viz import state
 
 TIRED = "The dog is tired."

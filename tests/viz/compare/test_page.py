@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viz_helpers import COMPARE, Lab
 
 from model.readings.comparison import align
 from model.trace import Site
+from tests.support.viz_helpers import COMPARE, Lab
 from viz import cache
 from viz.compare import distance
 from viz.compare.choices import CHOICES

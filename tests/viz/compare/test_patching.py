@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from component_helpers import Mounted
-from viz_helpers import COMPARE, Lab
 
 from model.edits.intervention import BASELINE
 from model.edits.kinds import PatchZ, parse
 from model.inference.request import Request
+from tests.support.component_helpers import Mounted
+from tests.support.viz_helpers import COMPARE, Lab
 from viz import cache, experiments
 from viz.compare import patch_grids, patching
 from viz.view import View

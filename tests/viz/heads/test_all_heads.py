@@ -9,9 +9,6 @@ import zlib
 
 import numpy as np
 import pytest
-import tiny
-from component_helpers import Mounted, floats, opened
-from viz_helpers import ROOT
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
@@ -20,6 +17,9 @@ from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
 from model.text.aligned import Aligned, Rate
 from model.trace import KINDS, Site
+from tests.support import tiny
+from tests.support.component_helpers import Mounted, floats, opened
+from tests.support.viz_helpers import ROOT
 from viz import theme
 from viz.heads.all_heads import TERMS, chosen, grids, heads, payload, thumbnails
 from viz.links import link, parse

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import HEADS, Lab
 
+from tests.support.viz_helpers import HEADS, Lab
 from viz import state
 from viz.heads import in_lecture
 from viz.view import View

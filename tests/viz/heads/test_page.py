@@ -6,9 +6,6 @@ import json
 
 import numpy as np
 import pytest
-import tiny
-from component_helpers import opened
-from viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
 
 from model.inference.analyse import analyse as read_trace
 from model.inference.decisions import NEAR
@@ -16,6 +13,9 @@ from model.inference.request import Request
 from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import METRICS, orders
 from model.trace import KINDS, Site
+from tests.support import tiny
+from tests.support.component_helpers import opened
+from tests.support.viz_helpers import HEADS, TRANSLATE, WHAT_IF, Lab
 from viz import cache, readings
 from viz.heads import all_heads, tables
 from viz.view import View

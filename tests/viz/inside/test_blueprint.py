@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-import tiny
-from component_helpers import Mounted
-from viz_helpers import HEADS, INSIDE, Lab
 
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.readings.blueprint import blueprint as plan
+from tests.support import tiny
+from tests.support.component_helpers import Mounted
+from tests.support.viz_helpers import HEADS, INSIDE, Lab
 from viz import cache, pages, theme
 from viz.inside import map_part
 from viz.inside.blueprint import blueprint, links, payload, shares

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
 import torch
-from viz_helpers import INSIDE, POSITIONS, Lab
 
 from model import checkpoint as checkpoints
+from tests.support import tiny
+from tests.support.viz_helpers import INSIDE, POSITIONS, Lab
 from viz.inside import lens_part
 from viz.page_fields import PARTS
 

@@ -8,12 +8,12 @@ import re
 
 import numpy as np
 import pytest
-from viz_helpers import INSIDE, Lab, numbers
 
 from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
 from model.inference.request import Request
 from model.network.lengths import WAYS
 from model.trace import Site
+from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import readings
 from viz.inside import length_part, length_texts
 from viz.inside.length_figure import Line, length_chart

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
 
 from model.inference.request import Request
 from model.trace import KINDS, Site
+from tests.support.viz_helpers import HEADS, INSIDE, TRANSLATE, WHAT_IF, Lab
 from viz import cache, readings
 from viz.inside.stages import payload
 

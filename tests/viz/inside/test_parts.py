@@ -7,13 +7,13 @@ import re
 
 import numpy as np
 import pytest
-import tiny
-from viz_helpers import INSIDE, Lab, numbers
 
 from model import checkpoint as checkpoints
 from model.edits.intervention import Intervention
 from model.inference.request import Request
 from model.trace import KINDS, Site
+from tests.support import tiny
+from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import cache, readings
 
 SENTENCE = "The dog sleeps under the table."

@@ -7,9 +7,9 @@ import html
 import re
 
 import pytest
-from viz_helpers import INSIDE, Lab
 
 from model.readings.sizes import PRESETS, cache_bytes, operations, parameters, pattern_bytes
+from tests.support.viz_helpers import INSIDE, Lab
 from viz.inside import sizes_texts
 from viz.page_fields import SIZES
 

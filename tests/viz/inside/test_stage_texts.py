@@ -10,13 +10,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-import unfold_helpers
-from unfold_helpers import MODELS, asked, shown
 
 from model.decoding.strategy import Decoding
 from model.format import figures
 from model.readings.unfold import unfold
 from model.trace import KINDS, Site
+from tests.support import unfold_helpers
+from tests.support.unfold_helpers import MODELS, asked, shown
 from viz.inside.stage_texts import told
 
 MARKUP = re.compile(r"[<>*`\n]|  ")

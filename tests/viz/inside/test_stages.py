@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-import unfold_helpers
-from component_helpers import Mounted, floats
-from unfold_helpers import MODELS, asked, shown
 
 from model.readings import source_lines
 from model.trace import KINDS, Site
+from tests.support import unfold_helpers
+from tests.support.component_helpers import Mounted, floats
+from tests.support.unfold_helpers import MODELS, asked, shown
 from viz import theme
 from viz.inside.stages import stages
 

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import tiny
-from viz_helpers import INSIDE, Lab
 
 from model import checkpoint as checkpoints
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.viz_helpers import INSIDE, Lab
 from viz import cache
 
 SENTENCE = "The dog sleeps under the table."

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from component_helpers import Mounted
-from viz_helpers import INSIDE, Lab, value
 
 from model.inference.request import Request
 from model.trace import Site
+from tests.support.component_helpers import Mounted
+from tests.support.viz_helpers import INSIDE, Lab, value
 from viz import cache
 from viz.inside.writers import SHOWN, writers
 from viz.inside.writers_part import leads_to

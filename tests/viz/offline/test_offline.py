@@ -12,12 +12,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import tiny
-from command_line_helpers import fails
 
 from model import Decoding, Intervention, Request, Site, analyse
 from model.__main__ import main
 from model.trace import KINDS
+from tests.support import tiny
+from tests.support.command_line_helpers import fails
 from viz import cache, experiments, theme
 from viz.links import link, parse
 from viz.offline import packing, take

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viz_helpers import numbers, read, through_json
 
+from tests.support.viz_helpers import numbers, read, through_json
 from viz import theme
 from viz.positions import figures
 

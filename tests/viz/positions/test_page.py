@@ -7,9 +7,7 @@ import re
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
 
 from model import checkpoint as checkpoints
 from model import folders, format
@@ -17,6 +15,8 @@ from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.sentence_positions import FAR, variants
+from tests.support import tiny
+from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
 from viz import cache, keep, readings
 from viz.page_fields import MAX_PE_WIDTH
 from viz.positions import figures, scheme_part, sentence_part

@@ -7,9 +7,9 @@ import gzip
 import re
 
 import pytest
-from room_helpers import ask, opened, run, sent
 
 from model import Request, analyse
+from tests.support.room_helpers import ask, opened, run, sent
 from viz import cache, hosts
 from viz.offline import take
 from viz.rooms import qr

@@ -8,11 +8,11 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
-from room_helpers import run, sent
 from starlette.routing import Router
-from viz_helpers import HEADS, ROOT, Lab
 
 from model import Request, analyse
+from tests.support.room_helpers import run, sent
+from tests.support.viz_helpers import HEADS, ROOT, Lab
 from tests.viz.test_scripts import NODE
 from viz.fields import fields
 from viz.offline import take

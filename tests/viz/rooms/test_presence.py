@@ -6,8 +6,8 @@ import asyncio
 import time
 
 import pytest
-from room_helpers import ask, following, opened, run, until
 
+from tests.support.room_helpers import ask, following, opened, run, until
 from viz.rooms import presence
 from viz.rooms.presence import SILENCE
 from viz.rooms.room import Room

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from room_helpers import ASKED, ask, opened, run
 
+from tests.support.room_helpers import ASKED, ask, opened, run
 from viz.rooms import asking
 from viz.rooms import room as rooms
 from viz.rooms.asking import GONE, NOT_YOURS, TOO_OFTEN, WRONG_A_MINUTE

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from room_helpers import run, until
 
+from tests.support.room_helpers import run, until
 from viz.rooms import redis_store, store
 from viz.rooms.room import SILENCE, Room
 from viz.rooms.store import Away, Full, Gone, MemoryStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from room_helpers import ask, events_of, following, opened, run, until
 
+from tests.support.room_helpers import ask, events_of, following, opened, run, until
 from viz.rooms import stream
 from viz.rooms.asking import ROOM_FULL
 from viz.rooms.room import Room

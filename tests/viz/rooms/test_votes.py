@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from room_helpers import ASKED, ask, following, opened, run, until
 
+from tests.support.room_helpers import ASKED, ask, following, opened, run, until
 from viz.rooms import asking
 from viz.rooms import room as rooms
 from viz.rooms.room import Room

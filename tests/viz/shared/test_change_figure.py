@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from viz_helpers import numbers, read, through_json
 
+from tests.support.viz_helpers import numbers, read, through_json
 from viz import theme
 from viz.shared.change_figure import change_chart
 

@@ -8,8 +8,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
-from viz_helpers import HEADS, TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
+from tests.support.viz_helpers import HEADS, TIMEOUT, TRANSLATE, WHAT_IF, Lab
 from viz import cache, pages, visit
 from viz.pages import Page
 from viz.shared import frame

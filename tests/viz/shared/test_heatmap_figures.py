@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
 
+from tests.support.viz_helpers import ROOT, TRANSLATE, WHAT_IF, Lab, hover, numbers, read, through_json
 from viz import theme
 from viz.shared.heatmap_figures import LABEL_CELL, attention_map, difference_map, mask_map
 

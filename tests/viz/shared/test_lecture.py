@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, POSITIONS, TRAINING, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import pages, state, visit
 from viz.shared.lecture import lecture, letters
 from viz.view import View

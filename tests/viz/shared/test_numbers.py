@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny
 
 from model import checkpoint as checkpoints
 from model.export import read
 from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
 from model.inference import analyse as inference
+from tests.support import tiny
 from viz import cache, hosts, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads

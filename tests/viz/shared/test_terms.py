@@ -7,8 +7,8 @@ import html
 import re
 
 import pytest
-from viz_helpers import HEADS, INSIDE, ROOT, WHAT_IF, Lab
 
+from tests.support.viz_helpers import HEADS, INSIDE, ROOT, WHAT_IF, Lab
 from viz.shared import terms
 
 MARK = re.compile(r'<dfn class="lab-term" tabindex="0" data-tip="([^"]*)" aria-description="([^"]*)">([^<]*)</dfn>')

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 import streamlit as st
-from viz_helpers import Lab
 
+from tests.support.viz_helpers import Lab
 from viz import cache, pages, readings, state
 from viz.shared.talks import ahead, going, playlist
 from viz.talks import known

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 
 import pytest
-import tiny
-from training_helpers import make
 
 from model.training.history import LOG, PROBES, SETTINGS
+from tests.support import tiny
+from tests.support.training_helpers import make
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import os
 import shutil
 
 import pytest
-from viz_helpers import TRAINING, Lab
 
 from model.training.history import LOG, SETTINGS
+from tests.support.viz_helpers import TRAINING, Lab
 from viz.training import curves, histories, live
 
 

@@ -12,13 +12,13 @@ import zlib
 
 import numpy as np
 import pytest
-from viz_helpers import TRAINING, Lab, numbers
 
 from model.config import TrainConfig
 from model.experiments.grown import count_rows, scores
 from model.folders import SHIPPED
 from model.training.history import History, of_checkpoint, of_run
 from model.training.loss import learning_rate
+from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz import state
 from viz.links import parse
 from viz.training import curves, curves_figures, curves_part, histories, player, rates

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import tiny
-from component_helpers import Mounted
 
 from model.config import END
 from model.decoding.hypotheses import Hypothesis, Tree
@@ -14,6 +12,8 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.component_helpers import Mounted
 from viz.translate.beam_tree import ENDS, beam_tree, payload
 
 TEXTS = ["The red fox takes a lamp.", "The old king sees a boat.", "Don't!"]

@@ -7,9 +7,7 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from component_helpers import Mounted
 
 from model.config import PAD, START
 from model.decoding.sampling import MIN_TEMPERATURE, choices
@@ -17,6 +15,8 @@ from model.decoding.strategy import Decoding
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.component_helpers import Mounted
 from viz.translate.candidates import CUTS, SHOWN, candidates, payload
 
 TEXT = "The red fox takes a lamp."

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-import tiny
-from viz_helpers import HEADS, Lab
 
 from model import checkpoint as checkpoints
 from model import format
@@ -14,6 +12,8 @@ from model.config import END, MAX_TOKENS
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.key_values import key_values
+from tests.support import tiny
+from tests.support.viz_helpers import HEADS, Lab
 from viz import cache
 from viz.shared import mount
 from viz.shared.examples import prompts

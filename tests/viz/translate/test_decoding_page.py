@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from viz_helpers import TRANSLATE, WHAT_IF, Lab, unescaped
 
 from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, unescaped
 from viz import cache
 from viz.values import MAX_BRANCHES, SEPARATOR
 

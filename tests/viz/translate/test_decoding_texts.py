@@ -6,10 +6,10 @@ import html
 
 import numpy as np
 import pytest
-from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
 
 from model.decoding.strategy import Decoding
 from model.inference.request import MAX_SENTENCES, Request
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
 from viz import cache
 
 SENTENCE = "Seven owls sat on the roof."

@@ -9,9 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from viz_helpers import COMPARE, HEADS, POSITIONS, WHAT_IF, WHY, Lab
 
 from model import checkpoint as checkpoints
 from model import format
@@ -21,6 +19,8 @@ from model.inference.analyse import analyse
 from model.inference.reading import blank_places
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
+from tests.support.viz_helpers import COMPARE, HEADS, POSITIONS, WHAT_IF, WHY, Lab
 from viz import cache, state
 from viz.shared import controls
 from viz.translate import fill_in, fill_texts, parts

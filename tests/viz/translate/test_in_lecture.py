@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import Lab
 
 from model import Request, analyse, format, load
 from model.edits.intervention import Intervention
+from tests.support.viz_helpers import Lab
 from viz import cache, state
 from viz.translate import in_lecture
 from viz.view import View

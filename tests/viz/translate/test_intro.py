@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import Lab
 
 from model.task import TRANSLATES
+from tests.support.viz_helpers import Lab
 from viz.shared.tour import STOPS
 from viz.translate import intro
 

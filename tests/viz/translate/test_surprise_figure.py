@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from viz_helpers import numbers, read, through_json
 
+from tests.support.viz_helpers import numbers, read, through_json
 from viz import theme
 from viz.translate.surprise_figure import surprise_chart
 

@@ -6,8 +6,6 @@ import random
 
 import numpy as np
 import pytest
-import tiny
-from component_helpers import Mounted
 
 from model.config import END, PAD
 from model.decoding.strategy import Decoding
@@ -18,6 +16,8 @@ from model.inference.cautions import down
 from model.inference.request import PAD_WHEN_UNMASKED, Request
 from model.readings.step_links import CLEAR, WORTH, step_links
 from model.trace import Site
+from tests.support import tiny
+from tests.support.component_helpers import Mounted
 from viz import theme
 from viz.translate.timeline import ROWS, payload, timeline
 

@@ -13,15 +13,15 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-import tiny
-from training_helpers import BRIEF_VARIANT
-from viz_helpers import VARIANTS as PAGE
-from viz_helpers import Lab, numbers
 
 from model.__main__ import main
 from model.trace import Site
 from model.variants.declared import BASE, SEEDS, VARIANTS
 from model.variants.record import FILE, Missing, Variants, read
+from tests.support import tiny
+from tests.support.training_helpers import BRIEF_VARIANT
+from tests.support.viz_helpers import VARIANTS as PAGE
+from tests.support.viz_helpers import Lab, numbers
 from viz import cache
 from viz.page_fields import MAX_BESIDE
 from viz.shared.save import save

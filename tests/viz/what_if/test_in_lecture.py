@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import WHAT_IF, Lab
 
 from model.experiments.ready import EXPERIMENTS
+from tests.support.viz_helpers import WHAT_IF, Lab
 from viz.shared.lecture.letters import CAUSAL, EXPERIMENT, PADDING
 from viz.what_if import in_lecture, questions
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-import tiny
-from edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
 from streamlit.testing.v1 import AppTest
-from viz_helpers import TIMEOUT, TRANSLATE, WHAT_IF, Lab
 
 from model import checkpoint as checkpoints
 from model.edits import forms, switches
 from model.edits.kinds import KINDS
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.edit_helpers import EXAMPLES, NAMED, Noise, answers, asked_by, declared
+from tests.support.viz_helpers import TIMEOUT, TRANSLATE, WHAT_IF, Lab
 from viz import cache
 from viz.shared.edit_list import _plain
 from viz.what_if.switchboard import NAMES

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import tiny
-from edit_helpers import NAMED, ONE_EACH
-from viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 
 from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
+from tests.support.edit_helpers import NAMED, ONE_EACH
+from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers, read
 from viz import cache, experiments
 from viz.what_if.controls import SHOWN, head_name
 from viz.what_if.switchboard import NAMES

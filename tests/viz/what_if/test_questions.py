@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import tiny
-from viz_helpers import WHAT_IF, Lab, unescaped
 
 from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.request import Request
+from tests.support import tiny
+from tests.support.viz_helpers import WHAT_IF, Lab, unescaped
 from viz import cache, experiments
 from viz.view import View
 from viz.what_if.questions import swapped

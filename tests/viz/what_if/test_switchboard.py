@@ -6,8 +6,6 @@ import json
 
 import numpy as np
 import pytest
-import tiny
-from component_helpers import Mounted
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import BASELINE
@@ -16,6 +14,8 @@ from model.experiments.effects import HeadEffect, head_effects
 from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
+from tests.support.component_helpers import Mounted
 from viz import theme
 from viz.what_if.switchboard import NAMES, blocked, grids, payload, switchboard
 

@@ -9,14 +9,14 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-import tiny
-from viz_helpers import HEADS, WHY, Lab, value
 
 from model import checkpoint as checkpoints
 from model.inference.analyse import analyse
 from model.inference.reading import likeliest
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
+from tests.support import tiny
+from tests.support.viz_helpers import HEADS, WHY, Lab, value
 from viz import cache, readings, state
 from viz.shared.save import save
 from viz.view import View

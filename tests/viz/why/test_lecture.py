@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from viz_helpers import WHY, Lab
 
+from tests.support.viz_helpers import WHY, Lab
 from viz import state
 from viz.why import sum as sums
 

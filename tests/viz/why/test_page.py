@@ -7,12 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from viz_helpers import WHY, Lab, value
 
 from model.experiments import faithfulness
 from model.experiments.faithfulness import NEAR, Curves
 from model.readings.word_readings import READINGS, Words
 from model.text.trust import Share, Trust
+from tests.support.viz_helpers import WHY, Lab, value
 from viz import cache
 from viz.why import rivals, texts, trust_texts
 from viz.why.curves_figure import curves_chart

@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-import tiny
 
 from model.config import END
 from model.decoding.sampling import NEVER_CHOSEN
@@ -16,6 +15,7 @@ from model.inference.analyse import analyse
 from model.inference.decisions import is_near
 from model.inference.request import Request
 from model.trace import Site
+from tests.support import tiny
 from viz.rooms.room import Room
 from viz.shared.room import questions
 from viz.shared.room.questions import GAP, LEAST, MOST, NoQuestion, question

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from viz_helpers import HEADS, POSITIONS, Lab
 
+from tests.support.viz_helpers import HEADS, POSITIONS, Lab
 from viz import state
 from viz.shared.room import room
 from viz.view import View

@@ -11,9 +11,9 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
 
 from model.export import checks, read
+from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import cache
 from viz.shared.save import save
 from viz.shared.save.files import LONGEST, stem_of

@@ -6,9 +6,9 @@ import json
 from base64 import b64decode
 
 import pytest
-from viz_helpers import HEADS, Lab
 
 from model import Request, analyse
+from tests.support.viz_helpers import HEADS, Lab
 from viz import pages, theme
 from viz.shared.save import save
 from viz.shared.save.caption import caption

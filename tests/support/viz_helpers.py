@@ -20,7 +20,7 @@ from streamlit.util import calc_hash
 from viz import pages
 from viz.shared.wanted import inside
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 180  # s: a run takes a tenth of a second, unless something else has the machine
 TRANSLATE, HEADS, INSIDE, POSITIONS, WHAT_IF, WHY, COMPARE, LESSONS = (
     pages.find(name).file for name in ("translate", "heads", "inside", "positions", "what-if", "why", "compare", "lessons")

@@ -6,9 +6,8 @@ import html
 from base64 import b64decode
 from collections.abc import Collection, Sequence
 
-from viz_helpers import Lab
-
 from model.task import Task
+from tests.support.viz_helpers import Lab
 from viz import pages
 from viz.shared.save import save
 

@@ -4,10 +4,10 @@ search, and the arrays of an analysis.
 Float64 results agree between processors to about 1e-14, float32 results to about 1e-6, so all comparisons have a tolerance
 relative to the size of the values. Two runs on one machine can be compared exactly:
 
-    python tests/recorded.py write before.npz
-    python tests/recorded.py compare before.npz
+    python -m tests.support.recorded write before.npz
+    python -m tests.support.recorded compare before.npz
 
-`python tests/recorded.py write` replaces the recording that the tests use.
+`python -m tests.support.recorded write` replaces the recording that the tests use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import tiny
 import torch
 
 from model.decoding import fast
@@ -35,6 +34,7 @@ from model.network import masks
 from model.network.context import Pass
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe
+from tests.support import tiny
 
 FILE = Path(__file__).with_name("recorded.npz")
 VARIANTS: dict[str, dict[str, Any]] = {

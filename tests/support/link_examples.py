@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import tiny
-
 from model.config import END, MAX_TOKENS, SCHEMES
 from model.decoding.sampling import MIN_TEMPERATURE
 from model.decoding.strategy import MAX_ALPHA, MAX_SEED
@@ -15,6 +13,7 @@ from model.readings.head_metrics import orders
 from model.trace import KINDS
 from model.variants.declared import VARIANTS
 from model.variants.record import SCORES
+from tests.support import tiny
 from viz.page_fields import (
     COMPARED,
     CUTS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from model.__main__ import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def python_m_model(*args: str) -> subprocess.CompletedProcess[str]:

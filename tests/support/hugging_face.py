@@ -1,6 +1,6 @@
 """Small BERT and GPT-2 models in Hugging Face's form, of weights that are drawn here, and what `transformers` makes of them.
 
-`PYTHONPATH=.:tests python tests/hugging_face.py` records that anew, where `transformers` is installed.
+`python -m tests.support.hugging_face` records that again where `transformers` is installed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A small Marian model in Hugging Face's form, and what `transformers` computes with it, kept in marian.npz.
 
-`python tests/marian.py write`, where transformers and sentencepiece are installed, records it anew.
+`python -m tests.support.marian write` records it again where transformers and sentencepiece are installed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tiny
 import torch
+
+from tests.support import tiny
 
 FILE = Path(__file__).with_name("marian.npz")
 TEXTS = ("The red fox sees a lamp.", "The  king 🦉🦉 takes l'été ﬁn.", "boat  x>y lamp", "An old lamp.")

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import tiny
 from torch import Tensor
 
 from model.edits import forms
 from model.edits.kinds import KINDS, AtHeads, Edit, EditError, Labels, Place, kind
 from model.edits.place import PLACE
 from model.edits.switches import DONOR, FORMS, SWITCHES
+from tests.support import tiny
 
 SWITCHED = tuple(each.code.format(2) for each in SWITCHES.values() if each is not DONOR)  # causal-off ... window-2
 EXAMPLES = (*itertools.chain(*(each.EXAMPLES for each in KINDS.values())), *SWITCHED)

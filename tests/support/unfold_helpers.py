@@ -8,9 +8,7 @@ from functools import cache
 from unittest import mock
 
 import numpy as np
-import tiny
 import torch
-from recorded import VARIANTS
 
 from model.checkpoint import Checkpoint
 from model.config import START
@@ -24,6 +22,8 @@ from model.readings.activations import activations
 from model.readings.unfold import Unfolded, unfold
 from model.text.tokenizer import Tokenizer
 from model.trace import Probe, Site
+from tests.support import tiny
+from tests.support.recorded import VARIANTS
 from viz.inside.stages import payload
 
 TEXT, TARGET = "The fox sees a lamp.", "Lo varun mira."  # seven and five tokens, and `</s>`

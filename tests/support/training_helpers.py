@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import tiny
 import torch
 
 from model.config import TrainConfig
@@ -13,6 +12,7 @@ from model.network.transformer import EncoderDecoder
 from model.training import loss
 from model.training.run import Run
 from model.training.run_folder import Files
+from tests.support import tiny
 
 SMALL = tiny.MODEL | {"d_model": 8, "d_ff": 8, "dropout": 0.2, "attention_dropout": 0.1}
 BRIEF = tiny.TRAINING | {"epochs": 2, "batch_tokens": 300, "validate_every": 3}
