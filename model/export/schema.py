@@ -24,8 +24,8 @@ FILE = {"format": f"“{FORMAT}”", "version": f"version of the format: {VERSIO
 HEADER = {
     "checkpoint": "name of the checkpoint that answered",
     "fingerprint": "SHA-256 of its config and weights, which distinguishes two checkpoints of one name",
-    "request": "checkpoint (the one that answered), source, second sentence, target, prefix, decoding, branches, path, padding, "
-    "mode; edits as codes of a link",
+    "request": "checkpoint (the one that answered), source, second sentence, target, prefix, decoding, branches, path, "
+    "padding, mode; edits as codes of a link",
     "translation": "the text; empty for a model without a decoder",
     "follows": "probability that the second sentence follows the first; null for one sentence",
     "notes": "notes about the translation, as sentences",
@@ -42,9 +42,7 @@ HEADER = {
 ARRAYS = {
     "pattern": Array(np.dtype(np.float32), "[H,T,S]", "attention weights after the softmax and all edits"),
     "scores": Array(np.dtype(np.float32), "[H,T,S]", "q·k/√d_k before the mask"),
-    "mask": Array(
-        np.dtype(bool), "[T,S] or [H,T,S]", "true: may attend; [H,T,S] if the masks of the heads differ"
-    ),
+    "mask": Array(np.dtype(bool), "[T,S] or [H,T,S]", "true: may attend; [H,T,S] if the masks of the heads differ"),
 }  # of each site: pattern.cross.2 is that of the third layer
 STEPS = {
     "log_probs": Array(
