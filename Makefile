@@ -1,7 +1,7 @@
 # make run   sets everything up and opens the lab
-# make check sets everything up and runs the linter and all tests but those in a browser
-# make test  the same, the numeric tests as another processor would run them, and the tests in a real Chromium
-# make fuzz  throws random texts, files and links at the lab, a minute of each kind; FUZZ="texts --minutes 10" chooses
+# make check sets everything up and runs the linters and all tests except the browser tests
+# make test  runs make check, the numeric tests without vector instructions, and the browser tests in Chromium
+# make fuzz  tries random texts, files and links for a minute each; FUZZ="texts --minutes 10" chooses
 PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
@@ -15,7 +15,7 @@ run: $(VENV)/.run
 check: lint
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal --ignore tests/browser
 
-# The same numbers without vector instructions: a stand-in for another processor.
+# Runs the numeric tests without vector instructions, like a different processor.
 numeric: $(VENV)/.dev
 	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
 		$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(addprefix tests/model/,$(NUMERIC))
@@ -39,7 +39,7 @@ screenshots: browser
 	$(VENV)/bin/python -m tests.browser.notebook_picture docs/notebook.png
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; PYTHON=... names another one." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "You need Python 3.11 or later. PYTHON=... chooses an interpreter." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: requirements.txt | $(VENV)/bin/python

@@ -13,9 +13,9 @@ from model.commands import check, choose, convert, evaluate, go_on, judge, maps,
 
 READER_LEFT = 141  # 128 + SIGPIPE, as shells have it: what reads the output has closed it, as `head -1` does
 EXITS = (
-    "Exit status: 0; 2 after one line that says what is wrong; 130 after Ctrl+C; 141 where what reads the output has closed "
-    "it, as head -1 does; check: 1 where a check fails. - reads standard input in translate, continue and judge, a line "
-    "each; empty input is refused."
+    "Exit status: 0; 2 after one line that describes the error; 130 after Ctrl+C; 141 if the reader closed the output, as "
+    "head -1 does; check: 1 if a check fails. - reads standard input in translate, continue and judge, one text per line; "
+    "empty input is an error."
 )
 COMMANDS: dict[str, ModuleType | str] = {  # a command of viz stands by its name: the model imports nothing of viz
     "translate": translate,
@@ -49,7 +49,9 @@ def _module(command: str) -> ModuleType | None:
 def build_parser() -> Parser:
     """The parser of all commands; `command` says which was asked for."""
     parser = Parser(
-        prog="python -m model", description="A Transformer that translates, and what is known of it.", epilog=EXITS
+        prog="python -m model",
+        description="Trains, runs, measures and exports the Transformers of Attention Lab.",
+        epilog=EXITS,
     )
     parser.add_argument("--version", action="version", version=f"Attention Lab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)

@@ -1,12 +1,16 @@
-"""Statements of README.md and docs/ agree with the code."""
+"""README.md, CONTRIBUTING.md and docs/ agree with the code, and stay short."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from model.__main__ import COMMANDS, build_parser
 from model.config import MAX_TOKENS
 from model.edits.intervention import Intervention
 from model.inference.request import Request
@@ -14,31 +18,159 @@ from model.network import attention
 from viz.rooms.room import LENGTH, new_code
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+README = PAGES["README.md"]
+PICTURES = sorted((ROOT / "docs").glob("*.png"))
+MAX_README_WORDS, MAX_README_PICTURES, MAX_PAGE_WORDS = 900, 3, 1250
+MAX_PICTURES, MAX_PICTURE_BYTES = 15, 2_000_000
 NUMBERS = {6: "six"}
+FOLDERS = ("model", "viz", "tests", "docs", "deploy", "benchmarks", "checkpoints")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/export.md", "docs/checks.md", "docs/html.md"])
-def test_text_limit_is_stated(path):
-    assert f"at most {MAX_TOKENS} tokens" in " ".join((ROOT / path).read_text(encoding="utf-8").split())
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks of a page in a language."""
+    return [code for name, code in BLOCK.findall(text) if name == language]
+
+
+def inline_code(text: str) -> list[str]:
+    """The texts between single backticks, outside code blocks."""
+    return re.findall(r"`([^`\n]+)`", BLOCK.sub("", text))
+
+
+def shell_lines(text: str) -> list[list[str]]:
+    """The shell lines of a page as words, without comments and redirection."""
+    lines = [line for block in blocks(text, "") for line in block.splitlines() if line and not line.startswith("#")]
+    return [shlex.split(line.partition(" < ")[0], comments=True) for line in lines]
+
+
+# -- size --------------------------------------------------------------------------------------------------------------
+
+
+def test_readme_is_short():
+    assert len(README.split()) <= MAX_README_WORDS
+    assert len(re.findall(r"!\[", README)) <= MAX_README_PICTURES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_is_short(page):
+    assert len(PAGES[page].split()) <= MAX_PAGE_WORDS
+
+
+def test_pictures_are_few_and_all_used():
+    assert len(PICTURES) <= MAX_PICTURES
+    assert sum(path.stat().st_size for path in PICTURES) < MAX_PICTURE_BYTES
+    used = {Path(target).name for text in PAGES.values() for target in LINK.findall(text) if target.endswith(".png")}
+    assert used == {path.name for path in PICTURES}
+
+
+def test_screenshots_draw_the_pictures_of_the_docs():
+    source = (ROOT / "tests/browser/screenshots.py").read_text(encoding="utf-8")
+    names = re.findall(r'^    "([\w-]+-(?:light|dark))":', source, re.MULTILINE)
+    assert sorted([*names, "notebook"]) == [path.stem for path in PICTURES]
+
+
+# -- links, files, commands --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_relative_links_lead_somewhere(page):
+    for target in LINK.findall(PAGES[page]):
+        if "://" not in target:
+            assert (ROOT / page).parent.joinpath(target.partition("#")[0]).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_exist(page):
+    pattern = rf"(?:{'|'.join(FOLDERS)})/[\w./-]*"
+    for code in inline_code(PAGES[page]):
+        if re.fullmatch(pattern, code):
+            assert (ROOT / code).exists(), code
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_dotted_names_exist(page):
+    for name in (code.partition("(")[0] for code in inline_code(PAGES[page])):
+        if re.fullmatch(r"(?:model|viz)(?:\.\w+)+", name):
+            assert resolve(name) is not None, name
+
+
+def resolve(name: str) -> object:
+    """The module or attribute of a dotted name."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        home, _, attribute = name.rpartition(".")
+        return getattr(resolve(home), attribute)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_imports_of_python_examples_work(page):
+    for code in blocks(PAGES[page], "python"):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom):
+                module = importlib.import_module(node.module)
+                assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_documented_commands_parse(page):
+    lines = shell_lines(PAGES[page])
+    lines += [
+        shlex.split(code) for code in inline_code(PAGES[page]) if re.match(r"python -m model \w+ .*--(out|html)", code)
+    ]
+    for words in lines:
+        if words[:3] == ["python", "-m", "model"]:
+            assert build_parser().parse_args(words[3:]).command in COMMANDS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_documented_modules_and_targets_exist(page):
+    targets = re.findall(r"^([\w ]+):(?!=)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for words in [*shell_lines(PAGES[page]), *(code.split() for code in inline_code(PAGES[page]))]:
+        commands = [word for word in words if "=" not in word]
+        if commands[:1] == ["make"]:
+            assert commands[1] in " ".join(targets).split(), words
+        if commands[:2] == ["python", "-m"] and commands[2].startswith("benchmarks."):
+            assert (ROOT / f"{commands[2].replace('.', '/')}.py").exists(), words
+
+
+def test_documented_settings_are_read_by_the_code():
+    names = re.findall(r"`([A-Z_]{4,})`", PAGES["docs/serving.md"].split("## One process")[0])
+    sources = [path.read_text(encoding="utf-8") for folder in ("model", "viz") for path in (ROOT / folder).rglob("*.py")]
+    assert {"KEEP_MB", "LAB_ADDRESS", "CHECKPOINTS", "HOST"} <= set(names)
+    for name in names:
+        assert any(name in source for source in sources), name
+
+
+# -- statements --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["student", "debugger", "export", "checks", "html"])
+def test_text_limit_is_stated(name):
+    assert f"at most {MAX_TOKENS} tokens" in " ".join(PAGES[f"docs/{name}.md"].split())
 
 
 def test_request_states_the_text_limit():
     assert f"at most {MAX_TOKENS} tokens" in " ".join((Request.__doc__ or "").split())
 
 
-def test_room_code_is_described_as_it_is_made():
+def test_length_of_a_room_code_is_stated():
     assert len(new_code()) == LENGTH
-    assert f"{NUMBERS[LENGTH]} letters and digits" in README and f"{NUMBERS[LENGTH]} letters at" not in README
+    assert f"{NUMBERS[LENGTH]} letters and digits" in " ".join(PAGES["docs/lecturer.md"].split())
 
 
 def test_both_implementations_of_attention_are_named():
-    for text in (README, attention.__doc__ or ""):
+    for text in (PAGES["docs/developing.md"], attention.__doc__ or ""):
         assert "nowhere else" not in text and "fast" in text and "1e-5" in " ".join(text.split())
 
 
-def test_every_edit_code_of_the_readme_is_read():
-    table = README.split("| edit | code |")[1].split("\n\n")[0]
+def test_documented_edit_codes_are_read():
+    table = PAGES["docs/debugger.md"].split("| edit | code |")[1].split("\n\n")[0]
     codes = re.findall(r"`([a-z][^`]*)`", table)
     assert len(codes) > 20
     for code in codes:
@@ -46,5 +178,5 @@ def test_every_edit_code_of_the_readme_is_read():
 
 
 def test_measured_times_name_machine_and_day():
-    (before, table), *_ = re.findall(r"([^\n]+)\n\n(\| \| \|\n(?:\|[^\n]*\n)+)", README)
+    (before, table), *_ = re.findall(r"([^\n]+)\n\n(\| \| \|\n(?:\|[^\n]*\n)+)", PAGES["docs/serving.md"])
     assert re.search(r"\d ms|\d s\b", table) and re.search(r"on \d{4}-\d\d-\d\d on .* cores of", before)

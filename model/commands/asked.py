@@ -1,4 +1,4 @@
-"""What is asked of a sentence, as options of the commands that write a file of it."""
+"""Options of a request, for the commands that write a file about a sentence."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from model.inference.request import Request
 def add(parser: argparse.ArgumentParser) -> None:
     options.add_second(parser)
     options.add_decoding(parser)
-    asked = parser.add_argument_group("what else is asked")
-    asked.add_argument("--target", metavar="TEXT", help="a translation to read, in place of the model’s own")
-    asked.add_argument("--prefix", default="", metavar="TEXT", help="what the translation is made to begin with")
-    hint = "what is changed, as the edits of a link: off_cross.3.5~causal-off"
+    asked = parser.add_argument_group("request")
+    asked.add_argument("--target", metavar="TEXT", help="translation to read instead of the model’s own")
+    asked.add_argument("--prefix", default="", metavar="TEXT", help="forced prefix of the translation")
+    hint = "edit codes, joined as in a link: off_cross.3.5~causal-off"
     asked.add_argument("--edits", default="", metavar="CODES", help=hint)
-    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: over the given target)")
+    asked.add_argument("--again", action="store_true", help="decode again under the edits (default: keep the target)")
 
 
 def request(args: argparse.Namespace) -> Request:
-    """The request of the options; ValueError, one sentence, for what cannot be asked."""
+    """Returns the request of the options.
+
+    Raises ValueError, one sentence, for invalid options.
+    """
     from model.export import requests
 
     if args.text == "-":

@@ -1,4 +1,4 @@
-"""python -m model check: which findings still hold on a checkpoint."""
+"""python -m model check: measures a file of findings on a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from model.commands import options
 
-HELP = "measure a file of checks on a checkpoint, and say which hold"
-FAILED = 1  # the exit status where one does not hold
+HELP = "measure a file of checks on a checkpoint"
+FAILED = 1  # exit status if a check fails
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Measures each line of a file of checks. Exit status 0 where all hold, 1 where one does not."
-    parser.add_argument("file", type=Path, metavar="FILE", help="checks, one a line; docs/checks.md has their forms")
+    parser.description = "Measures each line of a file of checks. The exit status is 0 if all hold, and 1 if one fails."
+    parser.add_argument("file", type=Path, metavar="FILE", help="checks, one per line; docs/checks.md lists the forms")
     options.add_checkpoint(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object: each check, and what was measured")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with each check and its measured value")
     options.add_machine(parser)
 
 

@@ -1,4 +1,4 @@
-"""python -m model choose: one target for each source of a file of pairs."""
+"""python -m model choose: keeps one target for each source of a file of pairs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from pathlib import Path
 
 from model.commands import options
 
-HELP = "keep of the targets that a source has the one that a checkpoint finds likeliest"
+HELP = "keep the most probable target of each source under a checkpoint"
 WHY = (
-    "Where a corpus has several translations of a sentence, a small model that learns them all mixes them. One each, chosen "
-    "by a model that has learned them all, is of one habit and not of that of an alphabet. Train with what is written, "
-    "--init and that checkpoint."
+    "A small model that learns several translations of one sentence mixes them. A model that learned all of them chooses "
+    "more consistently than the order of the file. Continue the training on the result with --init and that checkpoint."
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = f"Writes each source once, with the likeliest of its targets. {WHY}"
+    parser.description = f"Writes each source once, with its most probable target. {WHY}"
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="pairs: .tsv, .tsv.gz or .zip")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="what is written: .tsv or .tsv.gz")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="output file: .tsv or .tsv.gz")
     parser.add_argument(
         "--as-addressed",
         action="store_true",
-        help="of what has targets with tu and with vous, choose so many with vous that the share is that of all targets",
+        help="for sources with targets in tu and in vous, preserve the share of vous among all targets",
     )
     options.add_checkpoint(parser)
     options.add_machine(parser)

@@ -1,4 +1,4 @@
-"""python -m model convert: a model of another program becomes a checkpoint."""
+"""python -m model convert: converts a model of another program to a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pathlib import Path
 from model.commands import options
 from model.foreign import FOREIGN
 
-HELP = "make a checkpoint of another program's model"
-FIELDS = ("heads", "norm_first", "activation", "embedding_scale", "positions", "norm_eps")  # what a state dict does not tell
-CONTROLS = {"pad": "fills up a batch", "start": "a target starts with", "end": "ends a sentence"}
+HELP = "convert another program's model to a checkpoint"
+FIELDS = ("heads", "norm_first", "activation", "embedding_scale", "positions", "norm_eps")  # a state dict does not hold them
+CONTROLS = {"pad": "pads a batch", "start": "starts a target", "end": "ends a sentence"}
 TABLES = ("source_embedding", "target_embedding", "output", "positions")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", type=Path, help="the folder or the file that the model lies in")
-    hint = "the new checkpoint's folder; or with --name the folder that it is made in"
+    parser.add_argument("source", type=Path, help="folder or file of the model")
+    hint = "folder of the new checkpoint; with --name, its parent folder"
     parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help=hint)
-    parser.add_argument("--name", help="what the checkpoint is called (default: as the folder)")
+    parser.add_argument("--name", help="name of the checkpoint (default: name of the folder)")
     kinds = "; ".join(f"{made.name}: {made.title}" for made in FOREIGN.values())
-    parser.add_argument("--kind", choices=tuple(FOREIGN), help=f"what it is (default: as it looks). {kinds}")
+    parser.add_argument("--kind", choices=tuple(FOREIGN), help=f"format of the model (default: detected). {kinds}")
     parser.add_argument(
-        "--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="of what it translates (default: as its files say)"
+        "--languages", nargs=2, metavar=("SOURCE", "TARGET"), help="languages of the model (default: from its files)"
     )
-    vocabulary = parser.add_argument_group("the vocabulary, where the model does not bring it")
-    hint = "a tokenizer.json of the tokenizers library, or a list of words, one a line, in the order of the ids"
+    vocabulary = parser.add_argument_group("vocabulary, if the model has none")
+    hint = "tokenizer.json of the tokenizers library, or a list of words, one per line, ordered by id"
     vocabulary.add_argument("--tokenizer", type=Path, metavar="FILE", help=hint)
-    vocabulary.add_argument("--target-tokenizer", type=Path, metavar="FILE", help="that of the target, where it has its own")
+    vocabulary.add_argument("--target-tokenizer", type=Path, metavar="FILE", help="vocabulary of the target, if it differs")
     for role, does in CONTROLS.items():
-        hint = f"the token that {does} (default: by its usual names)"
+        hint = f"token that {does} (default: detected by usual names)"
         vocabulary.add_argument(f"--{role}-token", metavar="TOKEN", help=hint)
-    told = parser.add_argument_group("what a state dict does not tell")
-    told.add_argument("--config", type=Path, metavar="FILE", help="a JSON file that tells it")
+    told = parser.add_argument_group("settings that a state dict lacks")
+    told.add_argument("--config", type=Path, metavar="FILE", help="JSON file with these settings")
     options.add_choices(told, FIELDS)
     for part in TABLES:
         name = "position-table" if part == "positions" else part.replace("_", "-")
@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             dest=f"{part}_name",
             metavar="TENSOR",
-            help="the name of its tensor (default: found by shape and name)",
+            help="name of the tensor (default: detected by shape and name)",
         )
 
 

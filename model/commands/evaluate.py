@@ -1,5 +1,7 @@
-"""python -m model evaluate: BLEU and chrF of a model that translates, bits a character of one that goes on with a text, what
-is right of one that fills in or judges."""
+"""python -m model evaluate: scores a checkpoint.
+
+BLEU and chrF for translation, bits per character for a language model, accuracy for blanks and labels.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +12,22 @@ from model.commands import evaluate_pairs, evaluate_reading, evaluate_text, opti
 from model.files import shown
 from model.folders import is_name
 
-# Keys of metrics.json that are no scores.
+# Keys of metrics.json that are not scores.
 WRITTEN = ("parameters", "training", "dev", "validations", "warnings", "alignment", "probes")
-HELP = "BLEU and chrF on a file of pairs, bits a character on a text, or how many blanks or labels are right"
-OF_PAIRS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options that a text has no use for
+HELP = "BLEU and chrF on pairs, bits per character on a text, or accuracy on blanks or labels"
+OF_PAIRS = (*evaluate_pairs.OPTIONS, "strategy", "beam", *options.CONTROLS)  # options for pairs only
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     options.add_checkpoint(parser)
-    hint = "to translate: .tsv, .tsv.gz or .zip, source TAB target; to go on with: .txt or .txt.gz, one paragraph a line"
-    hint += "; to fill in: the same, also several; to judge: label TAB text"
+    hint = "translate: .tsv, .tsv.gz or .zip, source TAB target; continue: .txt or .txt.gz, one paragraph per line"
+    hint += "; fill in: the same, one or several files; judge: label TAB text"
     parser.add_argument("--data", type=Path, nargs="+", metavar="FILE", help=hint)
-    evaluate_pairs.add(parser.add_argument_group("of a model that translates"))
+    evaluate_pairs.add(parser.add_argument_group("for translation"))
     options.add_decoding(parser)
-    evaluate_text.add(parser.add_argument_group("of a model that goes on with a text"))
-    evaluate_reading.add(parser.add_argument_group("of a model that fills in or judges"))
-    hint = "also write the scores into the checkpoint's metrics.json, under KEY"
+    evaluate_text.add(parser.add_argument_group("for a language model"))
+    evaluate_reading.add(parser.add_argument_group("for a model that fills blanks or judges"))
+    hint = "write the scores to KEY in the checkpoint's metrics.json"
     parser.add_argument("--record", metavar="KEY", help=hint)
     parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
     options.add_machine(parser)
@@ -41,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     is_taken = args.record in WRITTEN and not (args.record == "probes" and args.data is None)
     if args.record is not None and (not is_name(args.record) or is_taken):
         raise ValueError(f"--record is {shown(args.record)}; expected a key such as test, and none of {', '.join(WRITTEN)}")
-    evaluate_pairs.inputs(args)  # what cannot be is told at once
+    evaluate_pairs.inputs(args)  # reports faults before any work
     asked = evaluate_pairs.asked(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     known = {

@@ -1,5 +1,4 @@
-"""python -m model evaluate, of a model that translates: BLEU and chrF, whom it addresses, what reaches the limit of tokens,
-which probes are right."""
+"""python -m model evaluate for translation: BLEU, chrF, form of address, unfinished translations and probes."""
 
 from __future__ import annotations
 
@@ -25,19 +24,21 @@ CHOOSING = ("references", "join", "at_least", "warnings")  # what --measures has
 
 def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--limit", type=int, metavar="N", help="only the first N distinct sentences (default: all)")
-    hint = "which targets of a sentence that occurs several times count (default: first)"
+    hint = "references of a repeated sentence (default: first)"
     group.add_argument("--references", choices=("first", "all"), help=hint)
-    hint = "join random sentences with a space into texts of so many (3-5, or 4), first references likewise; each sentence "
-    hint += "stands once, and which ones stand together follows from --seed (default: 1)"
+    hint = "join random sentences into texts of N to M sentences (3-5, or 4), with their first references; uses each "
+    hint += "sentence once, in an order from --seed (default: 1)"
     group.add_argument("--join", type=_between, metavar="N-M", help=hint)
-    hint = "only the sentences of N words or more, as spaces set them apart"
+    hint = "only sentences of at least N words, separated by spaces"
     group.add_argument("--at-least", type=int, metavar="N", help=hint)
-    hint = "also translate the project's own sentences, or those of FILE, and list which come out wrong; needs no --data"
+    hint = "translate the project's own sentences, or those of FILE, and list the wrong ones; needs no --data"
     group.add_argument("--probes", type=Path, nargs="*", metavar="FILE", help=hint)
-    hint = "all in one go, by a beam of 4: first and all references, 3 to 5 sentences joined, those of 15 words and more, "
-    hint += "tu and vous, the probes; --record KEY writes KEY, KEY_joined and so on"
+    hint = (
+        "all measures, with a beam of 4: first and all references, 3 to 5 joined sentences, sentences of 15 words or more, "
+    )
+    hint += "tu and vous, probes; --record KEY writes KEY, KEY_joined and so on"
     group.add_argument("--measures", action="store_true", default=None, help=hint)
-    hint = "also count how often the lab's warnings are right (--record writes them for the lab to tell)"
+    hint = "measure how often the lab's warnings are right; --record stores the result for the lab"
     group.add_argument("--warnings", action="store_true", default=None, help=hint)
 
 

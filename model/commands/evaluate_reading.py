@@ -17,7 +17,7 @@ OPTIONS = ("baseline",)
 
 
 def add(group: argparse._ArgumentGroup) -> None:
-    hint = "files such as those of its training, from which a baseline is counted, and measured beside it; needs --dev"
+    hint = "files for a count-based baseline, such as the training files; needs --dev"
     group.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help=hint)
 
 

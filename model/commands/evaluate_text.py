@@ -16,14 +16,14 @@ OPTIONS = ("stride", "ngrams", "dev", "continuations")
 
 
 def add(group: argparse._ArgumentGroup) -> None:
-    hint = "tokens that a window predicts, and after which the next begins (default: 32, with 96 or more before each)"
+    hint = "predicted tokens per window, the distance between windows (default: 32, with at least 96 tokens of context)"
     group.add_argument("--stride", type=int, metavar="N", help=hint)
     files: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE"}
-    hint = "texts, such as those of its training, from which n-gram models are counted, and measured beside it; needs --dev"
+    hint = "texts for baseline n-gram models, such as the training texts; needs --dev"
     group.add_argument("--ngrams", help=hint, **files)
-    hint = "what chooses the orders of the n-grams; or with --baseline, what tunes the baselines"
+    hint = "texts to choose the n-gram order, or with --baseline, to tune the baselines"
     group.add_argument("--dev", help=hint, **files)
-    hint = "go on with the beginnings of so many paragraphs, and tell how much of that says the same again"
+    hint = "continue the starts of N paragraphs and measure the repetition"
     group.add_argument("--continuations", type=int, metavar="N", help=hint)
 
 

@@ -1,4 +1,4 @@
-"""python -m model continue: a language model goes on with a text, or with each line of standard input."""
+"""python -m model continue: continues a text, or each line of standard input, with a language model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.inference.request import Request
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
-HELP = "go on with a text"
+HELP = "continue a text"
 CHECKPOINT, MORE = "gpt-mini", 40
 EMPTY: dict[str, Any] = {
     "checkpoint": "",
@@ -31,12 +31,12 @@ EMPTY: dict[str, Any] = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the text; - reads standard input, a text a line, and writes a line for each")
+    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
     options.add_checkpoint(parser, CHECKPOINT)
-    hint = "so many new tokens at most; 0: to the end of the window (default: %(default)s)"
+    hint = "maximum number of new tokens; 0: to the end of the window (default: %(default)s)"
     parser.add_argument("--more", type=int, default=MORE, metavar="N", help=hint)
     options.add_decoding(parser)
-    hint = "print one JSON object a text: the tokens that were added, each with its log-probability in nats"
+    hint = "print one JSON object per text: the new tokens with their log-probabilities in nats"
     parser.add_argument("--json", action="store_true", help=hint)
     options.add_machine(parser)
 

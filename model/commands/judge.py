@@ -1,4 +1,4 @@
-"""python -m model judge: the label of one text, or of standard input line by line."""
+"""python -m model judge: labels a text, or each line of standard input."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.inference.request import Request
 if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
 
-HELP = "give a text one of the labels that a checkpoint has"
+HELP = "label a text with one of the checkpoint's labels"
 CHECKPOINT = "sentiment"
 SHOWN = 5  # labels that are printed
 EMPTY = {  # what an empty line reads as: the fields of every other line, so that a table of all lines has no holes
@@ -28,9 +28,9 @@ EMPTY = {  # what an empty line reads as: the fields of every other line, so tha
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the text; - reads standard input, a text a line, and writes a line for each")
+    parser.add_argument("text", help="text; - reads standard input, one text per line, and writes one line for each")
     options.add_checkpoint(parser, CHECKPOINT)
-    hint = "print one JSON object a text: its label, and the probability and the logit of each"
+    hint = "print one JSON object per text: its label, and the probability and logit of each label"
     parser.add_argument("--json", action="store_true", help=hint)
     options.add_machine(parser)
 

@@ -1,4 +1,4 @@
-"""python -m model maps: every number of a sentence's analysis, as a file."""
+"""python -m model maps: writes every number of a sentence's analysis to a file."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from model.inference.analysis import Analysis
     from model.trace import Site
 
-HELP = "write all attention maps, scores and probabilities of a sentence into a file"
+HELP = "write all attention maps, scores and probabilities of a sentence to a file"
 ENDS = (".npz", ".json", ".csv")
 OUT = (
-    ".npz or .json: the whole analysis, as docs/export.md describes it, for model.export.read; "
-    ".csv: every cell of the maps, one a row"
+    ".npz or .json: the full analysis in the format of docs/export.md, for model.export.read; "
+    ".csv: one row per cell of the maps"
 )
 ALONE = ("site", "layer", "head")  # options that narrow a table
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the sentence (standard input is not read)")
+    parser.add_argument("text", help="sentence (does not read standard input)")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=OUT)
     options.add_checkpoint(parser)
     asked.add(parser)
-    narrow = parser.add_argument_group("with .csv: which maps (default: all)")
+    narrow = parser.add_argument_group("maps for .csv (default: all)")
     narrow.add_argument("--site", metavar="KIND", help="encoder, decoder or cross")
-    narrow.add_argument("--layer", type=int, metavar="N", help="of this layer, from 1")
-    narrow.add_argument("--head", type=int, metavar="N", help="of this head, from 1")
+    narrow.add_argument("--layer", type=int, metavar="N", help="layer, from 1")
+    narrow.add_argument("--head", type=int, metavar="N", help="head, from 1")
     options.add_machine(parser)
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have in common."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -16,30 +16,28 @@ if TYPE_CHECKING:
     import torch
 
 MAX_THREADS = 1024
-CONTROLS = {  # option: its kind, what it does
-    "temperature": (float, "divides the log-probabilities; 0 takes the likeliest"),
-    "top_k": (int, "draw among the N likeliest tokens; 0: among all"),
-    "top_p": (float, "draw among the likeliest tokens that together reach this probability"),
-    "seed": (int, "what is drawn depends on it alone"),
+CONTROLS = {  # option: type, help
+    "temperature": (float, "divides the log-probabilities; 0 takes the most probable token"),
+    "top_k": (int, "sample from the N most probable tokens; 0: from all"),
+    "top_p": (float, "sample from the most probable tokens that together reach this probability"),
+    "seed": (int, "seed of the sampling"),
 }
 
 
 def add_checkpoint(parser: argparse.ArgumentParser, default: str = "en-fr") -> None:
-    hint = "a name in checkpoints/ or in the folder CHECKPOINTS= of the environment, or a path (default: %(default)s)"
+    hint = "name in checkpoints/ or in a folder of the variable CHECKPOINTS, or a path (default: %(default)s)"
     parser.add_argument("--checkpoint", default=default, metavar="NAME", help=hint)
 
 
 def add_second(parser: argparse.ArgumentParser) -> None:
-    hint = "a second sentence, for a checkpoint that reads two and tells whether it follows the first"
+    hint = "second sentence, for a checkpoint that says whether it follows the first"
     parser.add_argument("--second", default="", metavar="TEXT", help=hint)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
-    hint = "auto, cpu, mps, cuda, or cuda:1 for the second card (default: %(default)s, the best there is)"
+    hint = "auto (the best device), cpu, mps, cuda, or cuda:1 for the second GPU (default: %(default)s)"
     parser.add_argument("--device", default="auto", type=_device, metavar="NAME", help=hint)
-    parser.add_argument(
-        "--threads", type=int, metavar="N", help="how many threads compute on the CPU (default: torch's own)"
-    )
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: that of torch)")
 
 
 def _device(text: str) -> str:
@@ -50,7 +48,10 @@ def _device(text: str) -> str:
 
 
 def machine(args: argparse.Namespace) -> torch.device:
-    """The device that is asked for, with the threads that are asked for; ValueError for what cannot be."""
+    """Returns the device of the options, and sets the number of threads.
+
+    Raises ValueError for an invalid option.
+    """
     import torch
 
     from model import device
@@ -64,20 +65,23 @@ def machine(args: argparse.Namespace) -> torch.device:
 
 
 def add_decoding(parser: argparse.ArgumentParser) -> None:
-    hint = "how tokens are chosen (default: greedy, or beam where --beam is more than 1)"
+    hint = "decoding strategy (default: greedy, or beam if --beam is more than 1)"
     parser.add_argument("--strategy", choices=tuple(STRATEGIES), help=hint)
-    hint = f"width of the beam, in paths; 1 is greedy (default: 1, of --strategy beam {Decoding.width})"
+    hint = f"width of the beam, in paths; 1 is greedy (default: 1, with --strategy beam {Decoding.width})"
     parser.add_argument("--beam", type=int, metavar="N", help=hint)
-    hint = "length penalty's exponent (default: %(default)s)"
+    hint = "exponent of the length penalty (default: %(default)s)"
     parser.add_argument("--alpha", type=float, default=LENGTH_PENALTY, metavar="A", help=hint)
-    drawn = parser.add_argument_group("with --strategy sample, or another that draws")
+    drawn = parser.add_argument_group("for --strategy sample, or another that samples")
     for name, (kind, does) in CONTROLS.items():
         default = getattr(Decoding, name)
         drawn.add_argument(_option(name), type=kind, metavar="N", help=f"{does} (default: {default})")
 
 
 def decoding(args: argparse.Namespace) -> Decoding:
-    """How tokens are chosen; RequestError for values out of range, ValueError for options that do not go together."""
+    """Returns the decoding of the options.
+
+    Raises RequestError for values out of range, ValueError for options that exclude each other.
+    """
     strategy = args.strategy or (Decoding.strategy if args.beam in (None, 1) else strategy_with("width"))
     reads, drawn = STRATEGIES[strategy].controls, given(args, CONTROLS)
     if unread := [name for name in drawn if name not in reads]:
@@ -94,7 +98,7 @@ def decoding(args: argparse.Namespace) -> Decoding:
 
 
 def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ...] = ()) -> None:
-    """One option for each field of a config record, named after it; left out, the record's default holds."""
+    """Adds one option for each field of a config record, named after it. The record has the defaults."""
     kinds: dict[str, Any] = {"int": int, "float": float, "int | None": int}
     for field in dataclasses.fields(record):
         if field.name in skip:
@@ -110,7 +114,7 @@ def add_fields(group: argparse._ArgumentGroup, record: type, skip: tuple[str, ..
 
 
 def add_choices(group: argparse._ArgumentGroup, names: tuple[str, ...]) -> None:
-    """Options for some fields of a model's config, which have no default here."""
+    """Adds options without defaults for some fields of a model's config."""
     for field in dataclasses.fields(ModelConfig):
         if field.name not in names:
             continue
@@ -124,7 +128,7 @@ def add_choices(group: argparse._ArgumentGroup, names: tuple[str, ...]) -> None:
 
 
 def given(args: argparse.Namespace, names: Any) -> dict[str, Any]:
-    """The options of these names that were written on the command line."""
+    """Returns the options of these names that the command line sets."""
     return {name: value for name in names if (value := getattr(args, name, None)) is not None}
 
 

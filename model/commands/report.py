@@ -1,4 +1,4 @@
-"""python -m model report: what takes a corpus to find out about a checkpoint, kept in its folder for the lab to show."""
+"""python -m model report: measures a checkpoint over a corpus and stores the result for the lab."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from pathlib import Path
 
 from model.commands import options, report_alignment, report_faithfulness, report_heads, report_seeds
 
-HELP = "measure over many sentences: alignment and faithfulness, kept beside the checkpoint; heads, seeds: tables"
+HELP = "measure over many sentences: alignment, faithfulness (stored with the checkpoint), heads, seeds (tables)"
 
 WHAT = (
-    "alignment: which head links words as people do; faithfulness: which reading of the source words is true; "
-    "heads: what every head does, and what becomes of a translation without it; "
-    "seeds: whether the same heads come back in checkpoints of other seeds"
+    "alignment: error rate of each head against hand-made word links; faithfulness: test of the readings of source "
+    "words; heads: metrics of each head and the effect of switching it off; seeds: match of heads between seeds"
 )
 DATA = (
-    "alignment: a folder with *.src-tgt (words ||| words, a pair a line) and *.gold (3-4 sure, 3p4 possible); "
-    "faithfulness, heads, seeds: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: or sentences alone)"
+    "alignment: a folder with *.src-tgt (words ||| words, one pair per line) and *.gold (3-4 sure, 3p4 possible); "
+    "faithfulness, heads, seeds: .tsv, .tsv.gz or .zip, source TAB target (heads without --of reference: also sources alone)"
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Measures a checkpoint over many sentences; alignment and faithfulness go into its folder."
+    parser.description = "Measures a checkpoint over many sentences. Alignment and faithfulness go to its folder."
     parser.add_argument("what", choices=tuple(REPORTS), help=WHAT)
     options.add_checkpoint(parser)
     parser.add_argument("--data", type=Path, required=True, metavar="PATH", help=DATA)
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
-    parser.add_argument("--json", action="store_true", help="print what is written as one JSON object, and no progress")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object, without progress")
     options.add_machine(parser)
     report_heads.add(parser)
     report_seeds.add(parser)

@@ -1,4 +1,4 @@
-"""python -m model report alignment: the alignment error rate of every head of cross-attention, into metrics.json."""
+"""python -m model report alignment: writes the alignment error rate of every cross-attention head to metrics.json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Reads the pairs, measures, writes; prints the best heads and the diagonal."""
+    """Reads the pairs, measures and writes; prints the best heads and the diagonal."""
     from tqdm import tqdm
 
     from model import checkpoint as checkpoints

@@ -1,4 +1,4 @@
-"""python -m model report faithfulness: which reading of the source words is true, into faithfulness.json."""
+"""python -m model report faithfulness: tests the readings of source words and writes faithfulness.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""python -m model report heads: every head switched off over many sentences, what it looks at, how it aligns; as CSV."""
+"""python -m model report heads: effect, metrics and alignment of every head over many sentences, as CSV."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ OF = ("own", "reference")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("with heads")
-    hint = "the table (default: heads-NAME.csv); until it is written, FILE.part lets the same command go on after Ctrl+C"
+    group = parser.add_argument_group("for heads")
+    hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C"
     group.add_argument("--out", type=Path, metavar="FILE", help=hint)
-    group.add_argument("--alignments", type=Path, metavar="FOLDER", help="also measure the alignment error rate: see --data")
-    hint = "whose probability is told: the model's own translation, or the file's (default: own)"
+    group.add_argument(
+        "--alignments", type=Path, metavar="FOLDER", help="measure the alignment error rate on this folder; see --data"
+    )
+    hint = "scored translation: the model's own or the file's (default: own)"
     group.add_argument("--of", choices=OF, help=hint)
-    hint = "also write the sentences where a head acts most, not only their lines; mind whose they are"
+    hint = "write the sentences with the largest effects, not only their line numbers; mind their licence"
     group.add_argument("--texts", action="store_true", default=None, help=hint)
 
 

@@ -1,4 +1,4 @@
-"""python -m model report seeds: whether the same heads come back when training begins from another seed; as JSON."""
+"""python -m model report seeds: match of heads between training seeds, as JSON."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ LEAST = 2  # checkpoints
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("with seeds")
-    hint = "two checkpoints or more of one shape and one vocabulary, as --checkpoint names them"
+    group = parser.add_argument_group("for seeds")
+    hint = "at least two checkpoints of the same shape and vocabulary"
     group.add_argument("--checkpoints", nargs="+", metavar="NAME", help=hint)
 
 

@@ -1,4 +1,4 @@
-"""python -m model train: a run that can be stopped, and goes on."""
+"""python -m model train: starts or continues a training run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from model.training.tasks import TRAINING_TASKS, task_named
 if TYPE_CHECKING:
     from model.training.run import Run
 
-HELP = "train a checkpoint, or go on with a run"
+HELP = "train a checkpoint, or continue a run"
 WHERE_FROM = (
-    "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the .zip is read as it is). "
-    "Hold some lines back as a dev file: they choose which weights are kept."
+    "Pairs of many languages: https://www.manythings.org/anki/ (sentences of tatoeba.org; the command reads the .zip). "
+    "Reserve some lines as a dev file, which chooses the best weights."
 )
 STOPPED = 128  # and the number of the signal: the exit status of a run that was stopped and has saved itself
 MAX_MINUTES = 1_000_000  # nearly two years
@@ -33,23 +33,23 @@ FIXED += ("segments", "pooler", "classes")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.description, parser.epilog = f"Trains. {WHERE_FROM}", WHERE_FROM
+    parser.description, parser.epilog = f"Trains a checkpoint. {WHERE_FROM}", WHERE_FROM
     hint = "; ".join(f"{task.name}: {task.does}" for task in TRAINING_TASKS.values())
     parser.add_argument("--task", choices=tuple(TRAINING_TASKS), default="translate", help=f"{hint} (default: %(default)s)")
     hint = "; ".join(f"{task.name}: {task.examples}" for task in TRAINING_TASKS.values())
     files: dict[str, Any] = {"type": Path, "nargs": "+", "required": True, "metavar": "FILE"}
-    parser.add_argument("--data", help=f"what is learned, from one or several files. {hint}", **files)
-    hint = "what the weights that are kept are chosen by, in the same form; of translate one file"
+    parser.add_argument("--data", help=f"one or several training files. {hint}", **files)
+    hint = "dev files in the same format, which choose the best weights; one file for translate"
     parser.add_argument("--dev", help=hint, **files)
-    hint = "folder of the run; the same command goes on with it"
+    hint = "folder of the run; the same command continues it"
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help=hint)
-    hint = "sentences to watch through the training (default: the project's own): name TAB source TAB target; "
+    hint = "sentences to record during training (default: the project's own): name TAB source TAB target; "
     hint += "lm and classify: name TAB text; mlm: the same with a word in [brackets]"
     parser.add_argument("--probes", type=Path, metavar="FILE", help=hint)
-    parser.add_argument("--init", metavar="CHECKPOINT", help="begin with these weights and this vocabulary")
+    parser.add_argument("--init", metavar="CHECKPOINT", help="start from these weights and this vocabulary")
     names = ",".join(TRAINING_TASKS["translate"].languages)
-    parser.add_argument("--languages", help=f"two names, for display (default of translate: {names})")
-    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
+    parser.add_argument("--languages", help=f"two displayed names (default for translate: {names})")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
     options.add_machine(parser)
     options.add_fields(parser.add_argument_group("model"), ModelConfig, skip=FIXED)
     options.add_fields(parser.add_argument_group("training"), TrainConfig)

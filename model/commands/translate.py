@@ -1,4 +1,4 @@
-"""python -m model translate: one sentence, or standard input line by line."""
+"""python -m model translate: translates a sentence, or each line of standard input."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ EMPTY = {  # what an empty line reads as: the fields of every other line, so tha
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the sentence; - reads standard input, a sentence a line, and writes a line for each")
+    parser.add_argument("text", help="sentence; - reads standard input, one sentence per line, and writes one line for each")
     options.add_second(parser)
     options.add_checkpoint(parser)
     options.add_decoding(parser)
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON object a sentence: its tokens, each with its log-probability in nats",
+        help="print one JSON object per sentence: its tokens with their log-probabilities in nats",
     )
     options.add_machine(parser)
 

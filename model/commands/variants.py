@@ -1,4 +1,4 @@
-"""python -m model variants: designs of one model, trained alike with several seeds, one run after another."""
+"""python -m model variants: trains several designs in the same way, with several seeds each."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from model.variants.record import FILE
 if TYPE_CHECKING:
     from model.experiments.variant_runs import VariantRun
 
-HELP = "train the designs of 2017, of today and others alike, and compare them"
+HELP = "train several designs in the same way and compare them"
 ROUNDS, SENTENCES = 20, 200
 ABOUT = (
-    "Trains each variant with each seed, one after another, scores it on the test pairs, and writes what came out into "
-    f"{FILE} in --out. Before it begins it says how many hours this will take; --epochs shortens it for all alike. Stopped "
-    "or killed, the same command goes on where it was; two with one --out, each with its --only, share the work. Variants: "
+    "Trains each variant with each seed, scores it on the test pairs, and writes the results to "
+    f"{FILE} in --out. It first prints the estimated hours; --epochs shortens all runs. The same command continues after a "
+    "stop. Two commands with one --out and different --only share the work. Variants: "
 )
 
 
@@ -30,28 +30,26 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.description = ABOUT + "; ".join(f"{each.name}: {each.says}" for each in VARIANTS.values()) + "."
     hint = "training pairs: .tsv, .tsv.gz or .zip, source TAB target"
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help=hint)
-    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs, in the same form")
-    parser.add_argument("--test", type=Path, required=True, metavar="FILE", help="test pairs, in the same form")
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="folder of all runs, each in one of its own"
-    )
-    hint = "only these variants, with commas between"
+    parser.add_argument("--dev", type=Path, required=True, metavar="FILE", help="dev pairs in the same format")
+    parser.add_argument("--test", type=Path, required=True, metavar="FILE", help="test pairs in the same format")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of all runs")
+    hint = "only these variants, separated by commas"
     parser.add_argument("--only", action="extend", type=_names, metavar="NAMES", help=hint)
-    hint = f"only these seeds, with commas between (default: {','.join(map(str, SEEDS))})"
+    hint = f"only these seeds, separated by commas (default: {','.join(map(str, SEEDS))})"
     parser.add_argument("--seed", action="extend", type=_seeds, metavar="NS", help=hint)
     parser.add_argument("--languages", default=",".join(PAIR), help="two names, for display (default: %(default)s)")
-    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop, resumably, after so many minutes")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="stop after N minutes; the same command continues")
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--commands", action="store_true", help="print the commands of all runs, and train nothing")
-    other.add_argument("--estimate", action="store_true", help="say how many hours all runs will take, and train nothing")
-    hint = f"measure how fast each variant trains, all in turn over N rounds (default: {ROUNDS}), and train nothing"
+    other.add_argument("--commands", action="store_true", help="print the commands of all runs without training")
+    other.add_argument("--estimate", action="store_true", help="print the estimated hours of all runs without training")
+    hint = f"measure the training speed of each variant over N rounds (default: {ROUNDS}), without training"
     other.add_argument("--speed", type=int, nargs="?", const=ROUNDS, metavar="N", help=hint)
-    hint = f"measure on N dev sentences (default: {SENTENCES}) whether the same heads come back from seed to seed"
+    hint = f"measure the match of heads between seeds on N dev sentences (default: {SENTENCES})"
     other.add_argument("--same-heads", type=int, nargs="?", const=SENTENCES, metavar="N", help=hint)
-    hint = f"copy the record and the weights of one seed of {', '.join(SHIPPED)} (or of --only) into a folder for the lab"
+    hint = f"copy the record and one seed's weights of {', '.join(SHIPPED)} (or of --only) to a folder for the lab"
     other.add_argument("--ship", type=Path, metavar="FOLDER", help=hint)
     options.add_machine(parser)
-    group = parser.add_argument_group("what all variants have in common")
+    group = parser.add_argument_group("settings of all variants")
     for name, default in {**PLAN.size, **PLAN.training}.items():
         if name != "heads":  # variants differ in it
             hint = f"{options.HELP[name]} (default: {default})"

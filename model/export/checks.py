@@ -157,42 +157,42 @@ KINDS: dict[str, Kind] = {
         Kind(
             "weight",
             "head {head} puts {amount} of {query} on {key} in {asked}",
-            "the weight of one head: in the row that writes the first token (in the encoder: its own row), on the second",
+            "the weight of a head on the second token, in the row that predicts the first (in the encoder: in its own row)",
             'head cross.3.2 puts at least 0.9 of "il" on "it" in "The fox sleeps because it is tired."',
             _weight,
         ),
         Kind(
             "metric",
             "head {head} has {metric} {amount} in {asked}",
-            "a number of a head over a sentence, as the page Heads has it",
+            "a metric of a head over a sentence, as on the page Heads",
             'head enc.2.1 has entropy 0.51 within 0.05 in "The fox sleeps."',
             _metric,
         ),
         Kind(
             "translation",
             "the translation of {asked} is {text}",
-            "what is decoded, letter by letter",
+            "the decoded text, exactly",
             'the translation of "I love you." is "Je t\'aime."',
             _translation,
         ),
         Kind(
             "probability",
             "step {step} writes {text} with probability {amount} in {asked}",
-            "the token that a step chooses, and its probability",
+            "the token of a step, and its probability",
             'step 1 writes "Je" with probability at least 0.8 in "I love you." with strategy="beam" width=4',
             _probability,
         ),
         Kind(
             "later",
             "no later token leaks in {asked}",
-            "each token that the decoder reads is changed in turn: nothing before it may move, at any layer",
+            "the decoder: a changed input token must change no earlier position, at any layer",
             'no later token leaks in "The fox sleeps."',
             _later,
         ),
         Kind(
             "padding",
             "no padding leaks in {asked}",
-            "what stands in the padding is changed: no real token may move, in the encoder or the decoder",
+            "changed padding must change no real token, in the encoder or the decoder",
             'no padding leaks in "The fox sleeps."',
             _padding,
         ),
@@ -273,6 +273,6 @@ def _within(value: float) -> str:
 
 
 def table() -> str:
-    """All kinds as they stand in docs/checks.md."""
+    """Returns the table of docs/checks.md."""
     rows = [f"| `{kind.form}` | {kind.meaning} | `{kind.example}` |" for kind in KINDS.values()]
-    return "\n".join(["| form | what is checked | example |", "|---|---|---|", *rows])
+    return "\n".join(["| form | condition | example |", "|---|---|---|", *rows])

@@ -1,4 +1,4 @@
-"""Pictures of the README from a running lab: python -m tests.browser.screenshots FOLDER [NAME ...]"""
+"""Takes the pictures of README.md and docs/ from a running lab: python -m tests.browser.screenshots FOLDER [NAME ...]"""
 
 from __future__ import annotations
 
@@ -12,24 +12,20 @@ from playwright.sync_api import sync_playwright
 from tests.browser.conftest import TIMEOUT, WATCH, idle, launch, start_server, stop
 
 CHANGED = "?kind=encoder&scope=layer&mode=again&step=11&edits=block_enc_9-12"
-ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # who has been here before is not offered the tour
+ASKED = "localStorage.setItem('attention-lab-tour', 'offered')"  # a returning visitor gets no tour
 READY = (
-    ".lab-designs, .lab-variants-none, "
-    ".timeline .said, .lesson-list, .tokens .pieces, .side-by-side canvas, "
-    ".switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, .blueprint svg, .js-plotly-plot .main-svg"
+    ".timeline .said, .side-by-side canvas, .switchboard canvas, .sum .bar, .all-heads canvas, .stages h2, "
+    ".js-plotly-plot .main-svg"
 )
 VIEWS = {
     "heads-light": ("heads?kind=cross&step=11&layer=3&head=3", "light", 1280, 720),
     "inside-light": ("inside?kind=cross&step=11&layer=3&head=3&stage=4", "light", 1280, 720),
-    "map-light": ("inside?part=map&kind=cross&step=11&layer=4", "light", 1280, 720),
     "lecture-light": ("?step=11&lecture=on", "light", 1280, 720),
-    "lecture-dark": ("heads?layer=3&head=2&lecture=on", "dark", 1280, 720),
     "positions-light": ("positions", "light", 1280, 720),
     "what-if-light": (f"what-if{CHANGED}", "light", 1280, 960),
     "why-light": ("why?step=11&kind=decoder&layer=4&head=1", "light", 1280, 780),
     "training-light": ("training?checkpoint=en-fr-learned&trained=1002&kind=encoder&layer=2&head=1", "light", 1280, 960),
     "compare-light": ("compare?kind=cross&step=12&layer=3&head=2", "light", 1280, 840),
-    "variants-light": ("variants", "light", 1280, 960),
     "fill-in-light": ("?checkpoint=bert-mini", "light", 1280, 960),
     "translate-light": ("?step=11&layer=3&head=3", "light", 1280, 720),
     "decoding-light": ("?step=11&show=decoding&decode=beam", "light", 1280, 780),
@@ -37,7 +33,7 @@ VIEWS = {
 
 
 def main(folder: Path, *names: str) -> None:
-    """All of `VIEWS`, or those of some names."""
+    """Takes all `VIEWS`, or those with the given names."""
     folder.mkdir(parents=True, exist_ok=True)
     server, url = start_server()
     try:

@@ -13,23 +13,23 @@ from model.commands import asked, options
 from model.files import check_new, shown, write_new
 from model.trace import SITE_KINDS
 
-HELP = "write a page of the lab about a sentence into one HTML file, which needs no server"
+HELP = "write a page of the lab about a sentence as one HTML file that needs no server"
 VIEW = {"site": "kind", "layer": "layer", "head": "head", "step": "step"}  # option: field of the view
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", help="the sentence (standard input is not read)")
-    parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="the file that is written")
+    parser.add_argument("text", help="sentence (does not read standard input)")
+    parser.add_argument("--html", type=Path, required=True, metavar="FILE", help="output file")
     hint = "translate, heads, inside, what-if, why or compare (default: %(default)s)"
     parser.add_argument("--page", default="translate", metavar="NAME", help=hint)
     options.add_checkpoint(parser)
     asked.add(parser)
-    view = parser.add_argument_group("what is looked at (default: what a first visitor sees)")
+    view = parser.add_argument_group("selection (default: the view of a first visitor)")
     view.add_argument("--site", type=_site, metavar="KIND", help="encoder, decoder or cross")
-    view.add_argument("--layer", type=_number("layer"), metavar="N", help="of this layer, from 1")
-    view.add_argument("--head", type=_head, default=argparse.SUPPRESS, metavar="N", help="from 1, or mean")
-    view.add_argument("--step", type=_number("step"), metavar="N", help="at this step, from 1")
-    hint = "what else the link of a view says, as a lab shows it: differs=checkpoint&other_checkpoint=en-fr-learned"
+    view.add_argument("--layer", type=_number("layer"), metavar="N", help="layer, from 1")
+    view.add_argument("--head", type=_head, default=argparse.SUPPRESS, metavar="N", help="head, from 1, or mean")
+    view.add_argument("--step", type=_number("step"), metavar="N", help="step, from 1")
+    hint = "further parameters of a link: differs=checkpoint&other_checkpoint=en-fr-learned"
     view.add_argument("--view", default="", metavar="QUERY", help=hint)
     options.add_machine(parser)
 
