@@ -6,9 +6,10 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+import scheme_helpers
 import tiny
 import torch
-from edit_helpers import EXAMPLES
+from edit_helpers import EXAMPLES, ONE_EACH
 
 from model.config import PAD, SCHEMES
 from model.decoding.strategy import Decoding
@@ -36,8 +37,9 @@ WIDE = 99  # tokens: wider than each text
 
 @pytest.fixture(scope="module")
 def make(tokenizer):
-    """A checkpoint for a scheme of positions, with means."""
-    return cache(lambda scheme: tiny.with_means(tiny.checkpoint(tokenizer, positions=scheme, dtype=torch.float64)))
+    """A checkpoint for a scheme of positions, with means; one scheme is registered here alone."""
+    with scheme_helpers.registered():
+        yield cache(lambda scheme: tiny.with_means(tiny.checkpoint(tokenizer, positions=scheme, dtype=torch.float64)))
 
 
 def found(checkpoint, code, asked, pad=0):
@@ -45,9 +47,9 @@ def found(checkpoint, code, asked, pad=0):
 
 
 def schemes(number, code):
-    """All where the edit acts on scores or pattern alone, else one after the other."""
+    """All for one code of each kind of edit and for edits of scores or pattern; else one after the other."""
     names = list(SCHEMES)
-    return names if code.startswith(("scaling", "row")) else [names[number % len(names)]]
+    return names if code in ONE_EACH or code.startswith(("scaling", "row")) else [names[number % len(names)]]
 
 
 @CHECKED
@@ -73,25 +75,25 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
 
 @CHECKED
 def test_stages_and_writers_end_in_the_recorded_row(make, number, code, asked, pad):
-    checkpoint = make(schemes(number, code)[-1])
-    analysis = found(checkpoint, code, asked, pad)
-    trace = analysis.trace
-    norms = value_norms(checkpoint, analysis)
-    for n, (site, pattern) in enumerate(trace.patterns.items()):
-        query, head = n % len(trace.queries(site)), n % len(pattern)
-        unfolded = unfold(checkpoint, analysis, site, head, query)
-        count = analysis.key_count(site, query)
-        weights = unfolded["softmax"].tables[0].values[:, 0]
-        assert unfolded.keys == trace.keys(site)[:count]
-        np.testing.assert_allclose(weights, pattern[head, query, :count], **CLOSE)
-        assert not pattern[head, query, count:].any()
-        key = int(pattern[head, query].argmax())
-        writers = score_writers(checkpoint, analysis, site, head, query, key)
-        assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
-        assert writers.score == pytest.approx(trace.scores[site][head, query, key], rel=1e-4, abs=1e-5)
-        assert writers.remainder == pytest.approx(0, abs=1e-9)
-        parts = measured(trace, norms, site, head, "contribution")[query]
-        assert parts[count:].sum() == 0 and (parts.sum() == pytest.approx(1) or not parts.any())
+    for checkpoint in map(make, schemes(number, code)):
+        analysis = found(checkpoint, code, asked, pad)
+        trace = analysis.trace
+        norms = value_norms(checkpoint, analysis)
+        for n, (site, pattern) in enumerate(trace.patterns.items()):
+            query, head = n % len(trace.queries(site)), n % len(pattern)
+            unfolded = unfold(checkpoint, analysis, site, head, query)
+            count = analysis.key_count(site, query)
+            weights = unfolded["softmax"].tables[0].values[:, 0]
+            assert unfolded.keys == trace.keys(site)[:count]
+            np.testing.assert_allclose(weights, pattern[head, query, :count], **CLOSE)
+            assert not pattern[head, query, count:].any()
+            key = int(pattern[head, query].argmax())
+            writers = score_writers(checkpoint, analysis, site, head, query, key)
+            assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
+            assert writers.score == pytest.approx(trace.scores[site][head, query, key], rel=1e-4, abs=1e-5)
+            assert writers.remainder == pytest.approx(0, abs=1e-9)
+            parts = measured(trace, norms, site, head, "contribution")[query]
+            assert parts[count:].sum() == 0 and (parts.sum() == pytest.approx(1) or not parts.any())
 
 
 def test_each_step_is_read_in_the_pass_that_chose_it(make):
