@@ -208,7 +208,7 @@ def _check_numbers(model: Transformer, path: Path) -> None:
     """CheckpointError where a pass over tokens from all of the vocabulary gives a number that is not finite: finite weights
     may be too large to be computed with."""
     config, probe = model.config, Probe("full")
-    length = min(PROBED, config.max_positions) if config.scheme.trained else PROBED
+    length = config.longest(PROBED)
     source, outputs = (
         torch.linspace(END, size - 1, length).long()[None] if stack in config.kinds else None  # [1,T]
         for stack, size in (("encoder", config.source_vocab), ("decoder", config.target_vocab))

@@ -34,15 +34,23 @@ def is_language(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme of positions, as far as it can be told without a tensor; `model.network.positions` has its formulas."""
+    """A scheme of positions, as far as it can be described without a tensor; `model.network.positions` computes it."""
 
     name: str
     formula: str  # as markup
     adds: str = ""  # what it does to the embeddings, a sentence; empty where nothing is added
-    turns: bool = False  # queries and keys are turned inside attention
-    trained: bool = False  # a table of `max_positions` rows
+    attends: str = ""  # what it does inside self-attention, a sentence; empty where nothing is done
+    has_table: bool = False  # a table of `max_positions` rows is trained
     even: str = ""  # the size that must be even, if any: d_model or head_dim
     halves: bool = False  # a pair of dimensions is one of each half of the vector, and not two neighbours
+
+    def limit(self, max_positions: int) -> int | None:
+        """Returns the number of positions that the scheme has; None for a formula, which has one for every position."""
+        return max_positions if self.has_table else None
+
+    def width(self, d_model: int, head_dim: int) -> int:
+        """Returns the width of the vectors that it acts on: of embeddings, or of a head's queries and keys."""
+        return d_model if self.adds else head_dim
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -58,12 +66,12 @@ SCHEMES: dict[str, Scheme] = {
             "learned",
             "PE(p) is row p of a table that is trained; it is added to the embedding",
             adds="Adds to each vector the learned vector of its position, out of {max_positions}.",
-            trained=True,
+            has_table=True,
         ),
         Scheme(
             "rotary",
             "In every query and key, pair i is turned by p / base<sup>2i/d</sup>; nothing is added to the embeddings",
-            turns=True,
+            attends="Queries and keys are first rotated by their positions (rotary).",
             even="head_dim",
         ),
         Scheme(
@@ -218,6 +226,10 @@ class ModelConfig:
         """What is known of its positions."""
         return SCHEMES[self.positions]
 
+    def longest(self, length: int) -> int:
+        """Returns the length of the longest text of at most `length` tokens that has a position for each of them."""
+        return min(length, self.scheme.limit(self.max_positions) or length)
+
     @property
     def head_dim(self) -> int:
         """K, the width of one head's queries, keys and values."""
@@ -228,7 +240,7 @@ class ModelConfig:
         """How many numbers the matrices and tables of the model hold, before any is made; biases and norms come on top."""
         sides = 1 if self.joint_vocab else 2
         rows = self.source_vocab * (sides == 2) + self.target_vocab * (1 if self.tied_output else 2)
-        rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.trained
+        rows += self.max_positions * len({kind for kind in self.kinds if kind != "cross"}) * self.scheme.has_table
         attentions, stacks = sum(self.layers.values()), self.encoder_layers + self.decoder_layers
         rows += self.d_model * (self.output_transform + self.pooler) + self.segments + 2 * self.follows + len(self.classes)
         matrices = 3 if ACTIVATIONS[self.activation].gated else 2

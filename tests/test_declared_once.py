@@ -96,14 +96,20 @@ def test_a_strategy_that_is_not_declared_is_refused_everywhere(capsys):
     assert "invalid choice: 'shy'" in capsys.readouterr().err
 
 
+class Ramp(positions.PositionScheme):
+    """p / base in every dimension."""
+
+    def encode(self, positions, width, base=positions.BASE, table=None):
+        return (positions[..., None] / base).float().expand(*positions.shape, width)
+
+
 @pytest.fixture
 def ramp(monkeypatch) -> str:
     """Positions that add p / base in every dimension."""
-    for known in (SCHEMES, positions.FORMULAS):
+    for known in (SCHEMES, positions.POSITION_SCHEMES):
         monkeypatch.setitem(known, "ramp", None)  # what was there before comes back
     scheme = Scheme("ramp", "PE(p) = p / base", adds="Adds a ramp to each vector.")
-    table = lambda places, width, base: (places[..., None] / base).float().expand(*places.shape, width)  # noqa: E731
-    positions.register(scheme, positions.Formulas(table=table))
+    positions.register(scheme, Ramp())
     return "ramp"
 
 
@@ -118,7 +124,7 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
     assert checkpoints.load(str(tmp_path / "ramp"), "cpu").config.positions == ramp
     (block, *_) = (b for b in blueprint(made, 4, 3) if b.kind == "positions")
     assert (block.name, block.sentence) == ("Ramp positions", "Adds a ramp to each vector.")
-    assert plain.config.scheme.trained and not made.config.scheme.trained
+    assert plain.config.scheme.has_table and not made.config.scheme.has_table
     found = scheme_numbers(ramp, 8, 4, 10.0, 1)
     assert found.values[:, 0].tolist() == pytest.approx([n / 10 for n in range(8)])
     with pytest.raises(SystemExit):
@@ -132,10 +138,10 @@ def test_a_scheme_that_is_made_up_is_computed_kept_measured_and_drawn(ramp, toke
 
 
 def test_a_scheme_that_is_not_declared_is_refused_everywhere():
-    assert set(SCHEMES) == set(positions.FORMULAS)
+    assert set(SCHEMES) == set(positions.POSITION_SCHEMES)
     with pytest.raises(ValueError, match=f"^positions is 'ramp'; expected one of {', '.join(SCHEMES)}$"):
         tiny.config(positions="ramp")
-    for ask in (positions.formulas_of, lambda name: scheme_numbers(name, 8, 4, 10.0, 1)):
+    for ask in (positions.position_scheme, lambda name: scheme_numbers(name, 8, 4, 10.0, 1)):
         with pytest.raises(ValueError, match=f"^the scheme of positions is 'ramp'; expected one of {', '.join(SCHEMES)}"):
             ask("ramp")
     assert parse({"scheme": "ramp"})[0].scheme == ""  # as the checkpoint has it

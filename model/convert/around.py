@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.config import ModelConfig
+from model.config import SCHEMES, ModelConfig
 from model.convert.parts import ConvertError, Options
 from model.convert.rows import Rows
-from model.network.positions import FORMULAS
+from model.network.positions import POSITION_SCHEMES
 
 PARTS = {  # of a model around the Transformer: what their names usually have in them
     "source_embedding": ("src", "source", "encoder", "input"),
@@ -131,7 +131,7 @@ class Around:
         made["projection.weight"] = made["target_embedding.table.weight"] if config.tied_output else rows[-1].of(output)
         if config.output_bias:
             made["projection.bias"] = rows[-1].bias(self.bias)
-        if config.scheme.trained:
+        if config.scheme.has_table:
             for side, words in (("source", PARTS["source_embedding"]), ("target", PARTS["target_embedding"])):
                 fit = [n for n in self.positions if len(self.positions) == 1 or any(word in n.lower() for word in words)]
                 if len(fit) != 1:
@@ -144,7 +144,8 @@ class Around:
 
 def _scheme_of(table: Tensor) -> str:
     places = torch.arange(len(table))
-    for name, formulas in FORMULAS.items():
-        if formulas.table is not None and torch.allclose(formulas.table(places, table.size(1)).to(table), table, atol=2e-3):
+    for name, scheme in POSITION_SCHEMES.items():
+        encoding = None if SCHEMES[name].has_table else scheme.encode(places, table.size(1))
+        if encoding is not None and torch.allclose(encoding.to(table), table, atol=2e-3):
             return name
     return "learned"

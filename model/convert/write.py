@@ -112,7 +112,7 @@ def card(made: Checkpoint, converted: Converted, origin: Path, title: str) -> st
 def _design(config: ModelConfig) -> list[str]:
     """Lines of a card on what the layers and tables are, all of them read from the config."""
     norm = f"{'Pre' if config.norm_first else 'Post'}-norm ({NORMS[config.norm]}, epsilon {config.norm_eps:g})"
-    positions = config.positions + (f", {config.max_positions:,} rows" if config.scheme.trained else "")
+    positions = config.positions + (f", {config.max_positions:,} rows" if config.scheme.has_table else "")
     embeddings = ["multiplied by the square root of d_model" if config.embedding_scale else "not scaled"]
     if "cross" in config.kinds:
         embeddings.insert(0, "one table for both sides" if config.joint_vocab else "a table for each side")

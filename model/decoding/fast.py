@@ -1,11 +1,10 @@
-"""The fast path of `search`, and what it records as it goes: the arithmetic of `model.network` without what a step does not
-need.
+"""The fast path of `search`: the arithmetic of `model.network` without what a step does not need, and its recorded maps.
 
 Weights are laid out for it (`prepared`), queries, keys and values come from one product, keys and values lie in arrays of
-their final size, positions come from a table, those of cross-attention are computed once. Edits act at the sites that they
-touch by their own hooks, in the order of `attention`. Decoding without a causal mask is in `whole`; what it cannot do,
-patches, `search` leaves to the explicit path. Both give the same log-probabilities and the same maps within 1e-5, by test,
-for every variant and edit.
+their final size, encodings of positions come from a table, keys of cross-attention are computed once. Its maps come from
+`model.network.attention`, and so does each step of a site with edits. A step of a site without edits has its own product
+and softmax (`FastSteps._attend`). Decoding without a causal mask is in `whole`. `search` leaves patches to the explicit
+path. Both paths give the same log-probabilities and maps within 1e-5, by test, for every scheme of positions and edit.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ import torch
 from torch import Tensor
 
 from model.decoding.prepared import Function, Layer, Prepared, prepare
-from model.edits.apply import NO_EDITS, UNEDITED, Edits, SiteEdits
+from model.edits.apply import NO_EDITS, Edits
 from model.network import masks
-from model.network.context import Pass
-from model.network.positions import BASE
+from model.network.attention import attention_scores, finish_scores, masked_softmax
+from model.network.context import Pass, join_positions, select_positions
 from model.network.transformer import Encodes, Transformer
 from model.trace import Probe, Site, Sublayer
 
@@ -29,16 +28,6 @@ from model.trace import Probe, Site, Sublayer
 def can(model: Transformer, edits: Edits) -> bool:
     """True where this path, or `whole`, computes what the model would: without dropout, and nothing of another sentence."""
     return edits.donor is None and not model.training
-
-
-def weighed(scores: Tensor, mask: Tensor, edits: SiteEdits, width: int) -> tuple[Tensor, Tensor]:
-    """Scores [B,H,T,S], already over sqrt(`width`), and the pattern that they make, both under the edits of a site."""
-    scores = edits.scale(scores, width)
-    if mask.all():
-        pattern = scores.softmax(-1)
-    else:
-        pattern = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1).masked_fill(~mask, 0.0)
-    return scores, edits.overwrite(pattern, mask)
 
 
 def added_to(x: Tensor, added: Tensor, norm: Function, first: bool, kept: Tensor | None) -> Tensor:
@@ -54,15 +43,16 @@ def encode(model: Transformer, source: Tensor, mask: Tensor, at: Pass) -> Tensor
     heads, width, divided = made.config.heads, made.config.head_dim, 1 / math.sqrt(made.config.head_dim)
     first = made.config.norm_first
     positions, present = at.positions("source", source)
+    bias = made.scheme.score_bias(positions, positions, heads)  # [1|N,1|H,S,S]
 
     def attend(site: Site, layer: Layer, x: Tensor) -> Tensor:
         q, k, v = layer.qkv(x).view(rows, length, 3, heads, width).permute(2, 0, 3, 1, 4)  # [N,H,S,K] each
-        if made.turn is not None:
-            q, k = made.turn(q, positions, BASE), made.turn(k, positions, BASE)
+        q, k = (made.scheme.rotate(each, positions) for each in (q, k))  # [N,H,S,K]
         own, seen = at.at(site), at.mask(site, mask, q)
-        scores, pattern = weighed((q @ k.transpose(-2, -1)) * divided, seen, own, width)  # [N,H,S,S]
+        scores = finish_scores((q @ k.transpose(-2, -1)) * divided, width, own, bias)  # [N,H,S,S]
+        pattern = own.overwrite(masked_softmax(scores, seen), seen)  # [N,H,S,S]
         z = own.ablate(pattern @ v)  # [N,H,S,K]
-        at.record(site, seen, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
+        at.record(site, seen, bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
         return layer.output(z.transpose(1, 2).reshape(rows * length, -1))
 
     x = model.source_embedding(source, positions, present).flatten(0, 1)  # [N*S,D]
@@ -89,21 +79,21 @@ class Recorded:
     memory: Tensor | None  # [L,H,K,S]: its keys
     hidden: Tensor  # [T,D]
 
-    def record(self, seen: masks.Masks, probe: Probe) -> None:
-        """Hands scores, pattern and mask of every site of the decoder to a probe, layer by layer; masks under the edits."""
-        products = {"decoder": self.own[0] @ self.own[1].transpose(-2, -1)}  # [L,H,T,T]
+    def record(self, inputs: Tensor, seen: masks.Masks, probe: Probe) -> None:
+        """Hands scores, pattern and mask of every site of the decoder to a probe, layer by layer: decoder inputs [1,T], and
+        masks under the edits."""
+        at = Pass(self.edits, probe)
+        positions, _ = at.positions("target", inputs)  # [T] or [1,T]
+        own_bias = self.made.scheme.score_bias(positions, positions, self.own.size(2))  # [1,1|H,T,T]
+        scaled = {"decoder": attention_scores(self.own[0], self.own[1])}  # [L,H,T,T], without what positions add
         if self.cross is not None:
-            products["cross"] = self.cross @ self.memory  # [L,H,T,S]
-        at, width = Pass(self.edits, probe), self.own.size(-1)
-        scores = {kind: each / math.sqrt(width) for kind, each in products.items()}
-        plain = {kind: weighed(each, getattr(seen, kind), UNEDITED, width) for kind, each in scores.items()}
-        for number, kind in itertools.product(range(self.own.size(1)), scores):
-            site, mask = Site(kind, number), getattr(seen, kind)
-            found = [each[number, None] for each in plain[kind]]  # scores and pattern [1,H,T,S]
-            if self.edits.touches(site):
-                mask = at.mask(site, mask, found[0])
-                found = weighed(found[0], mask, at.at(site), width)
-            at.record(site, mask, scores=found[0], pattern=found[1])
+            scaled["cross"] = attention_scores(self.cross, self.memory.transpose(-2, -1))  # [L,H,T,S]
+        for number, kind in itertools.product(range(self.own.size(1)), scaled):
+            site, bias = Site(kind, number), own_bias if kind == "decoder" else None
+            mask, own = at.mask(site, getattr(seen, kind), scaled[kind][number, None]), at.at(site)  # [1,1|H,1|T,S]
+            scores = finish_scores(scaled[kind][number, None], self.own.size(-1), own, bias)  # [1,H,T,S]
+            pattern = own.overwrite(masked_softmax(scores, mask), mask)  # [1,H,T,S]
+            at.record(site, mask, scores=scores, pattern=pattern)
 
     def logits(self) -> Tensor:
         """[T,V]."""
@@ -136,6 +126,7 @@ class FastSteps:
         self.cross_mask, self.known = cross_mask, rows
         self.memories = [] if memory is None else [self._keys_and_values(layer, memory) for layer in self.made.decoder]
         self._read(list(range(rows)))
+        self.key_positions: Tensor | None = None  # of all tokens so far, where the scheme of positions reads them
         self.steps: list[_Step] = []
         self.origins: list[int] | None = None
 
@@ -195,10 +186,13 @@ class FastSteps:
         return Pass(edits, start=self.at)
 
     def _embed(self, newest: Tensor, at: Pass | None) -> Tensor:
-        """Decoder inputs [N,1], with what positions add: [N,D]; keeps the positions for what turns by them."""
-        if at is None and self.made.turn is None:
+        """Decoder inputs [N,1], with what positions add: [N,D]; keeps the positions for self-attention."""
+        scheme = self.made.scheme
+        if at is None and not (scheme.has_rotation or scheme.has_score_bias):
             return self.made.embed(newest[:, 0], self.at)
-        self.positions, present = (at or Pass(start=self.at)).positions("target", newest)
+        self.positions, present = (at or Pass(start=self.at)).positions("target", newest)  # [1] or [N,1]
+        earlier = self.key_positions
+        self.key_positions = self.positions if earlier is None else join_positions(earlier, self.positions)  # [S] or [N,S]
         if present is None:
             return self.made.embed(newest[:, 0], self.at)
         return self.model.target_embedding(newest, self.positions, present)[:, 0]
@@ -206,15 +200,20 @@ class FastSteps:
     def _itself(self, number: int, layer: Layer, x: Tensor, at: Pass | None, step: _Step) -> Tensor:
         """Self-attention of the newest token over all so far: [N,D] to [N,D]."""
         own, site, end = layer.qkv(x), Site("decoder", number), self.at + 1  # [N,3D]
-        if self.made.turn is not None:
+        scheme = self.made.scheme
+        if scheme.has_rotation:
             both = own[:, : 2 * x.size(1)].unflatten(1, (-1, 1, self.width))  # queries and keys: [N,2H,1,K]
-            own = torch.cat((self.made.turn(both, self.positions, BASE).flatten(1), own[:, 2 * x.size(1) :]), dim=1)
+            own = torch.cat((scheme.rotate(both, self.positions).flatten(1), own[:, 2 * x.size(1) :]), dim=1)  # [N,3D]
         step.own.append(own)
         fresh = own.view(-1, 3, self.heads, self.width)  # [N,3,H,K]
         self.own[number].select(3, self.at).copy_(fresh[:, 1:].transpose(0, 1))
         first = 0 if self.window is None or site in self.touched else max(0, end - self.window)
         keys, values = self.flat[number]
-        return layer.output(self._attend(site, fresh[:, 0], keys[:, :, first:end], values[:, first:end], None, at))
+        bias = None
+        if scheme.has_score_bias:
+            bias = scheme.score_bias(self.positions, self.key_positions[..., first:end], self.heads)  # [1|N,1|H,1,S]
+            bias = bias.expand(len(x), self.heads, 1, -1).flatten(0, 1).to(x.dtype)  # [N*H,1,S]
+        return layer.output(self._attend(site, fresh[:, 0], keys[:, :, first:end], values[:, first:end], bias, at))
 
     def _memory(self, number: int, layer: Layer, x: Tensor, at: Pass | None, step: _Step) -> Tensor:
         """Cross-attention of the newest token: [N,D] to [N,D]."""
@@ -226,7 +225,10 @@ class FastSteps:
         return layer.feed_forward(x)
 
     def _attend(self, site: Site, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, at: Pass | None) -> Tensor:
-        """q [N,D] or [N,H,K], k [N*H,K,S] and v [N*H,S,K] to z, [N,D]; `bias` [N*H,1,S] is added to the scores."""
+        """q [N,D] or [N,H,K], k [N*H,K,S] and v [N*H,S,K] to z, [N,D]; `bias` [N*H,1,S] is added to the scores.
+
+        Without edits a product that scales and a plain softmax take the place of `attention_weights`.
+        """
         q = q.reshape(-1, 1, self.width)  # [N*H,1,K]
         if at is None or site not in self.touched:
             beta, added = (0, self.nothing) if bias is None else (1, bias)
@@ -234,7 +236,9 @@ class FastSteps:
             return torch.bmm(scores.softmax(-1), v).view(-1, self.heads * self.width)
         scores = torch.baddbmm(self.nothing, q, k, beta=0, alpha=self.divided).unflatten(0, (-1, self.heads))  # [N,H,1,S]
         edits, mask = at.at(site), at.mask(site, getattr(self.seen, site.kind), scores)
-        _, pattern = weighed(scores, mask, edits, self.width)
+        of_positions = bias.unflatten(0, (-1, self.heads)) if site.of.is_self and bias is not None else None  # [N,H,1,S]
+        scores = finish_scores(scores, self.width, edits, of_positions)  # [N,H,1,S]
+        pattern = edits.overwrite(masked_softmax(scores, mask), mask)  # [N,H,1,S]
         z = edits.ablate(torch.bmm(pattern.flatten(0, 1), v).view(-1, self.heads, 1, self.width))  # [N,H,1,K]
         return z.flatten(1)
 
@@ -246,6 +250,8 @@ class FastSteps:
         if len(rows) != len(self.sentences):
             self._make_room(len(rows))
         self.own[:, :, :, :, : self.at] = chosen
+        if self.key_positions is not None:
+            self.key_positions = select_positions(self.key_positions, rows)
         sentences = [self.sentences[row] for row in rows]
         if sentences != self.sentences:
             self._read(sentences)

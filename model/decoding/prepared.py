@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from model.network.attention import MultiHeadAttention
 from model.network.layers import DecoderLayer, EncoderLayer, FeedForward
-from model.network.positions import formulas_of
+from model.network.positions import position_scheme
 from model.network.transformer import Encodes, Transformer
 
 Function = Callable[[Tensor], Tensor]
@@ -109,11 +109,11 @@ class Prepared:
         self.decoder = [_layer(layer) for layer in model.decoder]
         self.final = _norm(model.decoder_norm)
         self.projection = product(model.projection)
-        self.turn = formulas_of(model.config.positions).turn
+        self.scheme = position_scheme(model.config.positions)
         self.parameters = list(model.parameters())
         self.stamp = _stamp(self.parameters)
         positions = self.embedding.positional
-        rows = positions.table.num_embeddings if self.config.scheme.trained else self.config.max_positions
+        rows = self.config.max_positions
         nothing = self.like.new_zeros(1, rows, self.config.d_model)
         self.positions = positions(nothing, torch.arange(rows, device=nothing.device))[0]  # [R,D]
 

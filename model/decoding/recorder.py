@@ -34,5 +34,5 @@ class Recorder:
         ids = None if source is None else torch.tensor([list(source)], device=device)
         probe = Probe()
         probe.records.update(self.encoder.records)
-        kept.record(masks.build(config, ids, inputs, kept.edits.rows), probe)
+        kept.record(inputs, masks.build(config, ids, inputs, kept.edits.rows), probe)
         return probe, kept.logits()[None]

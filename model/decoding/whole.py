@@ -1,24 +1,24 @@
 """Decoding without a causal mask: an earlier position depends on later ones, so every step reads the whole prefix anew.
 
 What depends on the source alone is kept, and the last layer computes its last query alone: nothing reads the others. The
-weights are laid out as in `fast`; edits act by their own hooks. Equal to the explicit path within 1e-5, by test.
+weights are laid out as in `fast`; the pattern comes from `model.network.attention`. Tests hold it equal to the explicit path
+within 1e-5.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from model.decoding import fast
-from model.decoding.fast import added_to, encode, weighed
+from model.decoding.fast import added_to, encode
 from model.decoding.prepared import Layer, prepare
 from model.edits.apply import Edits
 from model.network import masks
+from model.network.attention import attention
 from model.network.context import Pass, forced, shifted
-from model.network.positions import BASE
 from model.network.transformer import Transformer
 from model.trace import Probe, Site, Sublayer
 
@@ -69,22 +69,23 @@ class WholeSteps:
         """Self-attention, x [N,T,D] to [N*T,D], or [N,D] of the last query where `at` starts there."""
         own = layer.qkv(x.flatten(0, 1)).view(*x.shape[:2], 3, self.heads, self.width)
         q, k, v = own.permute(2, 0, 3, 1, 4)  # [N,H,T,K] each
-        if self.made.turn is not None:
-            q, k = self.made.turn(q, positions, BASE), self.made.turn(k, positions, BASE)
+        scheme = self.made.scheme
+        q, k = (scheme.rotate(each, positions) for each in (q, k))  # [N,H,T,K]
         q, mask = q[:, :, at.start :], mask[:, :, at.start :]
-        return layer.output(self._attend(Site("decoder", number), q, k, v, mask, at))
+        bias = scheme.score_bias(positions[..., at.start :], positions, self.heads)  # [1|N,1|H,T,S]
+        return layer.output(self._attend(Site("decoder", number), q, k, v, mask, at, bias))
 
     def _memory(self, number: int, layer: Layer, x: Tensor, rows: int, at: Pass) -> Tensor:
         """Cross-attention, x [N*T,D] to the same."""
         q = layer.cross_query(x).view(rows, -1, self.heads, self.width).transpose(1, 2)  # [N,H,T,K]
         return layer.cross_output(self._attend(Site("cross", number), q, *self.memories[number], self.cross_mask, at))
 
-    def _attend(self, site: Site, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, at: Pass) -> Tensor:
+    def _attend(
+        self, site: Site, q: Tensor, k: Tensor, v: Tensor, mask: Tensor, at: Pass, bias: Tensor | None = None
+    ) -> Tensor:
         """z of all heads side by side, [N*T,D]."""
-        edits, mask = at.at(site), at.mask(site, mask, q)
-        scores = (q @ k.transpose(-2, -1)) / math.sqrt(self.width)  # [N,H,T,S]
-        scores, pattern = weighed(scores, mask, edits, self.width)
-        z = edits.ablate(pattern @ v)  # [N,H,T,K]
+        mask = at.mask(site, mask, q)
+        z, pattern, scores = attention(q, k, v, mask, edits=at.at(site), position_bias=bias)  # [N,H,T,K], [N,H,T,S] twice
         at.record(site, mask, scores=scores, pattern=pattern)
         return z.transpose(1, 2).reshape(-1, self.heads * self.width)
 

@@ -46,8 +46,7 @@ class Caching:
 
 def longest(checkpoint: Checkpoint) -> int:
     """How many tokens a run writes: as many as the text limit and learned positions leave."""
-    config = checkpoint.config
-    return min(MAX_TOKENS, config.max_positions) if config.scheme.trained else MAX_TOKENS
+    return checkpoint.config.longest(MAX_TOKENS)
 
 
 @torch.inference_mode()

@@ -1,8 +1,8 @@
-"""The explicit computation of attention weights, for training and for viewing.
+"""The explicit computation of attention weights: training, uncached decoding and every reading call it.
 
 The order is: scores, mask, softmax, zero rows that may attend to nothing, record, dropout, mix. `model.edits.apply` says
-where edits act. `model.decoding.fast` is a second, faster implementation that decoding uses: tests hold both equal within
-1e-5.
+where edits act. `model.decoding.fast` is a second, faster implementation that decoding uses. It calls the parts that are
+named here; only its products and its softmax without edits differ. Tests hold both equal within 1e-5.
 """
 
 from __future__ import annotations
@@ -16,8 +16,44 @@ from model.config import ModelConfig
 from model.edits.apply import UNEDITED, SiteEdits
 from model.network.context import PLAIN, Pass
 from model.network.dropout import Dropout
-from model.network.positions import BASE, formulas_of
+from model.network.positions import UNORDERED, position_scheme
 from model.trace import Site
+
+
+def attention_scores(query: Tensor, key: Tensor, edits: SiteEdits = UNEDITED, position_bias: Tensor | None = None) -> Tensor:
+    """Returns Q K^T / sqrt(d_k), plus what positions add: scores [B,H,T,S] before the mask.
+
+    query [B,H,T,K], key [B,H,S,K], position_bias broadcastable to [B,H,T,S].
+    """
+    products = query @ key.transpose(-2, -1)  # [B,H,T,S]
+    scores = products / math.sqrt(query.size(-1))  # [B,H,T,S]
+    return finish_scores(scores, query.size(-1), edits, position_bias)  # [B,H,T,S]
+
+
+def finish_scores(scaled: Tensor, width: int, edits: SiteEdits, position_bias: Tensor | None = None) -> Tensor:
+    """Returns the scores [B,H,T,S] of products that are divided by sqrt(`width`): scaling edit first, then positions."""
+    edited = edits.scale(scaled, width)  # [B,H,T,S]
+    return edited if position_bias is None else edited + position_bias.to(edited.dtype)  # [B,H,T,S]
+
+
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Returns the softmax of scores [B,H,T,S] over the keys that the mask allows; rows without such a key are zeros."""
+    masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # [B,H,T,S]
+    pattern = masked.softmax(dim=-1).masked_fill(~mask, 0.0)  # [B,H,T,S]
+    return pattern
+
+
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Tensor, edits: SiteEdits = UNEDITED, position_bias: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns the pattern [B,H,T,S] before dropout and the scores [B,H,T,S] before the mask.
+
+    Arguments as in `attention`. All training, decoding and readings get their patterns from here, or from the parts
+    `attention_scores`, `finish_scores` and `masked_softmax`.
+    """
+    scores = attention_scores(query, key, edits, position_bias)  # [B,H,T,S]
+    pattern = edits.overwrite(masked_softmax(scores, mask), mask)  # [B,H,T,S]
+    return pattern, scores
 
 
 def attention(
@@ -27,20 +63,17 @@ def attention(
     mask: Tensor,
     dropout: nn.Module | None = None,
     edits: SiteEdits = UNEDITED,
-):
+    position_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """softmax(Q K^T / sqrt(d_k)) V, with what led to it (Vaswani et al. 2017, equation 1).
 
-    query [B,H,T,K], key and value [B,H,S,K], mask bool broadcastable to [B,H,T,S], True = may attend.
-    Returns z [B,H,T,K], pattern [B,H,T,S] before dropout, scores [B,H,T,S] before the mask. A query that may attend to
-    nothing has a pattern and a z of zeros.
+    query [B,H,T,K], key and value [B,H,S,K], rotated already where the scheme of positions rotates; mask bool broadcastable
+    to [B,H,T,S], True = may attend; position_bias as `PositionScheme.score_bias` gives it. Returns z [B,H,T,K], pattern
+    [B,H,T,S] before dropout, scores [B,H,T,S] before the mask. A query that may attend to nothing has a pattern and a z of
+    zeros.
     """
-    products = query @ key.transpose(-2, -1)  # [B,H,T,S]
-    scores = products / math.sqrt(query.size(-1))  # [B,H,T,S]
-    scores = edits.scale(scores, query.size(-1))  # [B,H,T,S]
-    masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)  # [B,H,T,S]
-    pattern = masked.softmax(dim=-1).masked_fill(~mask, 0.0)  # [B,H,T,S]
-    pattern = edits.overwrite(pattern, mask)  # [B,H,T,S]
-    weights = pattern if dropout is None else dropout(pattern)
+    pattern, scores = attention_weights(query, key, mask, edits, position_bias)  # [B,H,T,S] twice
+    weights = pattern if dropout is None else dropout(pattern)  # [B,H,T,S]
     z = weights @ value  # [B,H,T,K]
     z = edits.ablate(z)  # [B,H,T,K]
     return z, pattern, scores
@@ -53,7 +86,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.site = site
         self.heads = config.heads
-        self.turn = formulas_of(config.positions).turn if site.of.is_self else None  # no order between two sentences
+        self.scheme = position_scheme(config.positions) if site.of.is_self else UNORDERED
         self.query = nn.Linear(config.d_model, config.d_model)
         self.key = nn.Linear(config.d_model, config.d_model)
         self.value = nn.Linear(config.d_model, config.d_model)
@@ -65,25 +98,26 @@ class MultiHeadAttention(nn.Module):
 
         `positions` belong to x. With a cache, self-attention appends to it; cross-attention fills it once.
         """
-        q = self._split(self.query(x))  # [B,H,T,K]
-        if self.turn is not None:
-            q = self.turn(q, positions, BASE)  # [B,H,T,K]
-        k, v = self._keys_and_values(memory, positions, at)  # [B,H,S,K]
+        q = self.split(self.query(x))  # [B,H,T,K]
+        q = self.scheme.rotate(q, positions)  # [B,H,T,K]
+        k, v, key_positions = self._keys_and_values(memory, positions, at)  # [B,H,S,K] twice
         mask = at.mask(self.site, mask, q)  # [B,1|H,1|T,S]
-        z, pattern, scores = attention(q, k, v, mask, self.dropout, at.at(self.site))  # [B,H,T,K], [B,H,T,S] twice
-        at.record(self.site, mask, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
+        position_bias = self.scheme.score_bias(positions, key_positions, self.heads)  # [1|B,1|H,T,S]
+        z, pattern, scores = attention(q, k, v, mask, self.dropout, at.at(self.site), position_bias)
+        at.record(self.site, mask, position_bias, scores=scores, pattern=pattern, q=q, k=k, v=v, z=z)
         concatenated = z.transpose(1, 2).flatten(2)  # [B,T,H*K], which is [B,T,D]
         output = self.output(concatenated)  # [B,T,D]
         return output
 
-    def _keys_and_values(self, memory: Tensor, positions: Tensor, at: Pass) -> tuple[Tensor, Tensor]:
+    def _keys_and_values(self, memory: Tensor, positions: Tensor, at: Pass) -> tuple[Tensor, Tensor, Tensor]:
+        """Keys and values [B,H,S,K], and the positions of the keys, [S] or [B,S]."""
         kept = at.key_values(self.site)
         if kept is not None and kept.key is not None and not self.site.of.is_self:
-            return kept.key, kept.value
-        k, v = self._split(self.key(memory)), self._split(self.value(memory))  # [B,H,S,K]
-        if self.turn is not None:
-            k = self.turn(k, positions, BASE)  # [B,H,S,K]
-        return (k, v) if kept is None else kept.append(k, v)
+            return kept.key, kept.value, kept.positions
+        k, v = self.split(self.key(memory)), self.split(self.value(memory))  # [B,H,S,K]
+        k = self.scheme.rotate(k, positions)  # [B,H,S,K]
+        return (k, v, positions) if kept is None else kept.append(k, v, positions)
 
-    def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B,T,D] to [B,H,T,K]
+    def split(self, x: Tensor) -> Tensor:
+        """Splits vectors [B,T,D] into those of the heads, [B,H,T,K]."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B,H,T,K]

@@ -35,18 +35,32 @@ class KeyValues:
 
     key: Tensor | None = None
     value: Tensor | None = None
+    positions: Tensor | None = None  # of the keys, [S] or [B,S]
 
-    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """All keys and values so far, these last."""
+    def append(self, key: Tensor, value: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns all keys and values so far, these last, and the positions of the keys."""
         if self.key is not None:
             key, value = torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2)  # [B,H,S,K]
-        self.key, self.value = key, value
-        return key, value
+            positions = join_positions(self.positions, positions)  # [S] or [B,S]
+        self.key, self.value, self.positions = key, value, positions
+        return key, value, positions
 
     def select(self, rows: Tensor) -> None:
         """Keeps some rows of the batch, in the order given; a row may come twice."""
         if self.key is not None:
             self.key, self.value = self.key[rows], self.value[rows]
+            self.positions = select_positions(self.positions, rows)
+
+
+def join_positions(first: Tensor, second: Tensor) -> Tensor:
+    """Joins positions [S] or [B,S] and [T] or [B,T]: [S+T], or [B,S+T] where rows differ."""
+    rows = torch.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    return torch.cat([each.expand(*rows, -1) for each in (first, second)], dim=-1)
+
+
+def select_positions(positions: Tensor, rows: Tensor | list[int]) -> Tensor:
+    """Keeps the positions [B,S] of some rows; those that all rows share, [S], stay."""
+    return positions if positions.dim() == 1 else positions[rows]
 
 
 class Cache:
@@ -102,10 +116,13 @@ class Pass:
         """The residual stream [B,T,D] after so many layers, with what is put in of the other sentence's."""
         return self.edits.patch_stream(stack, layers, x, self.start, self.given)
 
-    def record(self, site: Site, mask: Tensor, **tensors: Tensor) -> None:
-        """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ."""
+    def record(self, site: Site, mask: Tensor, position_bias: Tensor | None = None, **tensors: Tensor) -> None:
+        """Hands a site's tensors to the probe, if there is one; the mask as [B,T,S], or [B,H,T,S] where heads differ. A
+        bias of the scores comes as [B,H,T,S], none where the scheme of positions has none."""
         if self.probe is not None:
-            rows, _, queries, keys = tensors["scores"].shape
+            rows, heads, queries, keys = tensors["scores"].shape
+            if position_bias is not None:
+                tensors["position_bias"] = position_bias.expand(rows, heads, queries, keys)  # [B,H,T,S]
             whole = mask.expand(rows, -1, queries, keys)  # [B,1|H,T,S]
             self.probe.record(site, mask=whole[:, 0] if whole.size(1) == 1 else whole, **tensors)
 

@@ -1,4 +1,7 @@
-"""How the model knows the order: sinusoidal, learned or rotary positions.
+"""How the model knows the order: one class for each scheme of positions, with all that the scheme computes.
+
+A new scheme is a class here, registered with the entry that describes it without tensors (`model.config.Scheme`). Nothing
+else in the network, in decoding or in the readings knows one scheme from another.
 
 `positions` is a long tensor [T] of absolute positions from 0, so that decoding with a cache can start later; or [B,T], where
 the rows of a batch have their own.
@@ -7,8 +10,6 @@ the rows of a batch have their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -58,31 +59,107 @@ def _angles(positions: Tensor, width: int, base: float) -> Tensor:
     return positions[..., None].to(exact) / base**exponents  # [T,width/2]
 
 
-@dataclass(frozen=True)
-class Formulas:
-    """What a scheme of positions computes; None for what it does not do.
+class PositionScheme:
+    """One scheme of positions. A method that a scheme does not override has no effect.
 
-    `table` makes of positions [T] or [B,T], a width and a base the vectors that are added, [T,D] or [B,T,D]; `turn` turns
-    queries and keys [B,H,T,K] to their positions, by a base; `shift` makes of vectors [N,D] those that lie k
-    positions further on, for a base: the linear map that the formula promises.
+    A scheme adds vectors to the embeddings (`encode`), rotates queries and keys (`rotate`), adds a number to each score
+    (`score_bias`), or several of these.
     """
 
-    table: Callable[[Tensor, int, float], Tensor] | None = None
-    turn: Callable[[Tensor, Tensor, float], Tensor] | None = None
-    shift: Callable[[Tensor, int, float], Tensor] | None = None
-    wavelengths: Callable[[int, float], np.ndarray] | None = None  # of every pair of dimensions, in positions, [width/2]
+    @property
+    def has_encoding(self) -> bool:
+        """True where vectors are added to the embeddings."""
+        return type(self).encode is not PositionScheme.encode
+
+    @property
+    def has_rotation(self) -> bool:
+        """True where queries and keys are rotated."""
+        return type(self).rotate is not PositionScheme.rotate
+
+    @property
+    def has_score_bias(self) -> bool:
+        """True where a number is added to each score."""
+        return type(self).score_bias is not PositionScheme.score_bias
+
+    def make_table(self, config: ModelConfig) -> nn.Embedding | None:
+        """Returns new learned parameters, [max_positions,D]; None for a formula."""
+        return None
+
+    def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
+        """Returns the vectors that are added to the embeddings, [T,D] or [B,T,D]; `table` is that of `make_table`."""
+        return None
+
+    def rotate(self, x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
+        """Rotates queries or keys [B,H,T,K] to their positions; the shape stays."""
+        return x
+
+    def score_bias(self, queries: Tensor, keys: Tensor, heads: int) -> Tensor | None:
+        """Returns the numbers that are added to the scaled scores, [1|H,T,S] or [B,1|H,T,S].
+
+        `queries` [T] or [B,T] and `keys` [S] or [B,S] are positions.
+        """
+        return None
+
+    def shift(self, vectors: Tensor, k: int, base: float = BASE) -> Tensor | None:
+        """Returns vectors [N,D] k positions further on, by the linear map that the formula promises; None without one."""
+        return None
+
+    def wavelengths(self, width: int, base: float = BASE) -> np.ndarray | None:
+        """Returns the positions after which each pair of dimensions repeats, float64 [width/2]; None without waves."""
+        return None
 
 
-def turned_back(vectors: Tensor, k: int, base: float) -> Tensor:
-    """Sinusoidal positions [N,D], each k further on: every pair (sin, cos) turns by -k / base^(2i/D)."""
-    back = torch.full((len(vectors),), -k)
-    return rotary(vectors[None, None], back, base)[0, 0]
+class Sinusoidal(PositionScheme):
+    """Sines and cosines in alternation (Vaswani et al. 2017, section 3.5)."""
+
+    def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
+        return sinusoidal(positions, width, base)  # [T,D]
+
+    def shift(self, vectors: Tensor, k: int, base: float = BASE) -> Tensor | None:
+        """Every pair (sin, cos) turns by -k / base^(2i/D)."""
+        back = torch.full((len(vectors),), -k)
+        return rotary(vectors[None, None], back, base)[0, 0]  # [N,D]
+
+    def wavelengths(self, width: int, base: float = BASE) -> np.ndarray | None:
+        return wavelengths(width, base)
 
 
-def halves_turned_back(vectors: Tensor, k: int, base: float) -> Tensor:
-    """The same for positions whose sines and cosines lie in two halves, [N,D]."""
-    alternating = turned_back(torch.stack(vectors.chunk(2, dim=-1), dim=-1).flatten(-2), k, base)
-    return torch.cat((alternating[:, 0::2], alternating[:, 1::2]), dim=-1)
+class SinusoidalHalves(Sinusoidal):
+    """All sines, then all cosines."""
+
+    def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
+        return sinusoidal_halves(positions, width, base)  # [T,D]
+
+    def shift(self, vectors: Tensor, k: int, base: float = BASE) -> Tensor | None:
+        alternating = torch.stack(vectors.chunk(2, dim=-1), dim=-1).flatten(-2)  # [N,D]
+        moved = super().shift(alternating, k, base)  # [N,D]
+        return torch.cat((moved[:, 0::2], moved[:, 1::2]), dim=-1)  # [N,D]
+
+
+class Learned(PositionScheme):
+    """A table that is trained, one row for each position."""
+
+    def make_table(self, config: ModelConfig) -> nn.Embedding | None:
+        return nn.Embedding(config.max_positions, config.d_model)
+
+    def encode(self, positions: Tensor, width: int, base: float = BASE, table: nn.Embedding | None = None) -> Tensor | None:
+        """Raises ValueError without a table, and for a position that the table does not have."""
+        if table is None:
+            raise ValueError("learned positions have no formula; a checkpoint's table can be measured instead")
+        rows, last = table.num_embeddings, int(positions.max()) if positions.numel() else 0
+        if last >= rows:
+            raise ValueError(f"position {last} is asked for; this checkpoint has learned positions 0 to {rows - 1}")
+        return table(positions)  # [T,D]
+
+
+class Rotary(PositionScheme):
+    """Queries and keys are rotated (Su et al. 2021)."""
+
+    def rotate(self, x: Tensor, positions: Tensor, base: float = BASE) -> Tensor:
+        return rotary(x, positions, base)  # [B,H,T,K]
+
+    def wavelengths(self, width: int, base: float = BASE) -> np.ndarray | None:
+        return wavelengths(width, base)
 
 
 def wavelengths(width: int, base: float = BASE) -> np.ndarray:
@@ -90,50 +167,43 @@ def wavelengths(width: int, base: float = BASE) -> np.ndarray:
     return 2 * math.pi * base ** (np.arange(0, width, 2) / width)
 
 
-FORMULAS: dict[str, Formulas] = {  # for each of `SCHEMES`
-    "sinusoidal": Formulas(table=sinusoidal, shift=turned_back, wavelengths=wavelengths),
-    "learned": Formulas(),  # its vectors are parameters
-    "rotary": Formulas(turn=rotary, wavelengths=wavelengths),
-    "sinusoidal-halves": Formulas(table=sinusoidal_halves, shift=halves_turned_back, wavelengths=wavelengths),
+UNORDERED = PositionScheme()  # of cross-attention: positions of two sentences have no order
+POSITION_SCHEMES: dict[str, PositionScheme] = {  # for each of `SCHEMES`
+    "sinusoidal": Sinusoidal(),
+    "learned": Learned(),
+    "rotary": Rotary(),
+    "sinusoidal-halves": SinusoidalHalves(),
 }
 
 
-def register(scheme: Scheme, formulas: Formulas) -> None:
-    """Adds a scheme of positions: from here on configs may name it, and the pages show it."""
-    SCHEMES[scheme.name], FORMULAS[scheme.name] = scheme, formulas
+def register(description: Scheme, scheme: PositionScheme) -> None:
+    """Adds a scheme of positions: from here on configs may name it, and the pages list it."""
+    SCHEMES[description.name], POSITION_SCHEMES[description.name] = description, scheme
 
 
-def formulas_of(scheme: str) -> Formulas:
-    """The formulas of a scheme; ValueError for one that does not exist."""
-    if scheme not in FORMULAS:
-        raise ValueError(f"the scheme of positions is {scheme!r}; expected one of {', '.join(FORMULAS)}")
-    return FORMULAS[scheme]
+def position_scheme(name: str) -> PositionScheme:
+    """Returns the scheme of a name; ValueError for one that does not exist."""
+    if name not in POSITION_SCHEMES:
+        raise ValueError(f"the scheme of positions is {name!r}; expected one of {', '.join(POSITION_SCHEMES)}")
+    return POSITION_SCHEMES[name]
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a scheme's vectors to embeddings; what turns queries and keys is applied inside attention instead."""
+    """Adds a scheme's vectors to embeddings; rotations and score biases act inside attention instead."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.scheme, self.formulas = config.scheme, formulas_of(config.positions)
-        self.d_model = config.d_model
-        if self.scheme.trained:
-            self.table = nn.Embedding(config.max_positions, config.d_model)
+        self.scheme, self.d_model = position_scheme(config.positions), config.d_model
+        if (table := self.scheme.make_table(config)) is not None:
+            self.table = table
 
     def forward(self, x: Tensor, positions: Tensor, present: Tensor | None = None) -> Tensor:
         """x [B,T,D], positions [T] or [B,T] to [B,T,D]; `present` [B,1,1] is 0 for rows that get none.
 
         Raises ValueError for a position that a learned table does not have.
         """
-        if not self.scheme.adds:
+        encoding = self.scheme.encode(positions, self.d_model, table=getattr(self, "table", None))  # [T,D] or [B,T,D]
+        if encoding is None:
             return x
-        added = self._encoding(positions).to(x)  # [T,D] or [B,T,D]
+        added = encoding.to(x)  # [T,D] or [B,T,D]
         return x + (added if present is None else present.to(x) * added)  # [B,T,D]
-
-    def _encoding(self, positions: Tensor) -> Tensor:
-        if self.formulas.table is not None:
-            return self.formulas.table(positions, self.d_model, BASE)
-        rows, last = self.table.num_embeddings, int(positions.max()) if positions.numel() else 0
-        if last >= rows:
-            raise ValueError(f"position {last} is asked for; this checkpoint has learned positions 0 to {rows - 1}")
-        return self.table(positions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,12 +9,9 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
-from model.edits.apply import Edits, SiteEdits
-from model.edits.intervention import BASELINE
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network import masks
-from model.network.attention import attention
 from model.network.context import Pass, forced, shifted
 from model.trace import Axis, Probe, Site, Streams, Sublayer
 
@@ -58,7 +54,8 @@ def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[
     alone. One pass gives all rows, or each row has its own; its keys end at the query in decoder
     self-attention.
 
-    `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S].
+    `q` [1,H,R,K], `k` and `v` [1,H,S,K], `z` [1,H,R,K], `pattern` and `scores` [1,H,R,S], `mask` [1,H,R,S], and
+    `position_bias` [1,H,R,S] where the scheme of positions adds one to the scores.
     """
     alone = stepwise(analysis, site)
     queries = range(len(analysis.trace.queries(site))) if alone else (-1,)
@@ -67,19 +64,9 @@ def rows_of(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Iterator[
         mask = record["mask"]  # [1,(H,)T,S]
         record["mask"] = (mask if mask.ndim == 4 else mask[:, None]).expand_as(record["pattern"])  # [1,H,T,S]
         if alone:
-            record |= {name: record[name][:, :, -1:] for name in ("q", "z", "pattern", "scores", "mask")}
+            by_query = ("q", "z", "pattern", "scores", "mask", "position_bias")
+            record |= {name: record[name][:, :, -1:] for name in by_query if name in record}
         yield slice(query, query + 1) if alone else slice(0, None), record
-
-
-def weighed(
-    query: Tensor, key: Tensor, mask: Tensor, at: SiteEdits, scaling: bool, window: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Scores and pattern [1,H,R,S] of queries [1,H,R,K] and keys [1,H,S,K], by `attention`: with the division by sqrt(K) or
-    not, and then the rows that edits write over. A `window` hides more than the mask, but not from such a row."""
-    seen = mask if window is None else mask & window  # [1,H,R,S]
-    edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
-    _, pattern, scores = attention(query, key, key, seen, edits=edits)
-    return scores, at.overwrite(pattern, mask)
 
 
 def _ids(axis: Axis | None, device: torch.device) -> Tensor | None:

@@ -154,7 +154,7 @@ class _Plan:
             said = "Adds to each vector a learned one: the first of two sentences has one, the second another."
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
             yield self.block("segments", column, f"{side}_embedding.segments", "Segments", said, shapes)
-        scheme = entrance.positional.scheme
+        scheme = config.scheme
         if scheme.adds:
             shapes = [self.shape("in", f"B{length}D"), self.shape("out", f"B{length}D")]
             name, path = f"{scheme.name.capitalize()} positions", f"{side}_embedding.positional"
@@ -207,8 +207,8 @@ class _Plan:
         name = names.get(kind, "Self-attention")
         if config.window is not None and module.site.of.is_self:
             said += f" A sliding window of width {config.window} hides the far ones."
-        if module.turn is not None:
-            said += " Queries and keys are first rotated by their positions (rotary)."
+        if module.site.of.is_self and config.scheme.attends:
+            said += f" {config.scheme.attends}"
         shapes = [
             self.shape("in", f"B{asks}D"),
             *([self.shape("memory", f"B{answers}D")] if not module.site.of.is_self else []),

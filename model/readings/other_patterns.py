@@ -14,8 +14,9 @@ from model.edits.apply import SiteEdits
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
 from model.network import masks
+from model.network.attention import attention_scores, masked_softmax
 from model.network.lengths import linear_pattern
-from model.readings.activations import rows_of, weighed
+from model.readings.activations import rows_of
 from model.trace import Site
 
 
@@ -79,7 +80,9 @@ def other_patterns(checkpoint: Checkpoint, analysis: Analysis, site: Site, width
         linear[place] = at.overwrite(linear_pattern(query, key, mask), mask)[0].cpu().numpy()
         if site.of.is_self:
             window = masks.ordered(mask.size(-1), False, width, mask.device)[:, :, -mask.size(-2) :]  # [1,1,R,S]
-            near[place] = weighed(query, key, mask, at, asked.scaling, window)[1][0].cpu().numpy()
+            scores = attention_scores(query, key, at, record.get("position_bias"))  # [1,H,R,S]
+            pattern = at.overwrite(masked_softmax(scores, mask & window), mask)  # [1,H,R,S]
+            near[place] = pattern[0].cpu().numpy()
     axis = trace.axis(site.of.queries)
     asks = allowed.any(-1) & np.array([token != PAD for token in axis.ids])  # [H,T]
 

@@ -7,13 +7,13 @@ pair of dimensions by an angle that depends on k alone. Su et al. 2021 (RoFormer
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from model.network.positions import Formulas, formulas_of
+from model.network.attention import attention_scores
+from model.network.positions import PositionScheme, position_scheme
 
 SEED = 1  # of the random vectors that rotary positions turn
 UNLIKELY = 5.0  # standard deviations: a row further than this from what a random row would be was moved by training
@@ -70,59 +70,55 @@ def by_distance(similarity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def scheme_numbers(scheme: str, count: int, width: int, base: float, shift: int) -> PositionNumbers:
     """Positions 0 to count - 1 of a scheme that has a formula, measured; ValueError for one that has none."""
-    formulas = formulas_of(scheme)
-    if formulas.turn is not None:
-        return _turned_numbers(formulas, count, width, base, shift)
-    if formulas.table is not None:
-        return _added_numbers(formulas, count, width, base, shift)
-    raise ValueError(f"{scheme} positions have no formula; a checkpoint's table can be measured instead")
+    found = position_scheme(scheme)
+    measure = _added_numbers if found.has_encoding else _relative_numbers
+    return measure(found, count, width, base, shift)
 
 
-def _added_numbers(formulas: Formulas, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+def _added_numbers(scheme: PositionScheme, count: int, width: int, base: float, shift: int) -> PositionNumbers:
     """Of vectors that are added. R is the map that the formula promises, found without looking at the table; where it
     promises none, the best orthogonal one."""
-    values = formulas.table(torch.arange(count), width, base)  # [N,D]
-    reached = formulas.table(torch.arange(count) + shift, width, base)  # [N,D]
+    values = scheme.encode(torch.arange(count), width, base)  # [N,D]
+    reached = scheme.encode(torch.arange(count) + shift, width, base)  # [N,D]
     exact = values.double()
-    if formulas.shift is None:
+    rotated = scheme.shift(exact, shift, base)  # [N,D]
+    if rotated is None:
         fitted = orthogonal_map(exact.numpy(), reached.double().numpy())
         rotated = exact @ torch.from_numpy(fitted).T  # [N,D]
-    else:
-        rotated = formulas.shift(exact, shift, base)  # [N,D]
     similarity = (exact @ exact.T).numpy()  # [N,N]
     residual = (rotated - reached).abs().amax(-1)  # [N]
-    return _numbers(values, similarity, rotated, reached, residual, wavelengths=_waves(formulas, width, base))
+    return _numbers(values, similarity, rotated, reached, residual, wavelengths=scheme.wavelengths(width, base))
 
 
-def _turned_numbers(formulas: Formulas, count: int, width: int, base: float, shift: int) -> PositionNumbers:
-    """Of turned queries and keys at a head's width: scores of two equal vectors (ones), and of two random ones.
+def _relative_numbers(scheme: PositionScheme, count: int, width: int, base: float, shift: int) -> PositionNumbers:
+    """Of queries, keys and scores at a head's width: scores of two equal vectors (ones), and of two random ones.
 
     The residual is how far a score moves at most when query and key both stand `shift` positions further on.
     """
-    turn = formulas.turn
     ones = torch.ones(count, width)
     drawn = torch.randn(2, 1, width, generator=torch.Generator().manual_seed(SEED)).expand(2, count, width)
-    turned, further = (_turned(turn, ones, first, base) for first in (0, shift))  # [N,K]
-    scores, moved = (_scores(each, each) for each in (turned, further))
-    random, random_moved = (_scores(*(_turned(turn, x, first, base) for x in drawn)) for first in (0, shift))
+    turned, further = (_rotated(scheme, ones, first, base) for first in (0, shift))  # [N,K]
+    scores, moved = (_scores(scheme, each, each, first) for each, first in ((turned, 0), (further, shift)))  # [N,N]
+    random, random_moved = (
+        _scores(scheme, *(_rotated(scheme, x, first, base) for x in drawn), first) for first in (0, shift)
+    )  # [N,N]
     residual = torch.maximum((moved - scores).abs(), (random_moved - random).abs()).amax(-1)  # [N]
-    rotated = turn(turned[None, None], torch.full((count,), shift), base)[0, 0]  # [N,K]
+    rotated = scheme.rotate(turned[None, None], torch.full((count,), shift), base)[0, 0]  # [N,K]
     random_mean = by_distance(random.double().numpy())[0]
-    more = {"wavelengths": _waves(formulas, width, base), "random_mean": random_mean}
+    more = {"wavelengths": scheme.wavelengths(width, base), "random_mean": random_mean}
     return _numbers(turned, scores.double().numpy(), rotated, further, residual, **more)
 
 
-def _waves(formulas: Formulas, width: int, base: float) -> np.ndarray | None:
-    return None if formulas.wavelengths is None else formulas.wavelengths(width, base)
+def _rotated(scheme: PositionScheme, x: torch.Tensor, first: int, base: float) -> torch.Tensor:
+    """Vectors [N,K], each rotated to its position; the first stands at `first`."""
+    return scheme.rotate(x[None, None], torch.arange(len(x)) + first, base)[0, 0]  # [N,K]
 
 
-def _turned(turn: Callable, x: torch.Tensor, first: int, base: float) -> torch.Tensor:
-    """Vectors [N,K], each turned to its position; the first stands at `first`."""
-    return turn(x[None, None], torch.arange(len(x)) + first, base)[0, 0]
-
-
-def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-    return query @ key.T / math.sqrt(query.size(-1))  # [N,N]
+def _scores(scheme: PositionScheme, query: torch.Tensor, key: torch.Tensor, first: int) -> torch.Tensor:
+    """Scores [N,N] of rotated queries and keys [N,K] of one head; the first stands at `first`."""
+    positions = torch.arange(len(query)) + first  # [N]
+    bias = scheme.score_bias(positions, positions, 1)  # [1,N,N]
+    return attention_scores(query, key, position_bias=None if bias is None else bias[0])  # [N,N]
 
 
 def learned_numbers(table: np.ndarray, count: int, shift: int, trained: int | None = None) -> PositionNumbers:

@@ -6,6 +6,7 @@ footnote 4). Here that is measured, on random vectors and on the queries and key
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -15,10 +16,12 @@ from torch import Tensor
 
 from model.checkpoint import Checkpoint
 from model.config import PAD
-from model.edits.apply import UNEDITED, SiteEdits
+from model.edits.apply import Edits, SiteEdits
+from model.edits.intervention import BASELINE
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
-from model.readings.activations import rows_of, weighed
+from model.network.attention import attention_weights
+from model.readings.activations import rows_of
 from model.trace import Site
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)  # of d_k
@@ -138,7 +141,10 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
     if site not in analysis.trace.patterns:
         raise ValueError(f"This checkpoint has no layer {site.layer + 1} here; choose a lower one.")
     trace, asked = analysis.trace, analysis.request.intervention
-    edits, shape = edits_of(checkpoint, trace.source and trace.source.ids, [asked]), trace.patterns[site].shape
+    source, shape = trace.source and trace.source.ids, trace.patterns[site].shape
+    edits = {
+        scaling: edits_of(checkpoint, source, [dataclasses.replace(asked, scaling=scaling)]) for scaling in (True, False)
+    }
     allowed, width = np.zeros(shape, dtype=bool), checkpoint.config.head_dim
     maps = {scaling: (np.zeros(shape), np.zeros(shape)) for scaling in (True, False)}  # scores and pattern [H,T,S]
     for rows, record in rows_of(checkpoint, analysis, site):
@@ -146,8 +152,9 @@ def of_site(checkpoint: Checkpoint, analysis: Analysis, site: Site) -> Scaling:
         place = (slice(None), rows, slice(mask.size(-1)))
         allowed[place] = mask[0].cpu().numpy()
         for scaling, values in maps.items():
-            made = weighed(query, key, mask, SiteEdits(edits, site, rows.start), scaling)
-            for all_rows, own in zip(values, made, strict=True):
+            here = SiteEdits(edits[scaling], site, rows.start)
+            pattern, scores = attention_weights(query, key, mask, here, record.get("position_bias"))  # [1,H,R,S] twice
+            for all_rows, own in zip(values, (scores, pattern), strict=True):
                 all_rows[place] = own[0].cpu().numpy()
     if site.of.queries == "source":
         allowed &= np.array([token != PAD for token in trace.source.ids])[:, None]
@@ -160,7 +167,8 @@ def _both(query: Tensor, key: Tensor, mask: Tensor) -> tuple[Numbers, Numbers]:
     """With the division and without it, each [H], of random vectors; the batch is one."""
     found = []
     for scaling in (True, False):
-        scores, pattern = weighed(query.double(), key.double(), mask, UNEDITED, scaling)
+        edits = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=scaling)]))
+        pattern, scores = attention_weights(query.double(), key.double(), mask, edits)  # [1,H,T,S] twice
         found.append(numbers(*(t[0].numpy() for t in (scores, pattern, mask.expand_as(pattern)))))
     return found[0], found[1]
 

@@ -2,13 +2,14 @@
 
 A score q·k / sqrt(d_k) is linear in the query and in the key, and each of these in the residual stream that it is made of,
 once the norms' statistics are held (`model.readings.writers`): so it is a sum over pairs of writers (Elhage et al. 2021,
-section "Two-layer attention-only transformers"). Rotary positions turn each part as they turn the whole. In cross-attention
-the decoder's writers ask, the encoder's answer.
+section "Two-layer attention-only transformers"). A scheme that rotates turns each part as it turns the whole. A bias that
+positions add to the score belongs to the head's own part. In cross-attention the decoder's writers ask, the encoder's
+answer.
 """
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,10 +17,12 @@ import torch
 from torch import Tensor
 
 from model.checkpoint import Checkpoint
+from model.edits.apply import Edits, SiteEdits
+from model.edits.intervention import BASELINE
 from model.inference.analysis import Analysis
 from model.inference.donors import edits_of
+from model.network.attention import attention_scores
 from model.network.context import Pass
-from model.network.positions import BASE, formulas_of
 from model.readings.activations import Activations, activations
 from model.readings.writers import Stream, Writer
 from model.trace import Side, Site, Sublayer, Trace
@@ -116,12 +119,14 @@ def score_writers(checkpoint: Checkpoint, analysis: Analysis, site: Site, head: 
     asks, q = one.query(query)  # [N,K]
     answers, k = one.key(key)  # [M,K]
     record = done.records[site]
-    scale = 1.0 if not analysis.request.intervention.scaling else 1 / math.sqrt(q.size(-1))
+    scaling = SiteEdits(Edits([dataclasses.replace(BASELINE, scaling=analysis.request.intervention.scaling)]))
     scores = record["scores"][0, head, query].double().cpu().numpy()  # [S]
     seen = _mask_row(record["mask"][0], head, query).cpu().numpy()  # [S]
     mean = float(scores[seen].mean()) if seen.any() else None
     weight = float(record["pattern"][0, head, query, key])
-    values = (q @ k.T * scale).cpu().numpy()
+    values = attention_scores(q[None, None], k[None, None], scaling)[0, 0].cpu().numpy()  # [N,M]
+    if "position_bias" in record:
+        values[-1, -1] += float(record["position_bias"][0, head, query, key])
     return ScoreWriters(site, head, query, key, float(scores[key]), weight, bool(seen[key]), mean, asks, answers, values)
 
 
@@ -160,12 +165,7 @@ class _Head:
         stream = Stream(model, self.done, self.at, stack, ids[position], position, tuple(ids))
         parts = stream.split(projection.weight[rows], reader)
         values = torch.cat([parts.values, projection.bias[rows].double()[None]])  # [N+1,K]: b_Q, or b_K, is the head's own
-        if module.turn is not None:
-            values = self._turned(values, side, ids, position)
-        return (*parts.writers, Writer("own")), values
-
-    def _turned(self, values: Tensor, side: Side, ids: tuple[int, ...], position: int) -> Tensor:
-        """Each part [N,K] turned to the position, which an edit may have moved."""
-        positions, _ = self.at.positions(side, torch.tensor([ids], device=values.device))  # [T], or [1,T]
+        positions, _ = self.at.positions(side, torch.tensor([ids], device=values.device))  # [T], or [1,T] where edited
         here = positions.flatten()[position].expand(len(values))  # [N]
-        return formulas_of(self.checkpoint.config.positions).turn(values[None, None], here, BASE)[0, 0]
+        values = module.scheme.rotate(values[None, None], here)[0, 0]  # [N,K]
+        return (*parts.writers, Writer("own")), values

@@ -61,14 +61,14 @@ def sentence_positions(checkpoint: Checkpoint, analysis: Analysis, side: str) ->
     repeated = tuple((i, ids.index(token, i + 1)) for i, token in enumerate(ids) if token in ids[i + 1 :])
     lengths = float(alone.norm(dim=-1).mean()), float(added.norm(dim=-1).mean())
     without = with_ = None
-    turned = checkpoint.config.scheme.turns
-    if turned:
+    is_added = bool(checkpoint.config.scheme.adds)
+    if not is_added:
         edits = [BASELINE, Intervention(edits=(Positions(side, "off"),))]
         site = next(Site(kind, 0) for kind, of in SITE_KINDS.items() if of.is_self and of.queries == side)
         source = trace.source and [t for t in trace.source.ids if t != PAD]
         traces = teacher_force(checkpoint, source, trace.outputs and trace.outputs.ids, edits)
         with_, without = (each.scores[site].mean(0) for each in traces)
-    maps = (None, None) if turned else (_cosines(added), _cosines(both))
+    maps = (_cosines(added), _cosines(both)) if is_added else (None, None)
     return SentencePositions(labels, _cosines(alone), *maps, without, with_, lengths, repeated)
 
 
@@ -94,7 +94,8 @@ def variants(shift: int, sides: Sequence[str] = SIDES) -> tuple[Positions, ...]:
 
 def is_beyond(edit: Positions, config: ModelConfig) -> bool:
     """Whether an edit shifts even the first token beyond the learned table, so that it can be made of no sentence."""
-    return config.scheme.trained and edit.how == "shifted" and edit.amount >= config.max_positions
+    limit = config.scheme.limit(config.max_positions)
+    return limit is not None and edit.how == "shifted" and edit.amount >= limit
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _read_anew(checkpoint: Checkpoint, base: Analysis, edits: Sequence[Intervent
 
 def learned_table(checkpoint: Checkpoint, side: str) -> np.ndarray:
     """The learned positions of one side, or of the only one, float32 [R,D]; ValueError where the checkpoint has none."""
-    if not checkpoint.config.scheme.trained:
+    if not checkpoint.config.scheme.has_table:
         raise ValueError(
             f"The checkpoint {checkpoint.name!r} has {checkpoint.config.positions} positions; expected learned."
         )
@@ -188,4 +189,4 @@ def learned_checkpoint(current: str, home: Path | None = None) -> str | None:
 def _is_trained(model: dict[str, Any]) -> bool:
     """Whether its positions are trained."""
     scheme = model.get("positions")
-    return isinstance(scheme, str) and scheme in SCHEMES and SCHEMES[scheme].trained
+    return isinstance(scheme, str) and scheme in SCHEMES and SCHEMES[scheme].has_table

@@ -85,7 +85,7 @@ def of_config(config: ModelConfig) -> Architecture:
         config.d_ff,
         config.target_vocab,
         0 if config.joint_vocab else config.source_vocab,
-        positions=config.max_positions * len(stacks) * config.scheme.trained,
+        positions=config.max_positions * len(stacks) * config.scheme.has_table,
         segments=config.segments,
         gated=ACTIVATIONS[config.activation].gated,
         norm_biases=config.norm == "layernorm",

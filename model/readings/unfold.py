@@ -13,7 +13,7 @@ from model.edits.apply import Edits, SiteEdits
 from model.edits.intervention import BASELINE
 from model.edits.kinds import Positions
 from model.inference.analysis import Analysis
-from model.network.attention import MultiHeadAttention, attention
+from model.network.attention import MultiHeadAttention, attention_weights
 from model.network.layers import Residual
 from model.readings.activations import activations
 from model.readings.source_lines import Reference
@@ -134,21 +134,19 @@ class _Head:
     def _projected(self, edited: dict[str, bool]) -> list[Stage]:
         """Queries, keys and values; where a scheme of positions turns them, before and after it."""
         shapes = (self._shape("q", "BHTK"), self._shape("k, v", "BHSK"))
-        turned = self.attention.turn is not None
-        q, k = self.q, self.k
-        if turned:
+        module, q, k = self.attention, self.q, self.k
+        if module.scheme.has_rotation:
             offered = self._read if self.memory is None else self.memory  # [S,D]
-            heads = self.attention.heads
-            q = self.attention.query(self._read).unflatten(-1, (heads, -1))[:, self.head]  # [T,K]
-            k = self.attention.key(offered).unflatten(-1, (heads, -1))[:, self.head]  # [S,K]
+            q = module.split(module.query(self._read)[None])[0, self.head]  # [T,K]
+            k = module.split(module.key(offered)[None])[0, self.head]  # [S,K]
         code = (
-            Reference("attention.py", _FORWARD, "q", "_split"),
+            Reference("attention.py", _FORWARD, "q", "split"),
             Reference("attention.py", _FORWARD, "k"),
-            Reference("attention.py", _KEYS, "k", "_split"),
+            Reference("attention.py", _KEYS, "k", "split"),
         )
         made = [Stage("qkv", (*self._query_and_keys(q, k), Table("v", self.keys, array_of(self.v))), shapes, code)]
-        if turned:
-            code = (Reference("attention.py", _FORWARD, "q", "turn"), Reference("attention.py", _KEYS, "k", "turn"))
+        if module.scheme.has_rotation:
+            code = (Reference("attention.py", _FORWARD, "q", "rotate"), Reference("attention.py", _KEYS, "k", "rotate"))
             code += tuple(Reference("positions.py", "rotary", name) for name in ("angles", "turned"))
             made.append(Stage("rotate", self._query_and_keys(self.q, self.k), shapes, code, edited["rotate"]))
         return made
@@ -164,20 +162,27 @@ class _Head:
         products = self.q[self.query] * self.k  # [S,K]
         sums = products.sum(-1)  # [S]
         table = Table("q × k", keys, array_of(products), marked=me, totals=array_of(sums), total_name="q · k")
-        code = (Reference("attention.py", "attention", "products"),)
+        code = (Reference("attention.py", "attention_scores", "products"),)
         made = [Stage("products", (table,), (self._shape("products", "BHTS"),), code)]
         table = Table("score", keys, array_of(torch.stack((sums, self.scores), -1)), "step", marked=me)
-        code = (Reference("attention.py", "attention", "scores"),)
+        code = (
+            Reference("attention.py", "attention_scores", "scores"),
+            Reference("attention.py", "finish_scores", "edited"),
+        )
         made.append(Stage("scale", (table,), (self._shape("scores", "BHTS"),), code, edited["scale"]))
         table = Table("score", keys, array_of(self.scores[:, None]), "score", marked=me, allowed=seen)
-        code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "attention", "masked"))
+        code = (Reference("attention.py", _FORWARD, "mask"), Reference("attention.py", "masked_softmax", "masked"))
         shape = self._shape("mask", "B1TS" if mask.dim() == 2 else "BHTS")
         made.append(Stage("mask", (table,), (shape,), code, edited["mask"]))
         one = slice(self.query, self.query + 1)
-        parts = (self.q[None, None, one], self.k[None, None], self.v[None, None])
-        plain = attention(*parts, allowed, edits=scaled)[1][0, 0, 0]  # [S]
+        bias = self.record.get("position_bias")  # [H,T,S]
+        bias = None if bias is None else bias[None, self.head, None, one]  # [1,1,1,S]
+        plain = attention_weights(self.q[None, None, one], self.k[None, None], allowed, scaled, bias)[0][0, 0, 0]  # [S]
         table = Table("weight", keys, array_of(self.pattern[:, None]), "weight", "weights", me, allowed=seen)
-        code = (Reference("attention.py", "attention", "pattern"),)
+        code = (
+            Reference("attention.py", "masked_softmax", "pattern"),
+            Reference("attention.py", "attention_weights", "pattern"),
+        )
         written_over = not torch.allclose(plain, self.pattern, atol=1e-6)
         made.append(Stage("softmax", (table,), (self._shape("pattern", "BHTS"),), code, written_over))
         return made

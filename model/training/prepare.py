@@ -15,8 +15,8 @@ from model.training.run_folder import TrainingError
 
 def check_options(options: dict[str, Any], init: str | None) -> None:
     """TrainingError for options of a model that no run can have: too few positions, or any beside `init`."""
-    learned = SCHEMES[options.get("positions", ModelConfig.positions)].trained
-    if learned and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
+    has_table = SCHEMES[options.get("positions", ModelConfig.positions)].has_table
+    if has_table and options.get("max_positions", ModelConfig.max_positions) < MAX_TOKENS:
         raise TrainingError(
             f"max_positions is {options['max_positions']}; expected at least {MAX_TOKENS} for learned positions, "
             "the longest text that is translated."

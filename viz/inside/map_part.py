@@ -38,7 +38,7 @@ def picture(request: Request, device: str, view: View, mode: theme.Mode) -> dict
     """What the picture needs."""
     loaded, trace = cache.checkpoint(request.checkpoint, device), cache.analyse(request, device).trace
     blocks = plan(loaded, len(trace.source or ()), len(trace.inputs or ()))
-    return payload(blocks, trace, view, mode, rotary=loaded.config.scheme.turns)
+    return payload(blocks, trace, view, mode, rotary=bool(loaded.config.scheme.attends))
 
 
 def _open(place: str, kind: str | None, layer: int | None) -> None:

@@ -37,7 +37,7 @@ class Scheme:
     longest: int | None = None  # the longest training sentence, where that is known
 
     def numbers(self) -> PositionNumbers:
-        if SCHEMES[self.name].trained:
+        if SCHEMES[self.name].has_table:
             return readings.learned_numbers(self.checkpoint, self.device, self.side, self.count, self.shift)
         return readings.position_numbers(self.name, self.count, self.width, self.base, self.shift)
 

@@ -106,7 +106,7 @@ def _follow(pairs: int) -> None:
 def _scheme(view: View) -> drawn.Scheme | None:
     """What is measured; None, and a sentence, where there is no learned table."""
     view = dataclasses.replace(view, scheme=view.scheme or schemes.own_scheme(view))
-    return schemes.learned(view) if SCHEMES[view.scheme].trained else schemes.of_formula(view)
+    return schemes.learned(view) if SCHEMES[view.scheme].has_table else schemes.of_formula(view)
 
 
 def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:

@@ -35,7 +35,7 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
     """A scheme of positions by itself: its controls, and six figures."""
     own = own_scheme(view)
     view = dataclasses.replace(view, scheme=view.scheme or own)
-    trained = SCHEMES[view.scheme].trained
+    has_table = SCHEMES[view.scheme].has_table
     with st.container(key="pe_scheme_row", horizontal=True, vertical_alignment="center", gap="small"):
         st.segmented_control(
             "Kind of positions",
@@ -46,10 +46,10 @@ def scheme_part(view: View, mode: theme.Mode) -> None:
             **state.bind("scheme", "scheme", view.scheme),
         )
         texts.write(position_texts.formula(view.scheme), inline=True)
-        if trained:
+        if has_table:
             st.space("stretch")
             side_pick("table side", view, "table of the")
-    if trained:
+    if has_table:
         scheme = learned(view)
         if scheme is None:
             return
@@ -85,7 +85,7 @@ def side_pick(key: str, view: View, label: str = "") -> None:
 def _sliders(view: View, width: int, learned: bool = False) -> None:
     """Width and base of a formula (a learned table has its own width, and no base), number of positions, shift, and the
     pair of dimensions that is followed."""
-    name = "Head width d_k" if SCHEMES[view.scheme].turns else "Width d_model"
+    name = "Width d_model" if SCHEMES[view.scheme].adds else "Head width d_k"
     formula = (
         (name, "pe width", "pe_width", WIDTHS, width),
         ("Base", "pe base", "pe_base", BASES, view.pe_base),

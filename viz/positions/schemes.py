@@ -39,12 +39,12 @@ def own_scheme(view: View) -> str:
 def own_width(view: View) -> int:
     """How wide the positions of a formula would be in the checkpoint: a head's width where they turn queries and keys, else
     d_model. That of the paper's base model, 64 or 512, where the checkpoint cannot be read."""
-    turns = SCHEMES[view.scheme].turns
+    scheme = SCHEMES[view.scheme]
     try:
         config = cache.checkpoint(view.checkpoint, view.device).config
     except ValueError:
-        return 64 if turns else 512
-    width = config.head_dim if turns else config.d_model
+        return scheme.width(512, 64)
+    width = scheme.width(config.d_model, config.head_dim)
     return max(2, min(MAX_PE_WIDTH, width - width % 2))
 
 

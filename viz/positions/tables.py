@@ -38,7 +38,7 @@ def _scheme(shown: Shown) -> Scheme | None:
     from model.readings.sentence_positions import learned_checkpoint
 
     view, name = shown.view, shown.view.scheme or own_scheme(shown.view)
-    if not SCHEMES[name].trained:
+    if not SCHEMES[name].has_table:
         return Scheme(name, view.pe_count, view.pe_shift, view.pe_width or _width(shown, name), view.pe_base)
     learned = learned_checkpoint(view.checkpoint)
     where = {"checkpoint": learned, "device": view.device, "side": side_of(view)}

@@ -45,9 +45,9 @@ def _long(value: float) -> str:
 def readings(view: View, found: PositionNumbers, pair: int) -> dict[str, tuple[str, str]]:
     """Title and one sentence for each of the six figures: what is seen, how it is read, what was measured."""
     scheme = SCHEMES[view.scheme]
-    if scheme.trained:
+    if scheme.has_table:
         return _trained(found, view.pe_shift, pair)
-    if scheme.turns:
+    if not scheme.adds:
         return _turning(found, view.pe_shift, pair)
     waves = found.wavelengths is not None
     return _waves(found, view.pe_shift, pair, scheme.halves) if waves else _added(found, view.pe_shift, pair)
@@ -167,7 +167,7 @@ def limits(view: View, found: PositionNumbers, name: str, seen: Lengths | None) 
     `seen`: how long the training sentences were; None where that is not known.
     """
     count, whose = view.pe_count, uploads.shown(view.checkpoint)
-    if SCHEMES[view.scheme].trained:
+    if SCHEMES[view.scheme].has_table:
         drawn, width = found.values.shape
         side = site_kind(view.kind).keys
         moved = f"{uploads.shown(name)}, {side}: rows of {width} numbers. {' '.join(filter(None, _reached(found, seen)))}"

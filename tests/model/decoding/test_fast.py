@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from model import load
+from model.config import SCHEMES
 from model.decoding import fast, prepared, whole
 from model.decoding.hypotheses import Hypothesis, Tree
 from model.decoding.recorder import Recorder
@@ -19,7 +20,8 @@ from model.inference.analyse import analyse
 from model.inference.request import Request
 from model.network.context import Pass, forced
 from model.trace import Probe
-from tests.support import recorded, tiny
+from tests.support import recorded, scheme_helpers, tiny
+from tests.support.edit_helpers import ONE_EACH
 
 VARIANTS = recorded.VARIANTS | {"marian": tiny.MARIAN, "unscaled": tiny.UNSCALED}
 STRATEGIES = [Decoding(limit=12), Decoding("beam", limit=12, width=3), Decoding("sample", limit=12)]
@@ -88,10 +90,25 @@ def test_every_path_that_ended_is_recorded_and_none_that_was_given_up():
     ("name", "every"), [("pre-norm", 1), ("as in 2017", 3), ("rotary", 2), ("window", 3), ("marian", 9)]
 )
 def test_under_every_edit_it_decodes_and_records_the_same(name, every):
-    """Alone, and with each edit in a row of one batch; to the precision of float64."""
-    model, source = tiny.lively(**VARIANTS[name]), tiny.padded([5], 6)
-    means = tiny.means(model.config)
-    each = [tiny.edited(*codes.split()) for codes in recorded.EDITS[::every] if "causal-off" not in codes]
+    codes = [codes for codes in recorded.EDITS[::every] if "causal-off" not in codes]
+    changed = assert_same_under(tiny.lively(**VARIANTS[name]), codes)
+    assert changed > len(codes) - 4  # nearly every edit reached the decoding: some see to cells that are masked anyway
+
+
+@pytest.mark.parametrize("positions", [*SCHEMES, scheme_helpers.NAME])
+def test_each_kind_of_edit_is_the_same_in_every_scheme(positions):
+    with scheme_helpers.registered():
+        model = tiny.lively(positions=positions)
+        patches = [code for code in ONE_EACH if code.startswith("patch")]
+        assert patches and not any(fast.can(model, tiny.edits([tiny.edited(code)])) for code in patches)
+        assert_same_under(model, [code for code in ("", *ONE_EACH) if code not in (*patches, "causal-off")])
+
+
+def assert_same_under(model, codes: list[str]) -> int:
+    """Compares both paths under each edit alone, and with each edit in a row of one batch; to the precision of float64.
+    Returns the number of different results."""
+    source, means = tiny.padded([5], 6), tiny.means(model.config)
+    each = [tiny.edited(*code.split()) for code in codes]
     changed = set()
     for edit in each:
         edits, recorder, probe = Edits([edit], means), Recorder(), Probe()
@@ -104,13 +121,13 @@ def test_under_every_edit_it_decodes_and_records_the_same(name, every):
             for what in ("scores", "pattern", "mask"):
                 torch.testing.assert_close(kept.records[site][what], maps[what], atol=1e-10, rtol=1e-10)
         changed.add(found.log_probs)
-    assert len(changed) > len(each) - 4  # nearly every edit reached the decoding: some see to cells that are masked anyway
     rows, edits = source.expand(len(each), -1), Edits(each, means)
     for search in (greedy, functools.partial(beam, width=3)):
         together = search(model, rows, edits=edits, limit=7)
         with recorded.explicit():
             expected = search(model, rows, edits=edits, limit=7)
         assert [paths(one) for one in together] == [paths(one) for one in expected]
+    return len(changed)
 
 
 def paths(found: Hypothesis | Tree) -> list:

@@ -10,6 +10,7 @@ from model.edits.apply import Edits
 from model.edits.kinds import SHUFFLED_BLOCK, Positions, shuffled_target
 from model.network import masks
 from model.network.context import Pass
+from model.network.positions import UNORDERED
 from model.trace import Probe, Site
 from tests.support import tiny
 
@@ -42,7 +43,7 @@ def test_without_positions_the_decoder_gets_none(positions):
             bare.target_embedding.positional.table.weight.zero_()
         elif positions == "rotary":
             for layer in bare.decoder:
-                layer.self_attention.turn = None
+                layer.self_attention.scheme = UNORDERED
         else:
             bare.target_embedding.positional.forward = lambda x, positions, present=None: x
     off = tiny.logits(model, SOURCE, TARGET, tiny.edited("target-positions_off"))

@@ -19,8 +19,8 @@ from model.readings.other_patterns import other_patterns
 from model.readings.scaling import numbers, of_site
 from model.readings.score_writers import score_writers
 from model.readings.unfold import unfold
-from tests.support import tiny
-from tests.support.edit_helpers import EXAMPLES
+from tests.support import scheme_helpers, tiny
+from tests.support.edit_helpers import EXAMPLES, ONE_EACH
 
 TEXT, TARGET = "The red fox sees a lamp.", "Lo varun mira una lumel."
 GIVEN = {"target": TARGET}
@@ -36,8 +36,9 @@ WIDE = 99  # tokens: wider than each text
 
 @pytest.fixture(scope="module")
 def make(tokenizer):
-    """A checkpoint for a scheme of positions, with means."""
-    return cache(lambda scheme: tiny.with_means(tiny.checkpoint(tokenizer, positions=scheme, dtype=torch.float64)))
+    """A checkpoint for a scheme of positions, with means; one scheme is registered here alone."""
+    with scheme_helpers.registered():
+        yield cache(lambda scheme: tiny.with_means(tiny.checkpoint(tokenizer, positions=scheme, dtype=torch.float64)))
 
 
 def found(checkpoint, code, asked, pad=0):
@@ -45,9 +46,9 @@ def found(checkpoint, code, asked, pad=0):
 
 
 def schemes(number, code):
-    """All where the edit acts on scores or pattern alone, else one after the other."""
+    """All for one code of each kind of edit and for edits of scores or pattern; else one after the other."""
     names = list(SCHEMES)
-    return names if code.startswith(("scaling", "row")) else [names[number % len(names)]]
+    return names if code in ONE_EACH or code.startswith(("scaling", "row")) else [names[number % len(names)]]
 
 
 @CHECKED
@@ -73,25 +74,25 @@ def test_length_and_scaling_give_the_recorded_pattern(make, number, code, asked,
 
 @CHECKED
 def test_stages_and_writers_end_in_the_recorded_row(make, number, code, asked, pad):
-    checkpoint = make(schemes(number, code)[-1])
-    analysis = found(checkpoint, code, asked, pad)
-    trace = analysis.trace
-    norms = value_norms(checkpoint, analysis)
-    for n, (site, pattern) in enumerate(trace.patterns.items()):
-        query, head = n % len(trace.queries(site)), n % len(pattern)
-        unfolded = unfold(checkpoint, analysis, site, head, query)
-        count = analysis.key_count(site, query)
-        weights = unfolded["softmax"].tables[0].values[:, 0]
-        assert unfolded.keys == trace.keys(site)[:count]
-        np.testing.assert_allclose(weights, pattern[head, query, :count], **CLOSE)
-        assert not pattern[head, query, count:].any()
-        key = int(pattern[head, query].argmax())
-        writers = score_writers(checkpoint, analysis, site, head, query, key)
-        assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
-        assert writers.score == pytest.approx(trace.scores[site][head, query, key], rel=1e-4, abs=1e-5)
-        assert writers.remainder == pytest.approx(0, abs=1e-9)
-        parts = measured(trace, norms, site, head, "contribution")[query]
-        assert parts[count:].sum() == 0 and (parts.sum() == pytest.approx(1) or not parts.any())
+    for checkpoint in map(make, schemes(number, code)):
+        analysis = found(checkpoint, code, asked, pad)
+        trace = analysis.trace
+        norms = value_norms(checkpoint, analysis)
+        for n, (site, pattern) in enumerate(trace.patterns.items()):
+            query, head = n % len(trace.queries(site)), n % len(pattern)
+            unfolded = unfold(checkpoint, analysis, site, head, query)
+            count = analysis.key_count(site, query)
+            weights = unfolded["softmax"].tables[0].values[:, 0]
+            assert unfolded.keys == trace.keys(site)[:count]
+            np.testing.assert_allclose(weights, pattern[head, query, :count], **CLOSE)
+            assert not pattern[head, query, count:].any()
+            key = int(pattern[head, query].argmax())
+            writers = score_writers(checkpoint, analysis, site, head, query, key)
+            assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
+            assert writers.score == pytest.approx(trace.scores[site][head, query, key], rel=1e-4, abs=1e-5)
+            assert writers.remainder == pytest.approx(0, abs=1e-9)
+            parts = measured(trace, norms, site, head, "contribution")[query]
+            assert parts[count:].sum() == 0 and (parts.sum() == pytest.approx(1) or not parts.any())
 
 
 def test_each_step_is_read_in_the_pass_that_chose_it(make):

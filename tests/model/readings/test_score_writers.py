@@ -13,6 +13,7 @@ from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.request import Request
+from model.network.positions import position_scheme
 from model.readings.score_writers import score_writers
 from model.readings.writers import Writer
 from model.trace import Site
@@ -100,7 +101,7 @@ def test_by_hand(tokenizer):
     analysis = analyse(checkpoint, Request(TEXT))
     found = score_writers(checkpoint, analysis, Site("encoder", 1), 0, 2, 4)
     table, ids = checkpoint.model.source_embedding.table.weight, analysis.trace.source.ids
-    added = checkpoint.model.source_embedding.positional._encoding(torch.arange(8)).double()
+    added = position_scheme(checkpoint.config.positions).encode(torch.arange(8), checkpoint.config.d_model).double()
     x, y = table[ids[2]] * 2, table[ids[4]] * 2  # times the root of the width, 4
 
     def scaled(total):  # what the two norms of layer 1 divide by; the feed-forward network writes between them
