@@ -86,6 +86,7 @@ def test_stages_and_writers_end_in_the_recorded_row(make, number, code, asked, p
             assert unfolded.keys == trace.keys(site)[:count]
             np.testing.assert_allclose(weights, pattern[head, query, :count], **CLOSE)
             assert not pattern[head, query, count:].any()
+            assert not unfolded["softmax"].edited or "row_" in code
             key = int(pattern[head, query].argmax())
             writers = score_writers(checkpoint, analysis, site, head, query, key)
             assert writers.weight == pytest.approx(pattern[head, query, key], rel=1e-4, abs=1e-5)
