@@ -25,8 +25,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, nargs="+", metavar="FILE", help=hint)
     evaluate_pairs.add(parser.add_argument_group("for translation"))
     options.add_decoding(parser)
-    evaluate_text.add(parser.add_argument_group("for a language model"))
-    evaluate_reading.add(parser.add_argument_group("for a model that fills blanks or judges"))
+    evaluate_text.add_text(parser.add_argument_group("for a language model"))
+    evaluate_reading.add_reading(parser.add_argument_group("for a model that fills blanks or judges"))
     hint = "write the scores to KEY in the checkpoint's metrics.json"
     parser.add_argument("--record", metavar="KEY", help=hint)
     parser.add_argument("--json", action="store_true", help="print one JSON object and no progress")
@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> None:
     asked = evaluate_pairs.asked(args)
     loaded = checkpoints.load(args.checkpoint, options.machine(args))
     known = {
-        "encoder-decoder": (evaluate_pairs.run, (*evaluate_text.OPTIONS, *evaluate_reading.OPTIONS)),
-        "decoder-only": (evaluate_text.run, (*OF_PAIRS, *evaluate_reading.OPTIONS)),
-        "encoder-only": (evaluate_reading.run, (*OF_PAIRS, *(o for o in evaluate_text.OPTIONS if o != "dev"))),
+        "encoder-decoder": (evaluate_pairs.run, (*evaluate_text.OPTIONS, *evaluate_reading.READING_OPTIONS)),
+        "decoder-only": (evaluate_text.run_text, (*OF_PAIRS, *evaluate_reading.READING_OPTIONS)),
+        "encoder-only": (evaluate_reading.run_reading, (*OF_PAIRS, *(o for o in evaluate_text.OPTIONS if o != "dev"))),
     }
     measure, others = known[loaded.config.family]
     if unread := list(options.given(args, others)):

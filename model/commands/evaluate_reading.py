@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from model.checkpoint import Checkpoint
     from model.decoding.strategy import Decoding
 
-OPTIONS = ("baseline",)
+READING_OPTIONS = ("baseline",)
 
 
-def add(group: argparse._ArgumentGroup) -> None:
+def add_reading(group: argparse._ArgumentGroup) -> None:
     hint = "files for a count-based baseline, such as the training files; needs --dev"
     group.add_argument("--baseline", type=Path, nargs="+", metavar="FILE", help=hint)
 
 
-def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+def run_reading(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     """Measures and prints; with `--record` also writes metrics.json and the model card."""
     from model import checkpoint as checkpoints
     from model.evaluation import card_parts, reading_card

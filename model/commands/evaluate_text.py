@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OPTIONS = ("stride", "ngrams", "dev", "continuations")
 
 
-def add(group: argparse._ArgumentGroup) -> None:
+def add_text(group: argparse._ArgumentGroup) -> None:
     hint = "predicted tokens per window, the distance between windows (default: 32, with at least 96 tokens of context)"
     group.add_argument("--stride", type=int, metavar="N", help=hint)
     files: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "FILE"}
@@ -27,7 +27,7 @@ def add(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--continuations", type=int, metavar="N", help=hint)
 
 
-def run(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
+def run_text(args: argparse.Namespace, loaded: Checkpoint, asked: Decoding) -> None:
     """Measures and prints; with `--record` also writes metrics.json and the model card."""
     from tqdm import tqdm
 

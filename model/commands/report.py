@@ -28,8 +28,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N sentences (default: all)")
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object, without progress")
     options.add_machine(parser)
-    report_heads.add(parser)
-    report_seeds.add(parser)
+    report_heads.add_heads(parser)
+    report_seeds.add_seeds(parser)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> None:
 
 
 REPORTS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "alignment": report_alignment.run,
-    "faithfulness": report_faithfulness.run,
-    "heads": report_heads.run,
-    "seeds": report_seeds.run,
+    "alignment": report_alignment.run_alignment,
+    "faithfulness": report_faithfulness.run_faithfulness,
+    "heads": report_heads.run_heads,
+    "seeds": report_seeds.run_seeds,
 }

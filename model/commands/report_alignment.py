@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from model.text.aligned import Aligned, Rate
 
 
-def run(args: argparse.Namespace) -> None:
+def run_alignment(args: argparse.Namespace) -> None:
     """Reads the pairs, measures and writes; prints the best heads and the diagonal."""
     from tqdm import tqdm
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from model.text.trust import Trust
 
 
-def run(args: argparse.Namespace) -> None:
+def run_faithfulness(args: argparse.Namespace) -> None:
     """Reads the pairs, measures, writes; prints the shares."""
     from tqdm import tqdm
 
@@ -29,10 +29,10 @@ def run(args: argparse.Namespace) -> None:
         found = measure(loaded, pairs, file_hash(args.data), args.limit, bar.update)
     Trust.from_dict(found.to_dict())  # what could not be read again is not written
     checkpoints.write_json(checkpoints.find(args.checkpoint) / "faithfulness.json", found.to_dict())
-    print(json.dumps(found.to_dict()) if args.json else _table(loaded, found))
+    print(json.dumps(found.to_dict()) if args.json else _faithfulness_table(loaded, found))
 
 
-def _table(loaded: Checkpoint, found: Trust) -> str:
+def _faithfulness_table(loaded: Checkpoint, found: Trust) -> str:
     """The shares of both scopes, for reading."""
     from model.readings.word_readings import READINGS
 

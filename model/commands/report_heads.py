@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OF = ("own", "reference")
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_heads(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for heads")
     hint = "file of the table (default: heads-NAME.csv); FILE.part lets the same command continue after Ctrl+C"
     group.add_argument("--out", type=Path, metavar="FILE", help=hint)
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--texts", action="store_true", default=None, help=hint)
 
 
-def run(args: argparse.Namespace) -> None:
+def run_heads(args: argparse.Namespace) -> None:
     """Reads the pairs, measures what is not known yet, writes the table; prints the heads that matter most."""
     from tqdm import tqdm
 

@@ -10,13 +10,13 @@ from model.commands import options
 LEAST = 2  # checkpoints
 
 
-def add(parser: argparse.ArgumentParser) -> None:
+def add_seeds(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("for seeds")
     hint = "at least two checkpoints of the same shape and vocabulary"
     group.add_argument("--checkpoints", nargs="+", metavar="NAME", help=hint)
 
 
-def run(args: argparse.Namespace) -> None:
+def run_seeds(args: argparse.Namespace) -> None:
     """Reads the sentences, measures, prints."""
     from tqdm import tqdm
 

@@ -46,7 +46,7 @@ def fit(x: Tensor, labels: Tensor, classes: int, penalty: float) -> Logistic:
     return Logistic(weight.detach(), bias.detach(), penalty)
 
 
-def tuned(
+def tuned_regression(
     train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], classes: int, penalties: Sequence[float] = PENALTIES
 ) -> tuple[Logistic, float]:
     """Of the fits to features and labels the one that foretells dev best, and its loss there in nats an example."""

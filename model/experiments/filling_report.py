@@ -66,7 +66,7 @@ def followed(checkpoint: Checkpoint, data: Books, counted: tuple[Books, Books] |
     overlap = Overlap(checkpoint.source_tokenizer, _sentences(counted[0]))
     x = standardised(*(overlap.features(rows) for rows in (train, dev, asked)))
     y = [torch.tensor([row.label for row in rows]) for rows in (train, dev)]
-    fitted, _ = logistic.tuned((x[0], y[0]), (x[1], y[1]), 2)
+    fitted, _ = logistic.tuned_regression((x[0], y[0]), (x[1], y[1]), 2)
     rival = told_of(fitted.log_probs(x[2]).numpy(), labels)
     return found | {"overlap": scores(rival) | {"penalty": fitted.penalty}, "gain": gain(told, rival)}
 

@@ -64,7 +64,7 @@ def leak_test_of(
     noise = max(check_noise(_apart(plain[0], _answer(model, source, inputs)[0])) for _ in range(REPEATS))
     later = np.zeros((len(plain[0]), len(inputs), len(inputs)), np.float32)
     for j in range(1, len(inputs)):
-        changed = [*inputs[:j], _other(inputs[j], vocabulary, pad), *inputs[j + 1 :]]
+        changed = [*inputs[:j], _changed_batch(inputs[j], vocabulary, pad), *inputs[j + 1 :]]
         later[:, j] = _apart(plain[0], _answer(model, source, changed)[0])
     padding = np.zeros((len(plain[0]), len(inputs)), np.float32)
     if pad is not None:
@@ -108,7 +108,7 @@ def _apart(plain: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
     return np.stack([moved(np.stack(pair)[None])[0, 0] for pair in both]).astype(np.float32)
 
 
-def _other(token: int, vocabulary: int, pad: int | None) -> int:
+def _changed_batch(token: int, vocabulary: int, pad: int | None) -> int:
     """Another token that is no padding."""
     candidates = ((token + n) % vocabulary for n in range(1, 3))
     return next(other for other in candidates if other != pad)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Path:
+class ExportedPath:
     """One hypothesis: its tokens, the log-probability of each in nats, their sum, and what decoding ranked it by."""
 
     text: str
@@ -59,7 +59,7 @@ class Exported:
     candidate_ids: np.ndarray  # [T,N]
     candidate_log_probs: np.ndarray  # [T,N]
     candidate_labels: tuple[tuple[str, ...], ...]
-    hypotheses: tuple[Path, ...]
+    hypotheses: tuple[ExportedPath, ...]
     chosen: int | None
     baseline: Exported | None = None
 
@@ -134,10 +134,10 @@ def _exported(checkpoint: Checkpoint, analysis: Analysis, print_: str) -> Export
     )
 
 
-def _path(checkpoint: Checkpoint, analysis: Analysis, found: Hypothesis, given_up: bool) -> Path:
+def _path(checkpoint: Checkpoint, analysis: Analysis, found: Hypothesis, given_up: bool) -> ExportedPath:
     tokenizer, alpha = checkpoint.target_tokenizer, analysis.request.decoding.alpha
     of = (tokenizer.decode(found.ids), found.ids, tokenizer.pieces(found.ids), tuple(map(float, found.log_probs)))
-    return Path(*of, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
+    return ExportedPath(*of, float(found.score), float(found.normalised(alpha)), found.finished, given_up)
 
 
 def fingerprint(checkpoint: Checkpoint) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from model.export import requests
-from model.export.exported import Exported, Path
+from model.export.exported import Exported, ExportedPath
 from model.export.requests import ids, texts
 from model.export.schema import ARRAYS, BEFORE, CANDIDATES, FILE, HEADER, STEPS
 from model.files import shown
@@ -153,8 +153,8 @@ def _sites(found: Any) -> list[tuple[Site, int]]:
     return made
 
 
-def _read_path(found: Any) -> Path:
-    names = {field.name for field in dataclasses.fields(Path)}
+def _read_path(found: Any) -> ExportedPath:
+    names = {field.name for field in dataclasses.fields(ExportedPath)}
     if not isinstance(found, dict) or set(found) != names:
         raise ValueError("a hypothesis of it has other fields")
     numbers = (*found["log_probs"], found["score"], found["rank"])
@@ -165,7 +165,7 @@ def _read_path(found: Any) -> Path:
     lists = {"ids": ids(found["ids"]), "labels": texts(found["labels"]), "log_probs": tuple(found["log_probs"])}
     if len({len(each) for each in lists.values()}) != 1:
         raise ValueError("the tokens of a hypothesis and their log-probabilities differ in number")
-    return Path(**(found | lists | {"text": _text(found["text"])}))
+    return ExportedPath(**(found | lists | {"text": _text(found["text"])}))
 
 
 def _share(found: Any) -> float | None:

@@ -67,7 +67,7 @@ class ForeignTokenizer(Tokenizer):
 
     def __init__(self, values: dict[str, Any]) -> None:
         """The value of a tokenizer.json that `foreign_values` made; ValueError where it is none."""
-        foreign_file.check(values, tuple(SPELLINGS))
+        foreign_file.check_foreign_file(values, tuple(SPELLINGS))
         lab = values["lab"]
         self._values, self._tokens = values, tuple(lab["tokens"])
         self._spelling = SPELLINGS[lab["spelling"]]

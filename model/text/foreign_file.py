@@ -29,7 +29,7 @@ PATTERNS = (
 )
 
 
-def check(values: dict[str, Any], spellings: tuple[str, ...]) -> None:
+def check_foreign_file(values: dict[str, Any], spellings: tuple[str, ...]) -> None:
     """ValueError that names the entry of a file, what was found and what was expected."""
     lab = values.get("lab")
     if not isinstance(lab, dict):

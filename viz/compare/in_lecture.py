@@ -109,7 +109,7 @@ def _turn(page_data: cache.PageData) -> None:
 def _picture(shown: Shown, found: Pair) -> None:
     view = shown.view
     if view.compared == "patching":
-        large_patching.draw(shown, found)
+        large_patching.draw_patching(shown, found)
         return
     number = _number(view)
     lecture.key(letters.FURTHEST, "the head where both differ most", partial(maps_part.furthest, found), quiet=True)

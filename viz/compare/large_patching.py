@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from viz.compare.pair import Pair
     from viz.shared.shown import Shown
 
-PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the order of the view's `large`
+PATCHING_PICTURES = ("encoder", "heads", "decoder")  # whose pieces, in the order of the view's `large`
 WALKED = 12  # pieces that are walked through by key, those that do most
 
 
-def draw(shown: Shown, pair: Pair) -> None:
+def draw_patching(shown: Shown, pair: Pair) -> None:
     """The three translations, the grid of one kind of pieces, and what the chosen piece does."""
     view, loaded = shown.view, pair.first.loaded
     if pair.differs not in patching.SENTENCES:
@@ -40,8 +40,8 @@ def draw(shown: Shown, pair: Pair) -> None:
     found = patching.measured(requests, view.device, view.patched_step)
     if found is None:
         return
-    number = lecture.picture(view, len(PICTURES))
-    ranked = _ranked(found, PICTURES[number - 1])
+    number = lecture.picture(view, len(PATCHING_PICTURES))
+    ranked = _ranked(found, PATCHING_PICTURES[number - 1])
     edits = view.patched.edits or (ranked[0],)
     try:
         *_, patched = patching.put_in(requests, edits, view.device)
@@ -53,7 +53,7 @@ def draw(shown: Shown, pair: Pair) -> None:
     own = first.trace.outputs.ids
     rows = (("this one", own), ("the other", second.trace.outputs.ids), ("patched", patched.trace.outputs.ids))
     large = {
-        "picture": PICTURES[number - 1],
+        "picture": PATCHING_PICTURES[number - 1],
         "asked": patch_texts.asked(question, tokens),
         "rows": [[name, _marked(ids, own, loaded.target_tokenizer)] for name, ids in rows],
         "told": _told(found, edits, first.labels),
@@ -87,7 +87,7 @@ def _marked(ids: Sequence[int], own: Sequence[int], tokenizer: Tokenizer) -> lis
 
 def _keys(ranked: list[Edit], usual: Edit) -> None:
     lecture.walk("the next piece", "the piece before", partial(_walk, ranked[:WALKED], usual))
-    lecture.key(letters.INNER, "encoder, heads, decoder", _turn, quiet=True)
+    lecture.key(letters.INNER, "encoder, heads, decoder", _turn_patching, quiet=True)
 
 
 def _walk(known: list[Edit], usual: Edit, by: int) -> None:
@@ -97,7 +97,7 @@ def _walk(known: list[Edit], usual: Edit, by: int) -> None:
     patching.choose((known[0] if at is None else known[(at + by) % len(known)]).code)
 
 
-def _turn() -> None:
+def _turn_patching() -> None:
     """Another picture, with its own best piece; called from callbacks."""
-    number = lecture.picture(state.current(), len(PICTURES))
-    state.change(large=number % len(PICTURES) + 1, patched=patching.BASELINE)
+    number = lecture.picture(state.current(), len(PATCHING_PICTURES))
+    state.change(large=number % len(PATCHING_PICTURES) + 1, patched=patching.BASELINE)

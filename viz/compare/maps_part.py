@@ -36,7 +36,7 @@ def draw(shown: Shown, pair: Pair) -> None:
         on_step=lambda step: state.change(step=step),
         on_place=lambda *place: state.change(**chosen(pair, *place)),
     )
-    if told := compare_texts.partners(pair):
+    if told := compare_texts.partner_text(pair):
         texts.note(told)
 
 

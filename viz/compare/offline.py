@@ -24,7 +24,7 @@ def parts(page_data: PageData, found: Pair, view: View, mode: theme.Mode) -> tup
 
 def _told(page_data: PageData, found: Pair) -> tuple[str, ...]:
     """The answer in a line, and what has no partner, as on the page."""
-    notes = (texts.tie(found), texts.partners(found))
+    notes = (texts.tie(found), texts.partner_text(found))
     return texts.verdict(found), *(f"<p>{html.escape(note)}</p>" for note in notes if note)
 
 

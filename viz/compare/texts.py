@@ -116,7 +116,7 @@ def most_unlike(found: Most | None) -> str:
     return f"Furthest apart: {place(found.site, found.head)}, {found.value:.2f}" if found and found.value else ""
 
 
-def partners(pair: Pair) -> str:
+def partner_text(pair: Pair) -> str:
     """What has no partner on the other side, and what makes heads partners; empty where all is plain."""
     if not pair.is_two_requests:
         return ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from model.readings.analogies import Analogy
 
 
-def told(found: Analogy) -> str:
+def analogy_text(found: Analogy) -> str:
     """Whether the sum gives the fourth word, and what may be why, in a few sentences."""
     a, b, c, d = found.words
     asked = f"{a} − {b} + {c}, which in other tables gives {d} (Mikolov, Yih and Zweig 2013): "

@@ -18,7 +18,7 @@ from viz.shared.shown import Shown
 HALL = 1.7  # how many times as large a chart is drawn
 
 
-def draw(shown: Shown) -> None:
+def draw_embeddings(shown: Shown) -> None:
     """The token, how often it was seen, and its neighbours; the tokens of the sentence are turned by key."""
     view, loaded, trace = shown.view, shown.page_data.loaded, shown.page_data.analysis.trace
     side = list(embeddings_part.sides_of(trace))[-1]
@@ -29,7 +29,7 @@ def draw(shown: Shown) -> None:
     except ValueError as wrong:
         fault = str(wrong)
     name = tokenizer.piece(token)
-    lecture.walk("the next token of the sentence", "the token before", lambda by: _turn(labels, name, by))
+    lecture.walk("the next token of the sentence", "the token before", lambda by: _turn_embeddings(labels, name, by))
     lecture.key(letters.LET_GO, f"back to {embeddings_part.here(trace)}", lambda: state.change(near=""), quiet=True)
     if fault:
         texts.fault(fault)
@@ -62,7 +62,7 @@ def _list(shown: Shown, token: int, side: embeddings_part.Side, language: str) -
     figure = embeddings_part.drawn(view.checkpoint, view.device, token, side, language, shown.mode)
     tokenizer = embeddings_part.tokenizer_of(loaded, side)
     told = ", ".join(f"{tokenizer.piece(each.id)} {each.cosine:.2f}" for each in near)
-    chart.draw(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
+    chart.draw_chart(f"Nearest embeddings, {name}", f"near-{side}-{language}", figure, f"{name}: {told}")
 
 
 def _token(shown: Shown, side: embeddings_part.Side) -> int:
@@ -84,7 +84,7 @@ def _labels(shown: Shown, side: embeddings_part.Side) -> list[str]:
     return list(dict.fromkeys(tokenizer.piece(token) for token in ids if token >= len(CONTROL_TOKENS)))
 
 
-def _turn(labels: Sequence[str], now: str, by: int) -> None:
+def _turn_embeddings(labels: Sequence[str], now: str, by: int) -> None:
     if labels:
         at = labels.index(now) + by if now in labels else 0
         state.change(near=labels[at % len(labels)])

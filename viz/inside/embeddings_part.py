@@ -57,7 +57,7 @@ def draw(page_data: cache.PageData, view: View, mode: theme.Mode) -> None:
             return
         _lists(view, loaded, token, side, sentence[side], mode)
     if record_of(loaded.languages[0]).analogy:
-        texts.note(analogy_texts.told(readings.analogy(view.checkpoint, view.device)))
+        texts.note(analogy_texts.analogy_text(readings.analogy(view.checkpoint, view.device)))
     if not joint:
         texts.note(
             "This checkpoint has a table for each language: a cosine between the two would mean nothing, so each list stays "

@@ -31,7 +31,7 @@ _LARGE: dict[str, Callable[[Shown], None]] = {
     "scale": scale_part.large,
     "lens": lens_part.large,
     "tokens": tokens_part.large,
-    "embeddings": embeddings_large.draw,
+    "embeddings": embeddings_large.draw_embeddings,
     "length": length_part.large,
 }
 _OF_A_SITE = ("stages", "writers", "map", "scale")  # parts that look at one kind of attention

@@ -79,7 +79,7 @@ def large(shown: Shown) -> None:
         texts.write(f'<div class="lab-large">{told}</div>')
     with chart.place(HALL):
         figure = drawn(what, own(), shown.mode, chart.height(LEFT, HALL))
-        chart.draw(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
+        chart.draw_chart(f"{title} by length", f"length-{what}", figure, f"{title} against the length. {alt_of(what, run)}")
 
 
 def _walk(by: int) -> None:

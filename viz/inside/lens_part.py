@@ -112,7 +112,7 @@ def large(shown: Shown) -> None:
     with chart.place(HALL):
         figure = drawn(page_data.request, view.device, step, mode, (first, end))
         alt = _alt(lens, trace, _says(lens, page_data.loaded.answers))
-        chart.draw("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
+        chart.draw_chart("Logit lens", CLICKED, figure, alt, on_select=_clicked, selection_mode="points")
 
 
 def window(steps: int, step: int) -> tuple[int, int]:

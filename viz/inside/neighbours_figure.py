@@ -12,7 +12,7 @@ from model import format
 from viz import theme
 from viz.shared.drawing import Drawing
 
-ROW = 26  # px
+NEIGHBOUR_ROW = 26  # px
 
 
 def neighbours_chart(
@@ -77,5 +77,5 @@ def neighbours_chart(
         fixedrange=True,
     )
     left = 14 + round(7.9 * min(20, longest))
-    drawing.update_layout(theme.chart_layout(mode, ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
+    drawing.update_layout(theme.chart_layout(mode, NEIGHBOUR_ROW * max(1, len(labels)) + 32, l=left, t=4, r=36, b=28))
     return drawing.figure()

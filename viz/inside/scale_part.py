@@ -105,7 +105,7 @@ def large(shown: Shown) -> None:
     _legend(dataclasses.replace(view, layer=site.layer + 1), own, shown.mode)
     with chart.place(HALL):
         figure = drawn(page_data.request, view.device, site, chosen, name, shown.mode, chart.height(480, HALL))
-        chart.draw(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
+        chart.draw_chart(title, f"scaling-{name}", figure, f"{title} against d_k. {compared(random, own, name, chosen)}")
 
 
 def _walk(by: int) -> None:

@@ -127,7 +127,7 @@ def _of_scheme(view: View, mode: Mode, what: str, places: Places) -> None:
     if what not in ("shift", "residual") or len(found.residual):
         figure = drawn.scheme_figure(what, scheme, pair, mode, chart.height(LEFT, HALL))
         with chart.place(HALL):
-            chart.draw(title, f"pe figure {what}", figure, f"{title}. {reading}")
+            chart.draw_chart(title, f"pe figure {what}", figure, f"{title}. {reading}")
 
 
 def _titled(title: str, reading: str) -> None:
@@ -149,7 +149,7 @@ def _sentence(shown: Shown) -> None:
                 texts.write(f'<h3 class="lab-label">{title}</h3>')
                 figure = drawn.token_figure(request, view.device, side, name, shown.mode, chart.height(LEFT - 60, HALL))
                 alt = position_texts.token_alt(title, found.labels, values)
-                chart.draw(title, f"pe tokens {name}", figure, alt)
+                chart.draw_chart(title, f"pe tokens {name}", figure, alt)
 
 
 def _experiments(shown: Shown, side: str) -> None:

@@ -13,7 +13,7 @@ from viz.shared import mount
 if TYPE_CHECKING:
     from model.inference.analysis import Analysis
 
-COMPONENT = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token")
+CHANGE = mount.Component(__file__, '<div class="change"></div>', picture="Probability of each token")
 
 
 def of(analysis: Analysis, step: int) -> dict[str, Any]:
@@ -32,11 +32,11 @@ def of(analysis: Analysis, step: int) -> dict[str, Any]:
     }
 
 
-def part(analysis: Analysis, step: int) -> Part:
+def change_part(analysis: Analysis, step: int) -> Part:
     """The same for a file."""
-    return COMPONENT.part(of(analysis, step))
+    return CHANGE.part(of(analysis, step))
 
 
-def large(shown: dict[str, Any], key: str) -> None:
+def large_change(shown: dict[str, Any], key: str) -> None:
     """The list over the place that lecture mode has for it."""
-    COMPONENT.mount(key, shown, beside={"large": True})
+    CHANGE.mount(key, shown, beside={"large": True})

@@ -74,4 +74,4 @@ def _titled(title: str, reading: str) -> None:
 
 def _chart(title: str, figure, alt: str) -> None:
     with chart.place(HALL):
-        chart.draw(title, f"training large {title}", figure, alt)
+        chart.draw_chart(title, f"training large {title}", figure, alt)

@@ -56,7 +56,7 @@ def draw(shown: Shown) -> None:
         if large == CACHE:
             cache_part.held(view, shown.page_data, told["trace"], shown.mode, above)
         else:
-            large_maps.draw(analysis, view, shown.mode, above, told["trace"])
+            large_maps.draw_large(analysis, view, shown.mode, above, told["trace"])
 
 
 def large_of(view: View, task: Task) -> int:

@@ -11,7 +11,7 @@ from viz.shared import texts, tour
 WAYS = {"keys": "press →", "touch": "tap Play"}  # the stylesheet shows what fits the device
 
 
-def head(page: pages.Page, task: Task) -> None:
+def intro(page: pages.Page, task: Task) -> None:
     """The title, the line in place of a question, and the offer of the tour."""
     with st.container(key="welcome", horizontal=True, vertical_alignment="center", gap="small"):
         texts.write(f'<header class="lab-head"><h1>{page.title}</h1></header>', inline=True)

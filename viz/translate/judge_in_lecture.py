@@ -26,7 +26,7 @@ def draw(shown: Shown) -> None:
             texts.note(f"{edits[:1].upper()}{edits[1:]}. {texts.said_of(analysis)}.")
     with shown.places.body:
         if large == 3:
-            large_maps.draw(analysis, view, shown.mode, ABOVE)
+            large_maps.draw_large(analysis, view, shown.mode, ABOVE)
         else:
             judge.draw(view, shown.page_data, shown.mode, {"words": large == 2})
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COMPONENT = mount.Component(__file__, '<div class="large"></div>', picture="Maps of a layer and head")
 
 
-def draw(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: str | None = None) -> None:
+def draw_large(analysis: Analysis, view: View, mode: theme.Mode, above: int, trace: str | None = None) -> None:
     """Weights, or masks, with the row of the step outlined; `above`: px of the stage that stand above them; `trace`: of the
     timeline that tells the step, None where the view does."""
     layer, head = view.layer - 1, None if view.head is None else view.head - 1

@@ -32,7 +32,7 @@ class Stage(Places):
 
 def head(view: View, page: pages.Page) -> Stage:
     """The title, the sentence with its examples, and a place for all that belongs to it."""
-    intro.head(page, cache.task(view.checkpoint, view.device))
+    intro.intro(page, cache.task(view.checkpoint, view.device))
     with st.container(key="stage"):
         left, _ = st.columns(2, gap="medium")  # the timeline writes into the other half
         with left:

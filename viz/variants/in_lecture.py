@@ -65,7 +65,7 @@ def _scores(record: Variants, view: View, mode: theme.Mode, shown: Shown | None)
     _title(variant_texts.verdict(record, view.variants_score))
     figure = drawn.scores(record, view.variants_score, "design", mode, chart.height(LEFT, HALL))
     with chart.place(HALL):
-        chart.draw(
+        chart.draw_chart(
             "Scores of the variants", "variants scores", figure, variant_texts.scores_alt(record, view.variants_score)
         )
 
@@ -74,7 +74,7 @@ def _losses(record: Variants, view: View, mode: theme.Mode, shown: Shown | None)
     _title(variant_texts.curves_said(record))
     with chart.place(HALL):
         figure = drawn.losses(record, mode, chart.height(LEFT, HALL))
-        chart.draw("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
+        chart.draw_chart("Dev loss of the variants", "variants losses", figure, variant_texts.curves_said(record))
 
 
 def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
@@ -91,7 +91,7 @@ def _maps(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -
     _title(f"{theme.SITE_NAMES[view.beside_kind]}, layer {view.beside_layer}, {which}")
     with chart.place(HALL):
         width = chart.width(HALL, max(2, len(sides)))
-        parts.columns(sides, view, mode, width, chart.height(MAPS_LEFT, HALL), chart.draw)
+        parts.columns(sides, view, mode, width, chart.height(MAPS_LEFT, HALL), chart.draw_chart)
 
 
 def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) -> None:
@@ -102,7 +102,7 @@ def _heads(record: Variants, view: View, mode: theme.Mode, shown: Shown | None) 
     own = record.same_heads[parts.paired(record, view)]
     _title(head_texts.returns(own))
     with chart.place(HALL):
-        parts.drawing(own, view, mode, chart.height(LEFT, HALL), chart.draw)
+        parts.drawing(own, view, mode, chart.height(LEFT, HALL), chart.draw_chart)
 
 
 def _title(text: str) -> None:

@@ -81,7 +81,7 @@ def _words(shown: Shown, answer: Answer | None) -> None:
         elif analysis.baseline is None:
             texts.write(f'<p class="lab-hall-answer">{help_text()}</p>')
     with right:
-        file_change.large(file_change.of(analysis, view.step), "hall change")
+        file_change.large_change(file_change.of(analysis, view.step), "hall change")
 
 
 def _ways(view: View, answer: Answer) -> None:

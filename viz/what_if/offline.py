@@ -52,7 +52,7 @@ def parts(page_data: PageData, costs: Sequence[HeadEffect], view: View, mode: th
 
 
 def _change(page_data: PageData, view: View) -> Part:
-    return file_change.part(page_data.analysis, view.step)
+    return file_change.change_part(page_data.analysis, view.step)
 
 
 def _look(page_data: PageData) -> View:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from viz.why.ways import Way
 
 PICTURES = ("Parts", "Heads", "Words")  # of the sum, in the order of the view's `large`
-READINGS = "Readings"
+READING_KEYS = "Readings"
 HINT = f"One part at a time, with {letters.NEXT.key} and {letters.PREVIOUS.key}: what becomes of the choice without it?"
 NO_TEST = "The lab has no switch that takes this part away."
 NOT_NOW = "Beside the edits that are made it cannot be taken away."
@@ -49,7 +49,7 @@ def draw(shown: Shown) -> None:
     lecture.key(letters.PICTURE, ", ".join(names).lower(), lambda: _turn(len(names)), quiet=True)
     with places.body:
         if shown.view.why == "readings":
-            large_readings.draw(shown, asked)
+            large_readings.draw_readings(shown, asked)
         else:
             _sum(shown, asked)
 
@@ -73,7 +73,7 @@ def _controls(shown: Shown, asked: Choice) -> None:
 
 
 def _pictures(shown: Shown) -> tuple[str, ...]:
-    return (*PICTURES, READINGS) if likely.has_readings(shown.page_data) else PICTURES
+    return (*PICTURES, READING_KEYS) if likely.has_readings(shown.page_data) else PICTURES
 
 
 def _picture(view: View) -> int:
@@ -82,7 +82,7 @@ def _picture(view: View) -> int:
 
 
 def _number(name: str) -> int:
-    return (*PICTURES, READINGS).index(name) + 1
+    return (*PICTURES, READING_KEYS).index(name) + 1
 
 
 def _show(number: int) -> None:

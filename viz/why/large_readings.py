@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from viz.why.choice import Choice
     from viz.why.readings_part import Test
 
-PICTURES = 2  # the curves of one, and all in rows
+READINGS_PICTURES = 2  # the curves of one, and all in rows
 
 
-def draw(shown: Shown, asked: Choice) -> None:
+def draw_readings(shown: Shown, asked: Choice) -> None:
     """Which reading ranks the words best here, and the picture; another reading and the other picture by key."""
     view = shown.view
     test = readings_part.tested(shown, asked.rival)
     if test is None:
         return
     names = list(test.found.shares if test.found.is_told else READINGS)
-    lecture.walk("the next reading", "the reading before", partial(_walk, names, test.chosen))
-    lecture.key(letters.INNER, "one reading, all readings", _turn, quiet=True)
-    if lecture.picture(view, PICTURES) == 1:
+    lecture.walk("the next reading", "the reading before", partial(_walk_readings, names, test.chosen))
+    lecture.key(letters.INNER, "one reading, all readings", _turn_readings, quiet=True)
+    if lecture.picture(view, READINGS_PICTURES) == 1:
         curves.curves(_payload(shown, test))
         return
     steps = view.step, len(shown.analysis.trace.predicted)
@@ -37,13 +37,13 @@ def draw(shown: Shown, asked: Choice) -> None:
     ranking.ranking(data, readings_part.choose_reading, pieces.choose_step)
 
 
-def _walk(names: list[str], usual: str, by: int) -> None:
+def _walk_readings(names: list[str], usual: str, by: int) -> None:
     """To the reading beside the one that is chosen now; called from callbacks."""
     readings_part.choose_reading(names[(names.index(state.current().reading or usual) + by) % len(names)])
 
 
-def _turn() -> None:
-    state.change(large=lecture.picture(state.current(), PICTURES) % PICTURES + 1)
+def _turn_readings() -> None:
+    state.change(large=lecture.picture(state.current(), READINGS_PICTURES) % READINGS_PICTURES + 1)
 
 
 def _payload(shown: Shown, test: Test) -> dict[str, object]:

@@ -89,7 +89,7 @@ def test_logistic_regression_is_fitted_to_the_end():
     assert slope.abs().max() < 1e-4 and errors.mean(0).abs().max() < 1e-4
     sparse = logistic.fit(x.to_sparse(), y, 3, 0.01)
     torch.testing.assert_close(sparse.weight, made.weight, atol=1e-4, rtol=0)
-    best, loss = logistic.tuned((x, y), (x, y), 3)
+    best, loss = logistic.tuned_regression((x, y), (x, y), 3)
     assert best.penalty == min(logistic.PENALTIES) and loss < float(-made.log_probs(x)[torch.arange(200), y].mean())
 
 

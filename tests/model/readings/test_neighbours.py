@@ -23,7 +23,7 @@ from model.readings.neighbours import (
     survey,
 )
 from tests.support import tiny
-from viz.inside.analogy_texts import told
+from viz.inside.analogy_texts import analogy_text
 
 FIRST = len(CONTROL_TOKENS)
 
@@ -232,34 +232,34 @@ def test_a_sum_of_words_by_hand(tokenizer):
     assert [label for label, _ in found.nearest[:2]] == ["·old", "·varun"]
     missed = analogy(table_of(tokenizer, rows | {"old": (1, 0.5, 0)}), words)
     assert missed.rank == 2 and not missed.holds and missed.nearest[0][0] == "·varun"
-    assert "here too. Nearest" in told(found) and "here it fails: old is number 2 of" in told(missed)
+    assert "here too. Nearest" in analogy_text(found) and "here it fails: old is number 2 of" in analogy_text(missed)
 
 
 def test_a_word_without_a_row_of_its_own_is_told(tokenizer):
     checkpoint = tiny.with_seen(tiny.checkpoint(tokenizer), {"fox": 9, "old": 1})
     unasked = analogy(checkpoint, ("fox", "xylophone", "red", "old"))
     assert unasked.nearest == () and unasked.seen == (9, 0, 0, 1)
-    assert "here it cannot be asked, for “xylophone” is cut into" in told(unasked)
-    assert "Training had fox 9 times, xylophone never, red never and old once" in told(unasked)
+    assert "here it cannot be asked, for “xylophone” is cut into" in analogy_text(unasked)
+    assert "Training had fox 9 times, xylophone never, red never and old once" in analogy_text(unasked)
     fails = analogy(checkpoint, ("fox", "lamp", "red", "xylophone"))
-    assert fails.rank is None and "so no row stands for it" in told(fails)
+    assert fails.rank is None and "so no row stands for it" in analogy_text(fails)
 
 
 def test_sum_of_words_says_how_many_rare_tokens_it_leaves_out(tokenizer):
     words = ("fox", "lamp", "red", "old")
     rows = {"fox": (1, 0, 0), "lamp": (0, 1, 0), "red": (0, 0, 1), "old": (1, -1, 1), "varun": (1, 0, 1)}
     checkpoint = table_of(tokenizer, rows)
-    assert "without the three words: " in told(analogy(checkpoint, words))
+    assert "without the three words: " in analogy_text(analogy(checkpoint, words))
     source = [RARE] * checkpoint.config.source_vocab
     for rare in (tokenizer.encode(" varun")[0], tokenizer.encode(" fox")[0]):
         source[rare] = RARE - 1
     found = analogy(with_counts(checkpoint, source, source), words)
     assert found.rare == 1 and "·varun" not in dict(found.nearest)
     language = checkpoint.languages[0]
-    assert f"without the three words and 1 token seen fewer than {RARE} times in {language}: " in told(found)
+    assert f"without the three words and 1 token seen fewer than {RARE} times in {language}: " in analogy_text(found)
 
 
 def test_king_and_queen_fail_in_the_shipped_table(shipped):
     found = analogy(shipped)
     assert not found.holds and found.seen is not None and len(found.pieces[3]) > 1
-    assert "here it fails: “queen” is cut into" in told(found)
+    assert "here it fails: “queen” is cut into" in analogy_text(found)

@@ -28,6 +28,6 @@ def width(scale: float, beside: int = 1) -> int:
     return round(WIDTH / beside / scale)
 
 
-def draw(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:
+def draw_chart(title: str, key: str, figure: Any, alt: str, **more: Any) -> None:
     """The chart; `more` goes to Streamlit."""
     st.plotly_chart(figure, theme=None, key=key, config=controls.picture(title) | {"displayModeBar": False}, alt=alt, **more)
