@@ -82,8 +82,7 @@ def test_every_family_has_a_task():
 
 
 @EACH
-def test_every_page_opens_and_speaks_of_no_part_that_is_not_there(family):
-    """No page ends in a traceback, which `Lab` watches; a page that cannot show anything says why in one sentence."""
+def test_every_page_opens_without_missing_parts(family):
     for page, link in VIEWS:
         lab = opened(family, page, **link)
         drawn = [c.proto.component_name for c in lab.at.get("bidi_component")]
@@ -100,7 +99,7 @@ def test_every_page_opens_and_speaks_of_no_part_that_is_not_there(family):
 
 
 @EACH
-def test_the_first_page_is_called_after_what_the_checkpoint_does(family):
+def test_the_first_page_has_the_name_of_its_task(family):
     task = TASKS[family]
     lab = opened(family)
     assert pages.of(task)[0].title == task.title
@@ -111,15 +110,7 @@ def test_the_first_page_is_called_after_what_the_checkpoint_does(family):
 
 
 @EACH
-def test_the_maps_are_those_of_the_sites_that_there_are(family):
-    lab = opened(family, HEADS)
-    assert [grid["kind"] for grid in lab.all_heads["grids"]] == list(FAMILIES[family])
-    maps = [chart for chart in opened(family).charts if chart["data"][0]["type"] == "heatmap"]
-    assert len(maps) == 1
-
-
-@EACH
-def test_a_link_that_names_a_site_which_is_not_there_says_so(family):
+def test_a_missing_site_of_a_link_is_named(family):
     own = FAMILIES[family][0]
     for kind in LACKING[family]:
         if kind == "encoder":  # the default of a view is nobody's mistake
@@ -149,7 +140,7 @@ def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
     assert all(len(row) == len(ids) + 2 for row in shown["decoder"])
 
 
-def test_a_blank_is_looked_at_first_and_filled_with_the_likeliest(folder, tmp_path):
+def test_the_first_blank_is_shown_first(folder, tmp_path):
     kept = convert(hugging_face.save("bert", tmp_path / "source"), folder / "bert")
     shown = opened("bert", text="The red fox ___ a lamp.")
     assert shown.timeline["step"] == 5 and shown.timeline["inputs"][4]["t"] == "[MASK]"
@@ -176,8 +167,6 @@ def test_an_edit_is_made_and_told(family):
 
 @EACH
 def test_every_page_is_saved_as_what_it_is(family):
-    """The caption names no translation where there is none; a file is headed as its page, and an offer that is there can be
-    made."""
     task = TASKS[family]
     for name in (page.name for page in pages.PAGES):
         lab = opened(family, f"viz/{name.replace('-', '_')}/page.py" if name != "translate" else None, **OTHER)

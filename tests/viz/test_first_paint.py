@@ -30,7 +30,7 @@ def served(kind: bytes, parts: list[bytes], accept: bytes = b"text/html") -> tup
     return dict(sent[0]["headers"]), b"".join(message["body"] for message in sent[1:])
 
 
-def test_the_first_page_comes_with_its_stylesheet_and_says_how_long_it_is():
+def test_the_first_page_has_its_stylesheet_and_length():
     headers, body = served(b"text/html; charset=utf-8", [b"<head></head><bo", b"dy>here</body>"])
     assert body.startswith(b"<head></head><body><style>:root{--lab-page:") and body.endswith(b"</script>here</body>")
     assert b"</style><script>" in body

@@ -8,7 +8,7 @@ import pytest
 
 from model.checkpoint import save
 from tests.support import tiny
-from tests.support.viz_helpers import COMPARE, INSIDE, POSITIONS, TRANSLATE, Lab
+from tests.support.viz_helpers import COMPARE, INSIDE, TRANSLATE, Lab
 from viz import cache
 from viz.keep import forget
 
@@ -46,20 +46,15 @@ def test_examples_are_offered_in_their_own_language_alone(foreign):
     assert "was trained to read" not in " ".join(page.html)
 
 
-def test_a_sentence_to_try_is_offered_where_it_is_read(foreign):
-    text = {"text": "ab cd"}
-    assert not [label for label in labels(Lab(POSITIONS, checkpoint=foreign(), **text)) if label.startswith("Try")]
-
-
 @pytest.mark.parametrize(("page", "link"), [(TRANSLATE, {}), (INSIDE, {}), (COMPARE, {"differs": "head"})])
-def test_every_layer_and_head_can_be_picked_where_there_are_many(foreign, page, link):
+def test_many_layers_and_heads_can_be_picked(foreign, page, link):
     seen = Lab(page, checkpoint=foreign(**MANY), layer="9", head="12", **link)
     shown = {group.label: list(group.options) for group in seen.at.button_group}
     assert [name for name in shown.get("Head", ()) if name != "mean"][-1] in ("12", 12)
     assert list(shown["Layer"])[-1] in ("9", 9)
 
 
-def test_languages_are_read_without_loading_and_a_name_that_is_none_is_none(foreign, home):
+def test_languages_are_read_without_loading(foreign, home):
     name = foreign()
     assert cache.declared_languages(name) == ("German", "Dutch")
     for content in ("[]", "{", '{"languages": 3}', '{"languages": [1, 2]}', '{"languages": ["source", "target"]}', "{}"):

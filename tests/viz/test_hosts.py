@@ -40,7 +40,7 @@ async def welcome(scope, receive, send):
         "a.localhost",
     ],
 )
-def test_this_machines_names_and_all_addresses_in_digits_are_let_in(host):
+def test_own_names_and_numeric_addresses_are_let_in(host):
     assert is_let_in(host, NAMES)
     assert is_let_in(socket.gethostname(), NAMES)
 
@@ -96,7 +96,7 @@ def test_another_name_is_turned_away_with_what_to_do(host, kind):
         ("", "hall.local:8501", "http", False),
     ],
 )
-def test_scheme_name_and_port_of_an_origin_are_compared(origin, host, scheme, is_own):
+def test_origins_are_compared_by_scheme_host_and_port(origin, host, scheme, is_own):
     seen = {}
 
     async def app(scope, receive, send):
@@ -159,7 +159,7 @@ def test_the_lab_knows_where_others_find_it(monkeypatch, host, wanted, found):
         assert "HOST=0.0.0.0" in hosts.why_not_shared()
 
 
-def test_an_address_in_the_network_is_one_of_this_machines_own_and_nothing_is_sent_to_find_it(monkeypatch):
+def test_the_network_address_is_found_silently(monkeypatch):
     monkeypatch.setattr(hosts, "CONTAINERS", ())
     for method in ("send", "sendto"):
         monkeypatch.setattr(socket.socket, method, lambda *args: pytest.fail("something was sent"))
@@ -169,7 +169,7 @@ def test_an_address_in_the_network_is_one_of_this_machines_own_and_nothing_is_se
         assert not hosts.is_this_machine(found)
 
 
-def test_in_a_container_its_own_address_is_nobodys_and_it_says_what_to_do(monkeypatch, tmp_path):
+def test_a_container_needs_a_lab_address(monkeypatch, tmp_path):
     monkeypatch.setattr(hosts, "CONTAINERS", (tmp_path,))
     monkeypatch.setattr(hosts, "_shared", None)
     monkeypatch.setattr(hosts, "_is_open", False)
@@ -180,7 +180,7 @@ def test_in_a_container_its_own_address_is_nobodys_and_it_says_what_to_do(monkey
 @pytest.mark.parametrize(
     "wanted", ["lab.example.org", "ftp://a", "http://", "http://a/b", "http://a@b", "http://a:x", "http://é"]
 )
-def test_an_address_that_is_none_is_refused_in_one_sentence(wanted):
+def test_a_bad_lab_address_is_one_sentence(wanted):
     with pytest.raises(
         ValueError, match=r"LAB_ADDRESS is .*; expected what others type, such as http://192\.168\.1\.20:8501\."
     ):

@@ -70,7 +70,7 @@ def test_widgets_are_sent_again_after_half_a_page(monkeypatch):
     assert (lab.box, lab.link) == (LINK["text"], LINK)
 
 
-def test_an_interrupted_run_of_the_same_page_leaves_typing_alone(monkeypatch):
+def test_an_interrupted_run_leaves_typing_alone(monkeypatch):
     lab = Lab(**LINK)
     widgets = interrupt(lab, TRANSLATE, monkeypatch, "settle")
     assert resent(run(lab, TRANSLATE, widgets)) == set()
@@ -85,7 +85,6 @@ def test_a_second_click_on_a_page_keeps_its_link(monkeypatch):
 
 
 def test_no_popover_reports_that_it_opens_or_closes():
-    """The click that closes a popover may lead to another page: a report would cancel that."""
     calls = [
         node
         for path in (ROOT / "viz").rglob("*.py")

@@ -18,7 +18,6 @@ from viz import pages, state
 from viz.shared.examples import judged_examples
 from viz.translate import word_table
 from viz.variants.found import found
-from viz.view import FIRST_SENTENCE
 
 TEXT = "The red fox sees a lamp."
 SAVED = ("What is shown, as CSV", "One HTML file, works offline", "Whole analysis, JSON", "Python", "Checks")
@@ -73,7 +72,7 @@ def said(lab: Lab) -> str:
     return re.sub(r"<[^>]+>", " ", " ".join(own)).lower()
 
 
-def test_every_page_opens_and_says_nothing_of_what_is_not_there():
+def test_every_page_opens_without_missing_parts():
     wrong = []
     for page, link in VIEWS:
         lab = opened(page, **link)
@@ -107,7 +106,7 @@ def test_the_first_page_judges(pooling):
     assert all(row["rho"] and not row["undefined"] for row in words["rows"][1:] if np.ptp(row["values"]))
 
 
-def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_correlation():
+def test_a_chosen_rival_label_is_compared():
     lab = opened()
     label, *_, last = lab._mounted(".judged")["labels"]
     other = opened(rival=str(last["label"]))
@@ -118,7 +117,7 @@ def test_a_label_is_held_against_the_one_that_is_chosen_and_few_words_have_no_co
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
 
 
-def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
+def test_the_rival_stays_while_stepping(monkeypatch):
     last = opened()._mounted(".judged")["labels"][-1]
     for page, large in ((None, "1"), (None, "2"), (None, "3"), (HEADS, "1")):
         lab = opened(page, rival=str(last["label"]), lecture="on", large=large, step="2")
@@ -131,16 +130,7 @@ def test_the_rival_stays_while_the_keys_go_through_the_text(monkeypatch):
             assert session["view"].rival is None  # of another text it is the likeliest other one again
 
 
-def test_the_lab_opens_with_a_ready_example_unless_a_text_is_stated():
-    lab = Lab(checkpoint="mean")
-    assert lab.box == lab.link["text"] == judged_examples()[0].sentence
-    for text in (FIRST_SENTENCE, "A lamp."):
-        assert Lab(checkpoint="mean", text=text).box == Lab(checkpoint="mean").type(text).box == text
-    empty = Lab(checkpoint="mean").type(" ")
-    assert empty.faults == ["The text is empty: type one."]
-
-
-def test_words_and_map_of_a_lecture_follow_the_step_of_the_view():
+def test_lecture_pictures_follow_the_step():
     words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
     maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
     assert (words["step"], words["hall"], maps["step"], maps["trace"]) == (4, True, 4, None)
@@ -188,11 +178,11 @@ def hidden(before, after) -> LabelTest:
         ),
     ],
 )
-def test_the_word_that_decides_is_told_against_its_rival(after, told):
+def test_the_deciding_word_is_named(after, told):
     assert word_table.verdict(hidden([(0.5, 0.3, 0.2)] * 2, after), ("good", "bad", "so-so")) == told
 
 
-def test_what_is_typed_stays_whatever_is_wrong_with_it():
+def test_typed_text_stays_in_the_box():
     long = "lamp " * 200
     for text, fault in ((long, "tokens, </s> included; expected at most 128. Shorten it."), (" ", "empty")):
         lab = opened(text=text) if text.strip() else opened().type(text)
@@ -200,17 +190,6 @@ def test_what_is_typed_stays_whatever_is_wrong_with_it():
     unmasked = opened(padmask="off")
     assert unmasked.faults == ["The padding mask is off, so words that are hidden would still be seen: switch it on."]
     assert unmasked._mounted(".judged") and unmasked._mounted(".word_table") is None
-
-
-def test_an_edit_is_told_as_what_becomes_of_the_label():
-    lab = opened(WHAT_IF, edits="off_enc.1")
-    (verdict,) = lab.sentences("lab-verdict")
-    assert re.match(r"The label (stays “\w+”: 0\.\d+ → 0\.\d+|turns: “\w+” → “\w+”)", verdict)
-    assert any("Probability of each label" in text for text in lab.html)
-    chart = next(chart for chart in lab.charts if chart["layout"]["meta"]["height"] == 220)
-    assert len(chart["layout"]["xaxis"]["ticktext"]) == 3
-    first = opened(edits="off_enc.1")
-    assert all(each["was"] is not None for each in first._mounted(".judged")["labels"])
 
 
 def test_why_splits_the_difference_of_two_labels():
@@ -221,14 +200,6 @@ def test_why_splits_the_difference_of_two_labels():
     assert "Why this label" in " ".join(lab.html)
     (sentence,) = shown["tokens"]
     assert np.sum(shown["grids"][0]["values"]) == pytest.approx(sum(sentence["values"]), abs=1e-3)
-
-
-def test_why_says_that_the_sum_holds_the_tanh():
-    """Where a part is tested, so that the sum's number and the test's are not taken for one quantity."""
-    lab = opened(WHY, piece="head", kind="encoder", layer="1", head="1")
-    (told,) = [text for text in lab.sentences("lab-note") if "Without this part" in text]
-    assert "linear, with the scale of the final norm and the factors tanh(u) / u of the pooler held" in told
-    assert "with nothing held and everything after it recomputed" in told and lab.sum["held"] in told
 
 
 def test_every_page_is_saved_as_what_it_is():

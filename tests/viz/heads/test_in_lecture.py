@@ -30,23 +30,7 @@ def test_one_picture_is_large(link, large, sites):
     assert lab.faults == [] and keys(lab) == ["v", "k", "n", "p", "o", "w"]
 
 
-def test_two_tokens_are_looked_for_until_a_key_ends_it():
-    lab = heads(find="encoder_2_3")
-    assert (lab.all_heads["find"]["query"], lab.all_heads["find"]["key"]) == (1, 2)
-    assert keys(lab)[-1] == "Backspace"
-
-
-def test_what_is_edited_is_told():
-    assert any("Edited: cross-attention, layer 3, head 5: off." in text for text in heads(edits="off_cross.3.5").html)
-
-
-def test_a_model_of_one_kind_has_no_key_for_it():
-    at = View(lecture=True, kind="encoder")
-    found = in_lecture._next_kind(at, 1, KINDS)
-    assert found == {"kind": "decoder", "together": False}
-
-
-def test_kinds_go_round_with_all_at_once_among_all_heads(monkeypatch):
+def test_kinds_go_round(monkeypatch):
     for large, expected in ((1, ["decoder", "cross", "encoder"]), (in_lecture.ALL, ["decoder", "cross", None, "encoder"])):
         view, seen = View(kind="encoder"), []
         for _ in expected:
@@ -71,7 +55,7 @@ def test_a_key_walks_through_all_heads_in_their_order(monkeypatch, by):
     assert (session["view"].layer, session["view"].head) == ordered[0]
 
 
-def test_the_order_is_that_of_the_link_that_is_looked_for_else_the_chosen_one():
+def test_the_order_is_that_of_the_link():
     for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
         data = heads(**link).all_heads
         view = View(kind="encoder", order=link.get("order", "position"))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
-import re
 
 import numpy as np
 import pytest
@@ -15,8 +13,7 @@ from model.network.lengths import WAYS
 from model.trace import Site
 from tests.support.viz_helpers import INSIDE, Lab, numbers
 from viz import readings
-from viz.inside import length_part, length_texts
-from viz.inside.length_figure import Line, length_chart
+from viz.inside import length_part
 
 SENTENCE = "The dog sleeps under the table."
 ALL = tuple(WAYS.values())
@@ -32,10 +29,6 @@ def unmeasured():
 
 def opened(**link: str) -> Lab:
     return Lab(INSIDE, **({"part": "length", "text": SENTENCE, "kind": "encoder", "layer": "2", "head": "3"} | link))
-
-
-def plain(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]+>", "", markup))
 
 
 def test_the_stored_run_and_the_patterns_of_this_head():
@@ -58,20 +51,7 @@ def test_the_stored_run_and_the_patterns_of_this_head():
     assert any("a run that comes with the lab" in told for told in page.sentences("lab-note"))
 
 
-def test_cross_attention_has_no_window():
-    page = opened(kind="cross")
-    assert len(page.charts) == 4 and not page.at.slider
-    assert "window of" not in page.sentences("lab-answer")[-1]
-
-
-def test_a_wider_window_is_in_the_link():
-    page = opened()
-    page.at.slider(key="window width").set_value(32)
-    assert page.run().link["near_w"] == "32"
-    assert "; with a window of 32 it is 0%;" in page.sentences("lab-answer")[-1]
-
-
-def test_what_is_measured_here_stands_before_the_stored_run(monkeypatch):
+def test_an_own_measurement_joins_the_stored_run(monkeypatch):
     few = [Point(n, 1e-3 * n, 100 * n, 0.0) for n in (64, 128, 256)]
     made = Run(3, "9.9", Limits(), {name: Curve(tuple(few), "total") for name in WAYS})
     started = []
@@ -100,47 +80,3 @@ def test_a_measurement_that_fails_says_so(monkeypatch):
     monkeypatch.setattr(length_part.length_runs, "measure", fails)
     page = opened().click("measure lengths")
     assert page.sentences("lab-fault") == ["The measurement ended before it had begun."] and length_part.own() is None
-
-
-@pytest.mark.parametrize(
-    ("stopped", "told"),
-    [
-        ("time", "Explicit ends at 64 tokens: twice as many would take about 8 s, and a point may take 5 s."),
-        ("memory", "Explicit ends at 64 tokens: twice as many would take about 1.6 GB, and a point may take 1 GB."),
-        ("total", "Explicit ends at 64 tokens: the 90 s of the run were over."),
-        ("", ""),
-    ],
-)
-def test_why_a_way_ends(stopped, told):
-    curves = {"full": Curve((Point(64, 2.0, 400_000_000, 0.0),), stopped)}
-    assert length_texts.stops(ALL[:1], Run(1, "2", Limits(bytes=10**9), curves)) == told
-
-
-def test_departures_are_told_at_the_longest_text_that_all_have():
-    off = {"full": 0.0, "fused": 3.2e-7, "window": 1.94, "linear": 0.706}
-    curves = {name: Curve((Point(64, 1, 1, 0.5), Point(128, 1, 1, off[name]), Point(256, 1, 1, None))) for name in WAYS}
-    assert length_texts.departures(ALL, Run(1, "2", Limits(), curves)) == (
-        "Over 128 random tokens, fused differs from the explicit result by 3.2\xa0×\xa010⁻⁷ of its size: the same function, "
-        "rounded otherwise. Sliding window by 1.9 times its size and linear by 71% of its size: other functions."
-    )
-    assert length_texts.departures(ALL, Run(1, "2", Limits(), {name: Curve() for name in WAYS})) == ""
-
-
-def test_a_run_of_nothing_is_told_without_numbers():
-    run = Run(1, "2", Limits(), {name: Curve((), "total") for name in WAYS})
-    assert length_texts.growth(ALL, run) == ""
-    assert "Explicit was not measured: the run was over." in length_texts.stops(ALL, run)
-    assert plain(length_texts.ways_table(ALL, run)).count("–") == 8
-
-
-@pytest.mark.parametrize("mode", ["light", "dark"])
-def test_a_chart_has_its_titles_apart(mode):
-    lengths = (64, 128, 256)
-    lines = [Line(f"way {n}", n, lengths, (1.0, 2.0, 4.0 + n / 100), ("", "", "")) for n in range(5)]
-    figure = length_chart(lines, lengths, {1.0: "1", 10.0: "10"}, mode)
-    places = sorted(each.y for each in figure.layout.annotations)
-    low, high = figure.layout.yaxis.range
-    assert min(np.diff(places)) >= (high - low) * 16 / 292
-    with pytest.raises(ValueError, match="a line of 3 lengths, 2 values and 3 texts; expected as many of each"):
-        length_chart([Line("a", 0, lengths, (1.0, 2.0), ("", "", ""))], lengths, {}, mode)
-    assert length_chart([], lengths, {}, mode).data == ()

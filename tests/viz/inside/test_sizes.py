@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import re
 
@@ -11,7 +10,6 @@ import pytest
 from model.readings.sizes import PRESETS, cache_bytes, operations, parameters, pattern_bytes
 from tests.support.viz_helpers import INSIDE, Lab
 from viz.inside import sizes_texts
-from viz.page_fields import SIZES
 
 
 def on_the_map(**link: str) -> Lab:
@@ -56,7 +54,7 @@ def test_what_is_said_of_a_preset_is_its_numbers():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_from_which_length_on_attention_is_half(name):
+def test_attention_is_half_from_the_stated_length(name):
     made = PRESETS[name].architecture
     told = sizes_texts.share_of_length(made, 512)
     half = int(re.search(r"from ([\d,]+) tokens", told)[1].replace(",", ""))
@@ -66,25 +64,3 @@ def test_from_which_length_on_attention_is_half(name):
 
     assert share(half - 1) < 0.5 <= share(half)
     assert f"is {share(512):.1%} of" in told
-
-
-@pytest.mark.parametrize(
-    ("value", "bytes_", "words"),
-    [
-        (0, "0 B", "0"),
-        (999, "999 B", "999"),
-        (1000, "1 kB", "1,000"),
-        (999_600, "1 MB", "1 million"),
-        (63_082_496, "63.1 MB", "63.1 million"),
-        (1_557_611_200, "1.56 GB", "1.56 billion"),
-        (2.5e20, "250 EB", "250,000,000,000,000,000,000"),
-    ],
-)
-def test_amounts(value, bytes_, words):
-    assert (sizes_texts.weighed(value), sizes_texts.counted(value)) == (bytes_, words)
-
-
-def test_every_preset_can_be_chosen():
-    assert ("own", *PRESETS) == SIZES
-    gated = dataclasses.replace(PRESETS["gpt2"].architecture, gated=True, tied=False)
-    assert "the embedding table again" not in sizes_texts.parts_table(gated)

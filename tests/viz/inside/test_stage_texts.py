@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import re
@@ -11,13 +10,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from model.decoding.strategy import Decoding
 from model.format import figures
-from model.readings.unfold import unfold
-from model.trace import KINDS, Site
+from model.trace import KINDS
 from tests.support import unfold_helpers
-from tests.support.unfold_helpers import MODELS, asked, shown
-from viz.inside.stage_texts import told
+from tests.support.unfold_helpers import MODELS, shown
 
 MARKUP = re.compile(r"[<>*`\n]|  ")
 
@@ -41,7 +37,7 @@ def plain(sentence: str) -> str:
         ("as in 2017", ("off_cross", "block_enc_3-all")),
     ],
 )
-def test_every_stage_has_a_title_a_formula_and_a_sentence(make, name, codes):
+def test_every_stage_has_title_formula_and_sentence(make, name, codes):
     checkpoint = make(name)
     for kind in KINDS:
         _, data = shown(checkpoint, *codes, kind=kind)
@@ -105,21 +101,8 @@ def test_every_number_in_a_sentence_is_one_of_the_tables(make, name, kind):
             assert got == expected[stage["name"]], stage["sentence"]
 
 
-def test_repeated_tokens_are_told_apart(make):
-    checkpoint = make("pre-norm")
-    for query in range(3):
-        u, data = shown(checkpoint, text="a a a", target=None, decoding=Decoding(limit=3), query=query)
-        assert u.keys.count("a") + u.keys.count(u.keys[1]) >= 2
-        sentence = next(stage["sentence"] for stage in data["stages"] if stage["name"] == "products")
-        rows = re.findall(r"“([^”]*)”(?: \((\d+)\))?", sentence)
-        dots = u["products"].tables[0].totals
-        for (label, place), row in zip(rows, (int(dots.argmax()), int(dots.argmin())), strict=True):
-            assert label == u.keys[row]
-            assert place == (str(row + 1) if u.keys.count(label) > 1 else "")
-
-
 @pytest.mark.parametrize("text", ["<b>a</b> & “a” *a* `a` _{a}"])
-def test_what_a_visitor_types_stays_as_it_was_typed(make, text):
+def test_typed_text_stays_text(make, text):
     checkpoint = make("pre-norm")
     u, data = shown(checkpoint, text=text, query=0)
     assert data["queries"] == list(u.keys) and "</s>" in data["queries"]
@@ -139,40 +122,8 @@ def test_what_a_visitor_types_stays_as_it_was_typed(make, text):
         ("skip_dec.1.ff", "cross", 0, "ff_residual", "skips this sub-layer"),
     ],
 )
-def test_an_edit_is_told_at_its_stage_and_nowhere_else(make, code, kind, query, stage, said):
+def test_an_edit_is_named_at_its_stage_only(make, code, kind, query, stage, said):
     _, data = shown(make("pre-norm"), code, kind=kind, query=query)
     edited = [each for each in data["stages"] if each["edited"]]
     assert [each["name"] for each in edited] == [stage] and said in edited[0]["sentence"]
     assert [each["name"] for each in data["stages"] if "edit" in each["sentence"]] == [stage]
-
-
-def test_what_a_mask_hides_is_counted(make):
-    checkpoint = make("pre-norm")
-    for query, said in ((0, "5 of 6 tokens are"), (4, "1 of 6 tokens is"), (5, "Nothing is hidden")):
-        u, data = shown(checkpoint, kind="decoder", query=query)
-        sentence = next(stage["sentence"] for stage in data["stages"] if stage["name"] == "mask")
-        assert sentence.startswith(said) and len(u.keys) == 6
-    _, data = shown(checkpoint, "block_cross_1-all", kind="cross", query=0)
-    sentences = {stage["name"]: stage["sentence"] for stage in data["stages"]}
-    assert sentences["mask"].startswith("Everything is hidden") and sentences["softmax"].startswith("Nothing may be seen")
-
-
-def test_what_follows_is_told_as_it_is(make):
-    """Behind the last layer there is no next one; in post-norm it is the norm's row that goes on."""
-
-    def end(name: str, stage: str, **where) -> str:
-        stages = shown(make(name), **where)[1]["stages"]
-        return next(each["sentence"] for each in stages if each["name"] == stage).split(". ")[-1]
-
-    for kind in ("encoder", "cross"):
-        assert end("pre-norm", "ff_residual", kind=kind) == "This row goes up to the next layer."
-        assert "next" not in end("pre-norm", "ff_residual", kind=kind, layer=1)
-        assert "next" not in end("post-norm", "ff_residual", kind=kind)
-    assert end("pre-norm", "residual", kind="decoder", layer=1) == "Cross-attention comes next."
-
-
-def test_an_unknown_stage_has_no_words(make):
-    checkpoint = make("pre-norm")
-    u = unfold(checkpoint, asked(checkpoint), Site("encoder", 0), 0, 0)
-    with pytest.raises(AssertionError, match="nothing"):
-        told(u, dataclasses.replace(u.stages[0], name="nothing"), checkpoint.config)

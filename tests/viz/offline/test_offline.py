@@ -106,7 +106,7 @@ def taken(tiny_checkpoint):
 
 
 @pytest.mark.parametrize("name", [name for name in take.names() if name != "compare"])
-def test_a_file_holds_its_policy_and_nothing_from_elsewhere(taken, name):
+def test_a_file_holds_its_policy_and_no_foreign_source(taken, name):
     file = taken(name, HOSTILE)
     read = Read(file)
     assert "img" not in read.tags and "link" not in read.tags
@@ -126,7 +126,7 @@ def test_the_same_view_gives_the_same_bytes(taken):
     assert first == taken("heads", "The fox.") != taken("heads", "The fox.", kind="cross")
 
 
-def test_any_head_is_in_the_file_as_the_page_draws_it(taken, tiny_checkpoint):
+def test_any_head_of_a_file_equals_the_trace(taken, tiny_checkpoint):
     view = held(taken("heads", kind="cross"))
     analysis = analyse(tiny_checkpoint, Request("The fox sees a boat.", target=TARGET))
     for kind, layer, head in [("cross", 1, 2), ("encoder", 2, 1), ("decoder", 1, None)]:
@@ -164,8 +164,7 @@ def test_translate_follows_layer_and_head(taken, tiny_checkpoint):
 
 @pytest.mark.parametrize("stacks", [(2, 1), (1, 2)])
 @pytest.mark.parametrize("layer", [1, 2])
-def test_stacks_of_unequal_height_are_dark_in_every_layer(tokenizer, stacks, layer):
-    """One map of a layer or three, the theme reaches all of them, whichever layer was shown first."""
+def test_uneven_stacks_are_dark_in_every_layer(tokenizer, stacks, layer):
     request = Request("The fox.", target=TARGET)
     made = tiny.checkpoint(tokenizer, encoder_layers=stacks[0], decoder_layers=stacks[1])
     page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=layer, head=1))
@@ -179,8 +178,7 @@ def test_stacks_of_unequal_height_are_dark_in_every_layer(tokenizer, stacks, lay
                 assert shown["scales"][map["scale"]] == list(theme.scale(map["kind"], mode))
 
 
-def test_a_large_model_has_the_heads_of_one_layer_in_a_file(tokenizer):
-    """As a whole every layer and head of it would be megabytes."""
+def test_a_large_model_has_one_layer_in_a_file(tokenizer):
     sizes = {"d_model": 64, "heads": 16, "encoder_layers": 5, "decoder_layers": 5}
     made, request = tiny.checkpoint(tokenizer, **sizes), Request("The fox.", target=TARGET)
     page_data = take.page_data_of(made, analyse(made, request), take.view_of(request, "tiny", layer=3, head=2))
@@ -191,7 +189,6 @@ def test_a_large_model_has_the_heads_of_one_layer_in_a_file(tokenizer):
 
 @pytest.mark.parametrize("family", ["encoder-only", "decoder-only"])
 def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
-    """Also where no page has fitted it: a command asks with what a first visitor sees."""
     lacking = {"encoder-only": "decoder_layers", "decoder-only": "encoder_layers"}[family]
     made, request = tiny.checkpoint(tokenizer, family=family, **{lacking: 0}), Request("The fox.")
     analysis = analyse(made, request)
@@ -205,25 +202,14 @@ def test_a_view_is_fitted_to_its_family_as_on_the_page(tokenizer, family):
         take.page_data_of(made, analysis, take.view_of(request, "tiny", kind="cross"))
 
 
-def test_what_every_head_costs_is_not_measured_again_for_a_file(monkeypatch):
+def test_head_effects_are_not_measured_again(monkeypatch):
     page_data = cache.page_data(View(source="I am tired."))
     monkeypatch.setattr(what_if, "head_effects", None)
     costs = what_if.TAKEN.compute(page_data)
     assert costs is experiments.head_effects.known(page_data.request, page_data.view.device, None)
 
 
-def test_a_file_is_in_no_lecture(taken):
-    query = "heads?lecture=on&large=2&talk=words&stop=2&room=KX234Z&colour=row"
-    assert held(taken("heads", query=query))["link"].keys() == held(taken("heads", query="heads?colour=row"))["link"].keys()
-
-
-def test_what_is_told_above_a_view_is_text_and_no_list(taken):
-    (above,) = re.findall(rb'<div class="told">(.*?)</div>', taken("translate"), re.S)
-    assert not above.strip()
-
-
 def test_nothing_in_a_file_needs_a_server(taken):
-    """What would lead to another page or decode anew is not offered."""
     parts = held(taken("translate"))["parts"]
     assert not any(parts["timeline"]["reasons"])
     assert not any(each["asked"] or each["to"] for each in parts["timeline"]["why"])

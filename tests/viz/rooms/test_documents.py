@@ -40,7 +40,7 @@ def makes_documents(monkeypatch, tiny_checkpoint):
     return drawn
 
 
-def test_a_hall_that_follows_shares_one_document_which_every_step_and_head_is_in(makes_documents):
+def test_followers_share_one_document(makes_documents):
     async def story():
         app = Rooms(MemoryStore()).router
         path, secret = await opened(app, SENTENCE.format("heads", ""))
@@ -59,7 +59,7 @@ def test_a_hall_that_follows_shares_one_document_which_every_step_and_head_is_in
     assert b"The fox sees a boat." in plain[2]
 
 
-def test_a_browser_that_has_the_document_is_not_sent_it_again(makes_documents):
+def test_a_known_document_is_not_sent_again(makes_documents):
     async def story():
         app = Rooms(MemoryStore()).router
         path, _ = await opened(app, SENTENCE.format("why", ""))
@@ -70,7 +70,7 @@ def test_a_browser_that_has_the_document_is_not_sent_it_again(makes_documents):
     assert (status, body) == (304, b"")
 
 
-def test_who_waited_has_what_is_shown_then_and_what_was_passed_over_is_never_made(makes_documents):
+def test_skipped_pages_are_never_drawn(makes_documents):
     async def story():
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router, SENTENCE.format("heads", ""))
@@ -93,7 +93,7 @@ def test_who_waited_has_what_is_shown_then_and_what_was_passed_over_is_never_mad
         ("translate", "", True),
     ],
 )
-def test_two_steps_share_a_document_where_it_can_show_both(makes_documents, name, query, shared):
+def test_two_steps_share_a_document_where_possible(makes_documents, name, query, shared):
     async def story():
         app = Rooms(MemoryStore()).router
         path, secret = await opened(app, SENTENCE.format(name, query))
@@ -114,7 +114,7 @@ def test_two_steps_share_a_document_where_it_can_show_both(makes_documents, name
         ("/heads?checkpoint=mine+%28zip+0123456789ab%29", "brought as a zip, which is not sent along"),
     ],
 )
-def test_a_page_without_a_document_is_one_sentence_and_a_way_into_the_lab(address, told):
+def test_a_page_without_a_document_is_one_sentence(address, told):
     async def story():
         app = Rooms(MemoryStore()).router
         path, _ = await opened(app, address)
@@ -152,7 +152,7 @@ def _modules(address):
         (b"lab.example.org", "http://192.168.1.20:8501", "http://lab.example.org"),
     ],
 )
-def test_the_picture_leads_to_where_a_phone_finds_the_room(monkeypatch, host, shared, origin):
+def test_the_code_leads_to_the_shared_address(monkeypatch, host, shared, origin):
     monkeypatch.setattr(hosts, "_shared", shared)
 
     async def story():
@@ -176,7 +176,7 @@ def test_the_picture_leads_to_where_a_phone_finds_the_room(monkeypatch, host, sh
     assert drawn == _modules(origin + path.replace("rooms", "follow"))
 
 
-def test_where_no_phone_could_come_nothing_is_drawn_and_it_says_what_to_do(monkeypatch):
+def test_no_code_is_drawn_without_a_shared_address(monkeypatch):
     monkeypatch.setattr(hosts, "_shared", None)
     monkeypatch.setattr(hosts, "_is_open", False)
 

@@ -52,7 +52,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(presence, "GRACE", 0.01)
 
 
-def test_followers_hear_that_the_lecturer_left_and_is_back(quick):
+def test_followers_hear_that_the_lecturer_left(quick):
     async def story():
         lecture = await Lecture().begin()
         assert lecture.events[-1]["away"] is False
@@ -122,7 +122,7 @@ def test_only_the_lecturer_gives_signs_of_the_lecturer():
     assert run(story()) == 403
 
 
-def test_signs_change_a_room_only_where_the_lecturer_was_away():
+def test_signs_change_a_room_only_after_absence():
     room = Room("ABCDEF", "", "/", 100.0)
     heard = room.hears(110.0)
     assert heard.version == room.version and heard.misses(109.0) == heard

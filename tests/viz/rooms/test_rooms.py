@@ -15,7 +15,7 @@ from viz.rooms.routes import Rooms
 from viz.rooms.store import Gone, MemoryStore
 
 
-def test_only_the_secret_moves_a_room_and_nothing_of_it_is_kept():
+def test_only_the_secret_moves_a_room():
     async def story():
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router)
@@ -88,7 +88,7 @@ def test_a_form_of_another_page_opens_no_room(said, kind, status):
     assert run(ask(Rooms(MemoryStore()).router, "/rooms", said, kind=kind))[0] == status
 
 
-def test_a_room_ends_after_hours_of_silence_and_following_is_no_move():
+def test_a_room_ends_after_silence():
     async def story():
         clock = [0.0]
         store = MemoryStore(lambda: clock[0])
@@ -123,7 +123,7 @@ def test_a_room_is_packed_and_unpacked_equal():
     ("origin", "status"),
     [("http://lab:1", 201), ("http://elsewhere.example", 403), ("https://lab:1", 403), ("x://lab:1", 403), ("null", 403)],
 )
-def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothing(origin, status):
+def test_a_foreign_origin_is_refused(origin, status):
     passed = []
 
     async def pages(scope, receive, send):
@@ -139,7 +139,7 @@ def test_rooms_are_mounted_beside_the_pages_and_a_page_elsewhere_asks_for_nothin
     assert passed == ["/", "/roomsy", "/heads"]
 
 
-def test_who_shares_an_address_with_a_guesser_keeps_the_room_and_the_lecturer_theirs():
+def test_a_guesser_locks_out_nobody_who_was_in():
     async def story():
         made = Rooms(MemoryStore())
         path, secret = await opened(made.router)
@@ -166,7 +166,7 @@ class Slow(MemoryStore):
         return await asyncio.create_task(super().open(address))
 
 
-def test_of_many_tries_at_once_no_more_are_answered_than_one_after_the_other_and_a_class_is_one_try():
+def test_concurrent_guesses_share_the_limit():
     async def story():
         made = Rooms(Slow())
         path, _ = await opened(made.router)
@@ -178,7 +178,7 @@ def test_of_many_tries_at_once_no_more_are_answered_than_one_after_the_other_and
     assert run(story()) == [WRONG_A_MINUTE, {200}, {200}]
 
 
-def test_one_address_has_no_more_rooms_than_a_school_needs(monkeypatch):
+def test_one_address_has_a_limit_of_rooms(monkeypatch):
     monkeypatch.setattr(asking, "MAX_ALIVE", 3)
 
     async def story():

@@ -10,7 +10,6 @@ from model.inference.decisions import near_ties
 from model.inference.request import Request
 from viz.shared import examples as module
 from viz.shared.examples import examples, lesson
-from viz.shared.reasons import Reason
 from viz.view import FIRST_SENTENCE
 
 
@@ -37,10 +36,3 @@ def test_a_line_that_lacks_something_is_named(tmp_path, monkeypatch):
     module.FILE.write_text("# what is what\nname\tA sentence.\tlesson\t\tUne phrase.\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"^examples\.txt, line 2, has 4 fields; expected 5 with a tab between$"):
         examples.__wrapped__()
-
-
-def test_a_line_without_a_reason_has_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "FILE", tmp_path / "examples.txt")
-    plain = "name\tA sentence.\tlesson\til\tUne phrase."
-    module.FILE.write_text(f"{plain}\n{plain}\toff_enc.1.2 il 0.58 0.30\n", encoding="utf-8")
-    assert [each.reasons for each in examples.__wrapped__()] == [(), (Reason("off_enc.1.2", "il", 0.58, 0.3),)]

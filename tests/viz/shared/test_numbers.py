@@ -24,7 +24,7 @@ from viz.heads import tables as heads
 from viz.inside import tables as inside
 from viz.links import parse
 from viz.positions import tables as positions
-from viz.shared.numbers import analysis_file, zipped
+from viz.shared.numbers import analysis_file
 from viz.shared.save.files import offers
 from viz.shared.shown import Places, Shown
 from viz.training import tables as training
@@ -248,7 +248,7 @@ def families(tokenizer, tmp_path, monkeypatch):
     cache.forget()
 
 
-def test_a_model_that_lacks_a_side_gives_the_numbers_that_it_has(families, loaded_once):
+def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
     links = [("translate", {}), ("heads", {}), ("what-if", {}), ("why", {}), ("positions", {})]
     links += [("inside", {"part": part}) for part in ("stages", "writers", "scale", "tokens")]
     for family, (page, link) in itertools.product(families, links):
@@ -264,7 +264,7 @@ def copied(view: Shown) -> str:
     return made.content.decode()
 
 
-def test_copied_lines_name_the_folder_of_an_offered_checkpoint(families, loaded_once, tmp_path, monkeypatch):
+def test_copied_lines_name_the_checkpoint_folder(families, loaded_once, tmp_path, monkeypatch):
     view = dataclasses.replace(shown(checkpoint="decoder-only", text="The red fox."), python=translate.python)
     place = str(tmp_path / "decoder-only")
     assert f"load({place!r}, 'cpu')" in copied(view)
@@ -288,11 +288,6 @@ def test_everything_to_be_had_of_a_view_is_made(loaded_once):
     lab = Lab(view.page_data.loaded)
     said = parse_checks(made[".checks"].decode())
     assert len(said) == 10 and all(check.measure(lab).holds for check in said)
-
-
-def test_a_view_without_numbers_says_so():
-    with pytest.raises(ValueError, match=r"^There are no numbers in what is shown here\.$"):
-        zipped(())
 
 
 def test_every_page_but_the_lessons_gives_its_numbers():

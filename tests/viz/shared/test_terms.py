@@ -32,19 +32,6 @@ def test_every_term_tells_one_or_two_sentences(name):
     assert f"<dt>{html.escape(name)}</dt>" in terms.listed()
 
 
-def test_the_first_token_with_a_space_tells_its_dot_and_no_other():
-    tokens = [f'<span class="lab-mono{more}">{text}</span>' for more, text in (("", "n'"), (" x", "·cat"), ("", "·owl"))]
-    made = terms.first_space("".join(tokens))
-    assert made == tokens[0] + tokens[1].replace("·", terms.term("·")) + tokens[2]
-    assert terms.first_space(tokens[0]) == tokens[0]
-
-
-def test_a_term_that_is_not_there_is_refused():
-    for ask in (terms.term, terms.meanings, lambda name: terms.marked("A flux.", name)):
-        with pytest.raises(KeyError, match="flux"):
-            ask("flux")
-
-
 def test_every_term_that_is_marked_anywhere_is_in_the_glossary():
     marked = set()
     for path in sorted((ROOT / "viz").rglob("*.py")):

@@ -67,10 +67,6 @@ def test_as_text_and_as_a_file_it_is_the_same(back):
     assert back(Talk()) == Talk()
 
 
-def test_a_file_is_for_people():
-    assert "Le renard; et ~ 🦊" in file_of(TALK).decode() and "Qui mord ?" in file_of(TALK).decode()
-
-
 def test_stops_are_kept_moved_and_removed():
     a, b, c = (Stop("heads", "", line) for line in "abc")
     talk = Talk().with_stop(a).with_stop(c).with_stop(b, after=1)

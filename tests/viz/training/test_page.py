@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import itertools
-import os
 import re
-import shutil
 import zlib
 
 import numpy as np
 import pytest
 
 from model.config import TrainConfig
-from model.experiments.grown import count_rows, scores
+from model.experiments.grown import scores
 from model.folders import SHIPPED
-from model.training.history import History, of_checkpoint, of_run
+from model.training.history import of_checkpoint, of_run
 from model.training.loss import learning_rate, noam_peak
 from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz import state
 from viz.links import parse
-from viz.training import curves, curves_figures, curves_part, histories, player, rates, rates_part
+from viz.training import player, rates, rates_part
 from viz.view import View
 
 
@@ -47,7 +44,7 @@ def test_the_browser_gets_every_recorded_step_of_a_sentence(runs):
     assert lab.link["trained"] == str(recording.steps[3])
 
 
-def test_of_blanks_the_loss_is_a_blank_s_and_no_probability_is_sent_as_0():
+def test_blanks_have_their_own_loss():
     lab = Lab(TRAINING, checkpoint="bert-mini")
     data, piece = lab._mounted(".player"), lab._mounted(".player_piece")
     recording = of_checkpoint(SHIPPED / "bert-mini", "bert-mini").recording
@@ -57,8 +54,7 @@ def test_of_blanks_the_loss_is_a_blank_s_and_no_probability_is_sent_as_0():
     assert np.exp(recording.log_probs(0)[0, place]) < 5e-5 and piece["probabilities"][0] == [player.LEAST]
 
 
-def test_from_step_to_step_the_place_alone_is_sent_anew(runs):
-    """All else of the slider stays the same to the byte, so that it travels as a hash."""
+def test_stepping_sends_only_the_place(runs):
 
     def sent(trained):
         lab = Lab(TRAINING, run="mine", trained=str(trained))
@@ -70,21 +66,7 @@ def test_from_step_to_step_the_place_alone_is_sent_anew(runs):
     assert {name for name in one if one[name] != other[name]} == {"player_place"}
 
 
-def test_of_a_run_that_goes_on_a_new_step_leaves_the_older_ones_the_piece_that_they_are(runs):
-    recording = of_run(runs / "mine", "mine").recording
-    stamp = histories.history("mine")[1][:2]
-    for count in range(1, len(recording.steps) + 1):
-        ends = player.parted(count, grows=True)
-        assert [first for first, _ in ends] == [0, *(end for _, end in ends[:-1])] and ends[-1][1] == count
-        assert count - ends[-1][0] < player.TOGETHER or ends[-1][0] == 0
-    pieces = [player.piece("mine", stamp, 1, *ends) for ends in player.parted(13, grows=True)]
-    assert len(pieces) == 2 and pieces[0] == player.piece("mine", stamp, 1, *player.parted(10, grows=True)[0])
-    grid = player.payload("mine", stamp, 1, "light")["grids"][2]
-    maps = [piece["maps"][2] for piece in pieces]
-    assert (unpacked(grid, maps) == recording.arrays["cross/1"][:13]).all()
-
-
-def test_curves_are_those_of_the_log_and_the_heads_those_of_the_maps(runs):
+def test_curves_equal_log_and_maps(runs):
     history = of_run(runs / "mine", "mine")
     lab = Lab(TRAINING, run="mine", grown="entropy")
     loss, _, gradients, heads, *_ = lab.charts
@@ -98,7 +80,6 @@ def test_curves_are_those_of_the_log_and_the_heads_those_of_the_maps(runs):
 
 @pytest.mark.parametrize("reach", ["0", "0.3", "1"])
 def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
-    """By hand, from the maps: the first step whose largest score reaches it."""
     recording = of_run(runs / "mine", "mine").recording
     lab = Lab(TRAINING, run="mine", reach=reach)
     for kind, metric, name in (("encoder", "previous", "Encoder: "), ("cross", "same", "Cross: ")):
@@ -132,12 +113,7 @@ def test_what_a_run_lacks_is_told_and_the_rest_is_drawn(runs, run, told):
     assert lab.charts and not lab.faults
 
 
-def test_no_such_checkpoint_is_told_once():
-    (fault,) = Lab(TRAINING, checkpoint="nonsense").faults
-    assert fault.startswith("There is no checkpoint 'nonsense'")
-
-
-def test_no_such_run_is_one_sentence_and_another_can_be_chosen():
+def test_a_missing_run_is_one_fault():
     lab = Lab(TRAINING, run="nothing <b>")
     assert lab.faults == [
         "There is no run 'nothing <b>' here: choose another one, or name its folder by RUNS when the lab is started."
@@ -147,59 +123,14 @@ def test_no_such_run_is_one_sentence_and_another_can_be_chosen():
     assert (lab.link["run"], lab.faults) == ("mine", [])
 
 
-def test_a_run_is_called_one_unless_its_name_says_the_folder_that_it_lies_in(runs, tmp_path, monkeypatch):
-    for path in (tmp_path / "here" / "again (2)", tmp_path / "there" / "again (2)"):
-        shutil.copytree(runs / "bare", path)
-    monkeypatch.setenv("RUNS", os.pathsep.join(str(tmp_path / name) for name in ("here", "there")))
-    options = Lab(TRAINING, run="again (2)").at.selectbox(key="training run").options
-    assert {"again (2) (run)", "again (2) (there)"} <= set(options)
-
-
-def test_what_is_looked_at_of_a_training_goes_with_the_checkpoint():
+def test_a_new_checkpoint_resets_the_training():
     old = View(run="mine", trained=763, probe=2, size_layers=6)
     new = dataclasses.replace(old, **state._completed(old, {"checkpoint": "another"}))
     assert (new.run, new.trained, new.probe, new.size_layers) == ("", None, 1, 0)
     assert state._completed(old, {"step": 2}) == {"step": 2, "rival": View.rival}
 
 
-def test_a_log_without_what_clipping_left_is_drawn_and_tells_no_share():
-    log = tuple({"step": n, "loss": 1.0, "gradient_norm": 2.0 * n} | ({"clipped": 1} if n > 1 else {}) for n in (1, 2))
-    found = curves.curve(History("x", log, (), None, None, None), "gradients")
-    assert [line.values for line in found.lines] == [[2.0, 4.0]] and found.told.startswith("Before clipping: 2 at step 1, 4")
-    assert "the steps" not in found.told
-
-
-def test_a_number_just_below_the_threshold_is_not_written_as_the_threshold():
-    values = np.full((2, 1, 1), 0.497)
-    assert "the largest is 0.497, at" in curves._appeared("encoder", None, values, (0, 5), 0.5)
-    assert "the largest is 0.50, at" in curves._appeared("encoder", None, values, (0, 5), 0.6)
-
-
-def test_page_says_how_many_rows_each_mean_has(runs):
-    """The first row of self-attention has no previous token, so no such mean has all rows."""
-    history = of_run(runs / "mine", "mine")
-    recording = history.recording
-    for kind in ("encoder", "decoder"):
-        rows = [recording.arrays[f"{kind}/{n}"].shape[3] for n in range(len(recording.sentences))]
-        assert f"{kind} {sum(rows) - len(rows)} of {sum(rows)}" in curves_part.measured(history)
-        assert count_rows(recording, kind, "entropy") == (sum(rows), sum(rows))
-    assert "all rows" not in curves_part.measured(history)
-
-
-def test_what_the_heads_are_measured_by_and_the_dashes_are_of_the_kinds_that_were_recorded(runs):
-    history = of_run(runs / "mine", "mine")
-    both = curves_part.measured(history)
-    assert "In self-attention" in both and "In cross-attention" in both
-    arrays = {name: each for name, each in history.recording.arrays.items() if not name.startswith("cross")}
-    own = dataclasses.replace(history, recording=dataclasses.replace(history.recording, arrays=arrays))
-    assert "In self-attention" in curves_part.measured(own) and "cross" not in curves_part.measured(own)
-    chart = Lab(TRAINING, run="mine", grown="entropy").charts[3]
-    dashes = {(t["name"].partition(",")[0], t["line"]["dash"]) for t in chart["data"] if ", head " in t["name"]}
-    assert len(dashes) == len({dash for _, dash in dashes}) == len(history.recording.kinds)
-
-
 def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, monkeypatch):
-    """Of d_model, warm-up and factor as the sliders have them; of a run that goes on to its end."""
     lab = Lab(TRAINING, run="mine")
     for key, value in (("noam d", 128), ("noam w", 50), ("noam f", 2.0)):
         lab.at.select_slider(key=key).set_value(value)
@@ -232,24 +163,6 @@ def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
     assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
 
 
-@pytest.mark.parametrize("last", [1, 3, 9, 10, 57, 200, 3030, 9000, 10_000, 24_110, 100_000])
-def test_a_chart_names_its_last_step_and_no_two_steps_meet(last):
-    linear, log = (curves_figures._ticks(last, kind) for kind in (False, True))
-    assert linear[-1] == log[-1] == last and len(linear) <= 6
-    assert all(b - a >= 0.1 * last for a, b in itertools.pairwise([0, *linear]))
-    assert all(b >= 2.5 * a for a, b in itertools.pairwise(log))
-
-
-def test_a_recording_of_another_run_is_told_apart(tmp_path, monkeypatch):
-    """A checkpoint that was recorded over several runs, of which the validations of the last are all that is kept."""
-    shutil.copytree(SHIPPED / "en-fr-learned", tmp_path / "unlogged", ignore=shutil.ignore_patterns("log.jsonl"))
-    monkeypatch.setenv("CHECKPOINTS", str(tmp_path))
-    lab = Lab(TRAINING, checkpoint="unlogged")
-    assert of_checkpoint(tmp_path / "unlogged", "unlogged").apart
-    assert [text for text in lab.sentences("lab-note") if "the slider’s step is not marked in them" in text]
-    assert not any("shapes" in chart["layout"] for chart in lab.charts[:1])
-
-
 def test_both_smoothed_losses_are_written_out_with_their_numbers():
     lab = Lab(TRAINING, text="The dog sleeps.", step="2", eps="0.2")
     found = [text for text in lab.sentences("lab-formula") if text.startswith("ε")]
@@ -278,54 +191,6 @@ def test_of_a_model_that_fills_in_the_smoothed_row_is_a_blank_with_the_word_that
             assert any(text.endswith(f"for its blanks alone: “{sentence.source_text}”") for text in heard)
 
 
-def test_in_a_lecture_the_box_of_the_visitor_s_sentence_is_there_only_for_a_row_of_it():
-    boxes = {}
-    for checkpoint, large in (("bert-mini", "1"), ("bert-mini", "6"), ("en-fr", "3"), ("en-fr", "6")):
-        lab = Lab(TRAINING, checkpoint=checkpoint, lecture="on", large=large)
-        boxes[checkpoint, large] = len(lab.at.text_input)
-        if large == "1":
-            assert lab.at.selectbox(key="training sentence").options[0] == "He opened the ___ and went into the room."
-    assert boxes == {("bert-mini", "1"): 0, ("bert-mini", "6"): 0, ("en-fr", "3"): 0, ("en-fr", "6"): 1}
-
-
-def test_a_run_of_the_checkpoint_s_name_is_offered_where_it_tells_something_else(runs, tmp_path, monkeypatch):
-    own, home = tmp_path / "mine", tmp_path / "runs"
-    shutil.copytree(runs / "mine" / "checkpoint", own)
-    shutil.copytree(runs / "mine", home / "mine")
-    known = {"mine": (own, False), "mine (runs)": (home / "mine", True)}
-    monkeypatch.setattr(histories, "places", lambda: known)
-    same = histories.differs("mine", "mine (runs)")
-    log = (own / "log.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    assert same == ""
-    (own / "log.jsonl").write_text("".join(line for line in log if "dev_loss" in line), encoding="utf-8")
-    assert histories.differs("mine", "mine (runs)") == "and the steps of its log are not those that the checkpoint kept"
-
-
-def test_scores_are_said_to_be_of_the_dev_text_and_what_its_blanks_are():
-    found = curves.curve(of_checkpoint(SHIPPED / "bert-mini", "bert-mini"), "scores")
-    assert found.title == "Right on the dev text"
-    assert "on the dev text and not on that of a test. Its blanks are those of a training: 80% of them" in found.told
-    other = curves.curve(of_checkpoint(SHIPPED / "en-fr", "en-fr"), "scores")
-    assert other.told.endswith("on the first 500 sentences of the dev text and not on that of a test.")
-    assert "first 500" not in found.told
-
-
-@pytest.mark.parametrize(
-    ("shares", "told"),
-    [
-        ((1.0, 1.0), "cut 100% of the steps: every step’s gradient was longer than 1, so that only its direction counted; "),
-        ((0.5, 0.0), "cut 25% of the steps: there the gradient was longer than 1, so that only its direction counted; "),
-        ((1.0, 0.998), "cut over 99% of the steps: there the gradient was longer"),
-        ((0.0, 0.0), "cut 0% of the steps; over all steps"),
-    ],
-)
-def test_what_clipping_means_follows_how_often_it_cut(shares, told):
-    norms = {"loss": 1.0, "gradient_norm": 2.0, "gradient_norm_clipped": 1.0}
-    log = tuple({"step": n, "clipped": share} | norms for n, share in enumerate(shares))
-    found = curves.curve(History("x", log, (), None, TrainConfig(clip=1.0), None), "gradients")
-    assert f"Clipping at 1 {told}" in found.told
-
-
 def test_its_numbers_leave_as_tables(runs):
     from types import SimpleNamespace
 
@@ -343,9 +208,3 @@ def test_every_large_picture_stands_in_a_lecture():
     for large in range(1, 7):
         lab = Lab(TRAINING, run="mine", lecture="on", large=str(large))
         assert not lab.faults and (lab.charts or lab._mounted("player") or lab.sentences("lab-formula"))
-
-
-def test_the_share_of_steps_that_were_cut_is_that_of_the_log(runs):
-    history = of_run(runs / "mine", "mine")
-    share = np.mean([entry["clipped"] for entry in history.steps])
-    assert curves.curve(history, "gradients").told.startswith(f"Clipping at 0.5 cut {curves._share(share)} of the steps")

@@ -34,11 +34,6 @@ def test_what_an_edit_changed_is_told_of_this_very_view(code):
     assert any(told["changed"]) and [piece.strip() for piece, gone in told["was"] if not gone] == stays
 
 
-def test_without_edits_nothing_is_told_of_any():
-    loaded = load("en-fr")
-    assert in_lecture.changes(analyse(loaded, Request("I am tired.")), loaded) == {}
-
-
 def keys(**link: str) -> dict[str, str]:
     """The keys of the page with a link, and what each says that it does."""
     told = Lab(text="I am tired. It rains.", lecture="on", **link)._mounted(".lecture")["keys"]
@@ -57,7 +52,7 @@ def test_a_key_says_what_it_would_bring_about_now():
     assert lab.timeline["hall"]["steps"] is True and "v" not in keys(guess="first")
 
 
-def test_the_cache_is_one_of_the_pictures_where_a_text_is_written(monkeypatch):
+def test_the_cache_is_a_lecture_picture(monkeypatch):
     chosen, shown = (Lab(text="I am tired.", lecture="on", step="3", **link) for link in ({"large": "3"}, {"show": "cache"}))
     for lab in (chosen, shown):  # what the page shows outside of a lecture is shown in it
         assert lab.timeline["hall"]["steps"] is False
@@ -76,8 +71,3 @@ def test_the_cache_is_one_of_the_pictures_where_a_text_is_written(monkeypatch):
     assert peeking._mounted("key_values") is None and any("Nothing can be kept" in text for text in peeking.html)
     hidden = Lab(text="I am tired.", lecture="on", show="cache", guess="first")
     assert hidden._mounted("key_values") is None and hidden.timeline["hall"]["steps"] is True
-
-
-def test_what_is_drawn_can_be_drawn_again_by_a_key():
-    drawn, greedy = keys(decode="sample", seed="6"), keys()
-    assert drawn["C"] == "draw again, with seed 7" and "C" not in greedy

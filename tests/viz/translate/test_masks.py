@@ -13,7 +13,7 @@ from viz.translate import masks
 from viz.view import View
 
 
-def test_the_question_leads_to_an_experiment_that_there_is_with_this_very_view():
+def test_the_question_carries_the_view():
     (asked,) = [known for known in EXPERIMENTS if known.name == masks.QUESTION]
     view = View(source='A "quoted" <b>cat</b> & a dog.', step=3, causal_mask=False)
     (href, shown) = re.search(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', masks.question(view)).groups()

@@ -55,7 +55,7 @@ def test_the_page_opens_whole_and_nothing_is_edited():
     assert len(chart["layout"]["xaxis"]["ticktext"]) == len(cache.analyse(Request(lab.box), "auto").trace.outputs)
 
 
-def test_edits_of_a_link_stand_there_in_words_and_each_can_be_taken_back():
+def test_edits_of_a_link_can_be_taken_back():
     codes = [code for code in EDITS if code not in ("causal-off", "padding-off")]
     lab = what_if(edits="~".join(codes), causal="off", pad="2", padmask="off")
     left = dict(tiny.edited(*EDITS).parts(analysed(*EDITS, pad=2).labels))
@@ -78,7 +78,7 @@ def place_of(lab: Lab) -> str:
 
 
 @pytest.mark.parametrize(("kind", "head"), [("encoder", "2"), ("decoder", "mean"), ("cross", "2")])
-def test_the_three_maps_are_before_after_and_their_difference(kind, head):
+def test_maps_are_before_after_and_difference(kind, head):
     lab = what_if(edits="block_enc_2-3~off_enc.1.1~block_dec_3-1~block_cross_2-4", kind=kind, layer="2", head=head)
     found = analysed("block_enc_2-3", "off_enc.1.1", "block_dec_3-1", "block_cross_2-4")
     site, number = Site(kind, 1), None if head == "mean" else 1
@@ -94,7 +94,7 @@ def test_the_three_maps_are_before_after_and_their_difference(kind, head):
     assert np.sum(lab.switchboard["blocked"]) == 1
 
 
-def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
+def test_the_pickers_choose_place_and_scope():
     lab = what_if(layer="2", head="3")
     lab.pick("kind", "cross")
     for scope, place in (("head", "cross.2.3"), ("layer", "cross.2"), ("all", "cross")):
@@ -107,9 +107,6 @@ def test_the_pickers_choose_the_matrix_and_how_far_a_click_on_it_reaches():
     assert scope.options == ["all layers", "layer 2"]
     scope = lab.pick("layer", 3).at.selectbox(key="scope")  # the browser knows an option by its text, which is another now
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
-
-
-# -- both translations ----------------------------------------------------------------------------------------------------
 
 
 def test_a_given_target_is_believed_less_or_more():
@@ -154,7 +151,6 @@ def test_decoded_again_the_translation_itself_answers():
 
 
 def test_the_chart_holds_the_same_token_before_and_after():
-    """At the step where the translations part the edited run has chosen another token: its probability has no place here."""
     lab = what_if(edits="off_cross", mode="again")
     found = analysed("off_cross", mode="again")
     base, steps = found.baseline.trace, found.comparable
@@ -190,10 +186,7 @@ def test_a_step_tells_what_gains_and_what_loses():
     assert lab.click("clear").sentences("lab-note").count("Nothing is edited, so nothing gains or loses.") == 1
 
 
-# -- the heads that matter, the mask, the questions -----------------------------------------------------------------------
-
-
-def test_no_head_is_switched_off_before_somebody_looks():
+def test_head_effects_wait_for_a_look():
     text = "Nobody has looked at this old boat yet."
     lab, plain = Lab(WHAT_IF, text=text), Request(text)
     assert experiments.head_effects.known(plain, "auto", None) is None
@@ -213,7 +206,7 @@ def test_no_head_is_switched_off_before_somebody_looks():
     assert lab.awaited == ["costs"]  # a look is one at this sentence
 
 
-def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_on():
+def test_a_click_in_the_ranking_toggles_the_head():
     lab, ranked = what_if(), effects()
     keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
     assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
@@ -248,20 +241,7 @@ def test_the_largest_changes_stand_in_order_and_a_click_switches_a_head_off_and_
     assert "larger edit" in said
 
 
-def test_the_edits_are_undone_redone_and_cleared():
-    lab, codes = what_if(), [e.edit.code for e in effects()[:2]]
-    for code in codes:
-        lab.click(f"rank {code}")
-    assert set(lab.edits) == set(codes)
-    assert set(lab.click("undo").edits) == set(codes[:1])
-    assert set(lab.click("redo").edits) == set(codes)
-    assert lab.at.button(key="redo").disabled
-    assert set(lab.click("clear").link) <= {"text", "kind", "layer", "head"}
-    assert lab.at.button(key="clear").disabled
-    assert set(lab.click("undo").edits) == set(codes)
-
-
-def test_edits_hold_on_the_other_page_and_come_back_from_it():
+def test_edits_hold_on_the_other_page():
     lab = what_if(edits="off_cross.3.5").click(f"rank {effects()[0].edit.code}")
     made, there = lab.link, lab.edits
     lab.go(TRANSLATE)
@@ -273,26 +253,3 @@ def test_edits_hold_on_the_other_page_and_come_back_from_it():
     assert set(lab.click("undo").edits) == {"causal-off", *there}
     assert set(lab.click("undo").edits) == set(there)
     assert lab.go(TRANSLATE).at.toggle(key="causal").value is True
-
-
-def test_every_widget_of_both_pages_shows_the_view_after_the_page_is_changed():
-    lab = what_if(layer="2", head="5", mode="again")
-    for page, layer in ((TRANSLATE, 2), (WHAT_IF, 3)):
-        lab.go(page)
-        assert lab.box == SENTENCE
-        shown = {key: lab.at.button_group(key=key).value for key in ("layer", "head", "mode")}
-        assert shown == {"layer": layer, "head": "5", "mode": "again"}
-        assert lab.pick("layer", 3).link == {"text": SENTENCE, "head": "5", "mode": "again"}
-
-
-def test_a_checkpoint_that_was_trained_without_the_causal_mask_is_told_as_what_it_is():
-    same = {"checkpoint": "en-fr-peek", "text": "The cat sleeps on the chair.", "edits": "block_dec_90-90"}
-    again = what_if(mode="again", **same)
-    assert again.sentences("lab-verdict") == ["The translation stays as it is"]
-    chart = next(chart for chart in again.charts if len(chart["data"]) > 1 and "x" in chart["data"][0])
-    assert chart
-    request = Request(same["text"], "en-fr-peek", mode="again", intervention=tiny.edited(same["edits"]))
-    found = cache.analyse(request, "auto")
-    np.testing.assert_array_equal(found.baseline.trace.probabilities, found.trace.probabilities)
-    given = what_if(mode="given", **same)
-    assert any("trained without a causal mask, each step sees the token" in said for said in given.sentences("lab-note"))

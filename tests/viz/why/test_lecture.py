@@ -26,7 +26,7 @@ def pressed(lab: Lab, *keys: str):
     return session["view"]
 
 
-def test_the_few_largest_parts_and_all_others_add_up_to_the_same_difference():
+def test_the_largest_parts_add_up():
     shown, usual = lecture().sum, Lab(WHY, step="11").sum
     assert shown["total"] == usual["total"] and shown["rows"] == usual["rows"][: sums.FEW] and usual["large"] is None
     assert sum(row["value"] for row in shown["rows"]) + shown["rest"][1] == pytest.approx(shown["total"], abs=2e-4)
@@ -37,7 +37,7 @@ def test_the_few_largest_parts_and_all_others_add_up_to_the_same_difference():
 
 
 @pytest.mark.parametrize("picture", ["1", "2", "3"])
-def test_keys_walk_through_what_the_picture_shows_and_back(picture):
+def test_keys_walk_through_the_picture(picture):
     lab = lecture(large=picture)
     view = pressed(lab, "n")
     keys = [row["key"] for row in lab.sum["rows"]]
@@ -65,12 +65,6 @@ def test_what_is_said_of_a_part_is_what_the_page_measures(link):
     assert wrote.split(" wrote ")[0] in ordinary
 
 
-def test_what_cannot_be_taken_away_is_told():
-    assert "no switch" in lecture(piece="token").sum["large"]["told"][1]
-    edited = lecture(kind="decoder", layer="4", head="1", edits="off_dec.4.1")
-    assert edited.sum["large"]["told"][1].startswith("Beside the edits")
-
-
 def test_the_readings_are_one_large_chart_or_all_in_rows():
     link = {"text": "She bought a red car.", "step": "6", "why": "readings"}
     one = lecture(**link)._mounted(".curves")
@@ -80,7 +74,3 @@ def test_the_readings_are_one_large_chart_or_all_in_rows():
     assert all(a <= b <= c for a, b, c in zip(low, mean, high, strict=True))
     table = lecture(**link, large="2")._mounted(".ranking")
     assert table["said"] == one["said"] and Lab(WHY, **link)._mounted(".ranking")["said"] == ""
-
-
-def test_a_rival_that_is_none_is_told_here_too():
-    assert any("the likeliest other one is shown" in text for text in lecture(rival="999999").warnings)
