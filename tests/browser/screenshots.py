@@ -1,7 +1,5 @@
 """Pictures of the README from a running lab: python -m tests.browser.screenshots FOLDER [NAME ...]"""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Whether everybody can use the pages, in a real Chromium: axe-core finds nothing, the keyboard's place is seen, nothing
-moves for those who asked for that, and no page scrolls sideways."""
-
-from __future__ import annotations
+"""Whether everybody can use the pages, in a real Chromium."""
 
 import io
 import re
@@ -125,7 +122,7 @@ def faults(page, name: str) -> list[str]:
     return found
 
 
-def test_axe_would_find_what_is_wrong_inside_a_component(opened):
+def test_axe_looks_inside_components(opened):
     page = opened(LINKS["heads"])
     page.locator(".mean").first.evaluate("node => { node.style.color = '#999'; node.style.background = '#aaa'; }")
     page.locator(".lines svg").evaluate("node => node.removeAttribute('aria-label')")
@@ -167,7 +164,6 @@ def look(page, place: dict, margin: int = 6) -> np.ndarray:
 
 
 def test_the_place_of_the_keyboard_is_seen(opened):
-    """Every stop of the Tab key looks clearly other with the focus: at least 60 pixels change by more than 90 of 255."""
     page = opened("what-if", color_scheme="dark", viewport={"width": 1280, "height": 900})
     assert page.evaluate(MOVING) == []  # for those who asked for that: so a look needs no waiting
     stops, unseen = [], []

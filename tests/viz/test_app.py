@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -161,12 +159,3 @@ def test_a_given_target_is_read_instead_of_a_translation():
     assert lab.translation == "Sept hiboux."
     assert lab.timeline["how"] == "given target"
     assert "target" not in lab.type("Nine owls.").link
-
-
-def test_both_visitors_have_their_own_view():
-    one, two = Lab(text=SENTENCE, causal="off"), Lab()
-    one.run()
-    two.switch("padmask", False)
-    assert one.run().link == {"text": SENTENCE, "causal": "off"}
-    assert two.run().link == {"padmask": "off"}
-    assert one.timeline["trace"] != two.timeline["trace"]

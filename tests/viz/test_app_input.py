@@ -1,7 +1,5 @@
 """What a visitor, a link or a damaged checkpoint can do to the page: always one sentence, never a traceback."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -130,13 +128,6 @@ def test_nonsense_in_a_link_is_one_warning_each():
     assert len(lab.charts) == 3
     assert lab.link == {"mode": "again"}
     assert lab.pick("show", "mask").warnings == []
-
-
-def test_a_layer_and_a_head_beyond_the_model_are_named():
-    lab = Lab(layer="99", head="99")
-    assert [re.findall(r"(?:layer|head) 99", sentence) for sentence in lab.warnings] == [["layer 99"], ["head 99"]]
-    assert "mean over heads" in lab.timeline["where"]
-    assert lab.charts
 
 
 def test_a_missing_checkpoint_is_one_fault():

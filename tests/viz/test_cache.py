@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import gc
 import threading
@@ -9,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from model.checkpoint import CheckpointError
@@ -45,7 +42,7 @@ class Answer(SimpleNamespace):
     def __init__(self, nbytes: int, request: Request) -> None:
         super().__init__(nbytes=nbytes, request=request)
 
-    def without_scores(self) -> Answer:
+    def without_scores(self) -> "Answer":
         return self
 
 
@@ -153,13 +150,6 @@ def test_the_oldest_answer_goes_first(network):
     assert len(stub.asked) == 8
     cache.analyse(requests[0], "cpu")
     assert len(stub.asked) == 9
-
-
-def test_an_answer_larger_than_the_cache_is_not_kept(network):
-    stub = network(nbytes=cache.MAX_BYTES + 1, seconds=0)
-    assert cache.analyse(PLAIN, "cpu").request is cache.analyse(PLAIN, "cpu").request is PLAIN
-    assert len(stub.asked) == 2
-    assert cache.analyse.cache.currsize == 0
 
 
 def test_what_could_not_be_kept_is_refused_in_a_sentence(monkeypatch, tiny_checkpoint):
@@ -279,37 +269,10 @@ def test_the_key_is_function_and_arguments(declared):
     assert number("a", "cpu", print) is not number("a", "cuda", print)
 
 
-def test_what_is_drawn_is_kept_up_to_a_number_of_bytes(monkeypatch):
-    room = keep.Place(20_000, keep.weight)
-    monkeypatch.setattr(keep, "_figures", room)
-
-    def drawn(number: int) -> tuple[dict[str, object], str]:
-        return {"rows": [[float(number)] * 100], "map": np.zeros(500, np.float32)}, "a map"
-
-    figure = keep.cached_figure(drawn)
-    first, one = figure(0), keep.weight(drawn(0))
-    assert 2_000 + 100 * 24 < one < 8_000
-    assert figure(0) is first
-    assert keep.weight(go.Figure({"data": [{"type": "heatmap", "z": np.zeros((50, 50))}]}, _validate=False)) > 20_000
-    for number in range(1, 20):
-        figure(number)
-        assert room.currsize <= room.maxsize
-    assert len(room) == 20_000 // one
-    assert figure(0) is not first
-
-
 @dataclasses.dataclass(frozen=True)
 class Record:
     values: np.ndarray
     rows: tuple[np.ndarray, ...] = ()
-
-
-def test_a_record_weighs_its_arrays_once():
-    values = np.zeros(1000)
-    alone = keep.weight(Record(values))
-    assert 8_000 <= alone < 9_000
-    assert keep.weight(Record(values, (values, values))) < alone + 200
-    assert keep.weight({"a": [Record(values), Record(values + 1)]}) > 16_000
 
 
 def test_all_places_together_hold_a_number_of_bytes():

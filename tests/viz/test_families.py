@@ -1,7 +1,5 @@
 """Every page on a model that only reads, and on one that only writes: what it lacks is absent, and nothing is empty."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path
@@ -25,7 +23,6 @@ TEXT = "The red fox sees a lamp."
 JUDGES = {"source_start": True, "segments": 2, "pooler": True, "follows": True}
 ALONE = {"encoder-only": {"decoder_layers": 0} | JUDGES, "decoder-only": {"encoder_layers": 0}}
 LACKING = {"encoder-only": ("decoder", "cross"), "decoder-only": ("encoder", "cross")}
-CODE = {"encoder-only": "off_enc.1", "decoder-only": "off_dec.1"}
 EACH = pytest.mark.parametrize("family", ALONE)
 OTHER = {"differs": "sentence", "other_text": "The old king paints a boat."}
 VIEWS = (
@@ -132,14 +129,6 @@ def test_a_text_is_gone_on_with_on_the_same_timeline(tokenizer):
     assert two.translation.startswith("The red fox. A lamp.") and not two.faults
 
 
-def test_a_sentence_is_read_at_once_place_by_place(tokenizer):
-    lab = opened("encoder-only", step="3")
-    shown, ids = lab.timeline, tokenizer.encode(TEXT)
-    assert [each["t"] for each in shown["inputs"]] == ["<s>", *tokenizer.pieces(ids), "</s>"]
-    assert shown["step"] == 3 and shown["at"] == "Place" and "No token for a blank" in shown["doubt"]["verdict"]
-    assert all(len(row) == len(ids) + 2 for row in shown["decoder"])
-
-
 def test_the_first_blank_is_shown_first(folder, tmp_path):
     kept = convert(hugging_face.save("bert", tmp_path / "source"), folder / "bert")
     shown = opened("bert", text="The red fox ___ a lamp.")
@@ -155,14 +144,6 @@ def test_the_first_blank_is_shown_first(folder, tmp_path):
     assert question["answer"] == candidates["chosen"][4][0].removeprefix("·")
     assert opened("bert", step="2", text="The red fox ___ a lamp.").timeline["step"] == 2
     assert kept.name == "bert"
-
-
-@EACH
-def test_an_edit_is_made_and_told(family):
-    lab = opened(family, WHAT_IF, edits=CODE[family], mode="again")
-    assert list(lab.edits) == [CODE[family]] and not lab.faults
-    again = opened(family, edits=CODE[family])
-    assert again.timeline["before"] is not None
 
 
 @EACH

@@ -1,22 +1,17 @@
 """Every page on a classifier: the first judges, and none speaks of blanks, a translation, or a decoder that is not there."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 
 from model import checkpoint as checkpoints
-from model.experiments.label_test import LabelTest
-from model.readings.word_readings import Words
 from model.task import JUDGES
 from tests.support import tiny
 from tests.support.save_helpers import make_offers
 from tests.support.viz_helpers import COMPARE, HEADS, INSIDE, LESSONS, POSITIONS, WHAT_IF, WHY, Lab
-from viz import pages, state
+from viz import pages
 from viz.shared.examples import judged_examples
-from viz.translate import word_table
 from viz.variants.found import found
 
 TEXT = "The red fox sees a lamp."
@@ -117,71 +112,6 @@ def test_a_chosen_rival_label_is_compared():
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
 
 
-def test_the_rival_stays_while_stepping(monkeypatch):
-    last = opened()._mounted(".judged")["labels"][-1]
-    for page, large in ((None, "1"), (None, "2"), (None, "3"), (HEADS, "1")):
-        lab = opened(page, rival=str(last["label"]), lecture="on", large=large, step="2")
-        session = {name: lab.at.session_state[name] for name in ("view", "link", "spared")}
-        with monkeypatch.context() as patch:
-            patch.setattr(state.st, "session_state", session)
-            state.change(step=4)
-            assert (session["view"].rival, session["view"].step) == (last["label"], 4)
-            state.change(source="The old king paints a boat.")
-            assert session["view"].rival is None  # of another text it is the likeliest other one again
-
-
-def test_lecture_pictures_follow_the_step():
-    words = opened(lecture="on", large="2", step="4")._mounted(".word_table")
-    maps = opened(lecture="on", large="3", step="4")._mounted(".large_maps")
-    assert (words["step"], words["hall"], maps["step"], maps["trace"]) == (4, True, 4, None)
-    assert [each["follows"] for each in maps["maps"]] == [True]
-
-
-def hidden(before, after) -> LabelTest:
-    """Two words hidden; probabilities of three labels, the first against the second."""
-    words = Words(("dull", "flat"), ((1,), (2,)))
-    return LabelTest(words, 0, 1, *(np.log([[*row] for row in rows]) for rows in (before, after)), {})
-
-
-@pytest.mark.parametrize(
-    ("after", "told"),
-    [
-        (
-            [(0.3, 0.17, 0.53), (0.5, 0.3, 0.2)],
-            "Hiding “dull” changes most: it speaks against “good” over “bad”, −0.06 nats. Hidden, “good” goes from 0.500 to "
-            "0.300, and the label turns to “so-so”. No word clearly speaks for it.",
-        ),
-        (
-            [(0.45, 0.3, 0.25), (0.6, 0.1, 0.3)],
-            "Hiding “flat” changes most: it speaks against “good” over “bad”, −1.28 nats. Hidden, “good” goes from 0.500 to "
-            "0.600, and the label stays. “dull” speaks most for it: +0.11.",
-        ),
-        (
-            [(0.5, 0.3, 0.2), (0.5, 0.3, 0.2)],
-            "No word clearly speaks for “good” over “bad”: hiding any of them costs nothing. Nor does hiding one make "
-            "“good” less likely.",
-        ),
-        (
-            [(0.55, 0.4, 0.05), (0.5, 0.3, 0.2)],
-            "Hiding “dull” changes most: it speaks for “good” over “bad”, +0.19 nats. Hidden, “good” goes from 0.500 to "
-            "0.550, and the label stays.",
-        ),
-        (
-            [(0.3, 0.6, 0.1), (0.31, 0.59, 0.1)],
-            "Hiding “dull” changes most: it speaks for “good” over “bad”, +1.20 nats. Hidden, “good” goes from 0.500 to "
-            "0.300, and the label turns to “bad”. “flat” is close behind: +1.15.",
-        ),
-        (
-            [(0.5, 0.3005, 0.1995), (0.501, 0.3, 0.199)],
-            "No word clearly speaks for “good” over “bad”: “dull” is worth the most, 0.0017 nats. Nor does hiding one make "
-            "“good” less likely.",
-        ),
-    ],
-)
-def test_the_deciding_word_is_named(after, told):
-    assert word_table.verdict(hidden([(0.5, 0.3, 0.2)] * 2, after), ("good", "bad", "so-so")) == told
-
-
 def test_typed_text_stays_in_the_box():
     long = "lamp " * 200
     for text, fault in ((long, "tokens, </s> included; expected at most 128. Shorten it."), (" ", "empty")):
@@ -208,11 +138,3 @@ def test_every_page_is_saved_as_what_it_is():
         numbers = name != "lessons" and (name != "variants" or found().record is not None)
         wanted = SAVED if name in WHOLE else SAVED[:numbers]
         make_offers(lab, name, JUDGES, wanted, ("judged", "word_table"))
-
-
-def test_a_class_is_asked_for_the_label():
-    lab = opened()
-    lab.at.session_state["asked of the class"] = {"number": 1, "guess": False, "step": 0}
-    question = lab.run()._mounted(".room")["question"]
-    assert question["asks"] == "Which label does it get?" and set(question["options"]) == {"calm", "glad", "sad"}
-    assert question["answer"] == opened()._mounted(".judged")["labels"][0]["name"]

@@ -1,7 +1,5 @@
 """The log of unreadable input, and of the lab's own faults."""
 
-from __future__ import annotations
-
 import logging
 import threading
 

@@ -1,7 +1,5 @@
 """The server's event loop hears all that other threads tell it, in order, and is woken far less often."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

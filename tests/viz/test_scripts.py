@@ -1,6 +1,4 @@
-"""The components' scripts: what they read is in their payload, what is pure in them is tested by node, none is too long."""
-
-from __future__ import annotations
+"""The scripts of the components: payloads have what they read, no markup is made, pure parts run in node."""
 
 import json
 import re
@@ -151,3 +149,18 @@ def test_pure_parts():
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_no_script_is_longer_than_300_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+
+
+DOORS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "srcdoc", "Function(")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_the_browser_makes_no_markup_from_text(script):
+    text = script.read_text(encoding="utf-8")
+    assert [door for door in DOORS if door in text] == []
+
+
+def test_text_is_written_as_text():
+    assert len(SCRIPTS) >= 8
+    shared = (ROOT / "viz" / "shared" / "mount.js").read_text(encoding="utf-8")
+    assert shared.count("node.textContent = text") == 2

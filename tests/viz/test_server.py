@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -25,8 +23,6 @@ from tests.support.viz_helpers import ROOT
 from viz.health import STARTING, Readiness, with_health
 from viz.server import MAX_FRAME
 
-TORCHLESS = "viz.server viz.state viz.cache viz.shared.controls viz.translate.timeline viz.shared.heatmap_figures"
-
 
 def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A server that is expected to end by itself."""
@@ -48,21 +44,11 @@ def answers(url: str) -> str:
         return reply.read().decode()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment", "shown"),
-    [
-        (["--port", "x"], {}, "'x'"),
-        (["--port", "70000"], {}, "'70000'"),
-        (["--port", "0"], {}, "'0'"),
-        (["--port", "²"], {}, "'²'"),
-        ([], {"PORT": "abc"}, "'abc'"),
-    ],
-)
-def test_a_port_that_is_none_ends_in_one_line_and_status_2(arguments, environment, shown):
-    done = ended(*arguments, **environment)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert f"the port is {shown}; expected a number from 1 to 65535" in done.stderr
+def test_a_bad_port_ends_in_one_line_and_status_2():
+    for arguments, environment, shown in ((["--port", "70000"], {}, "'70000'"), ([], {"PORT": "²"}, "'²'")):
+        done = ended(*arguments, **environment)
+        assert (done.returncode, done.stdout) == (2, "") and len(done.stderr.splitlines()) == 1
+        assert f"the port is {shown}; expected a number from 1 to 65535" in done.stderr
 
 
 def test_a_taken_port_ends_in_one_line_and_status_2():
@@ -82,20 +68,12 @@ def test_a_taken_port_ends_in_one_line_and_status_2():
     [
         ("LAB_DEBUG", "perhaps", "LAB_DEBUG is 'perhaps'; expected 1, 0 or nothing."),
         ("KEEP_MB", "12", "KEEP_MB is '12'; expected megabytes of memory, 128 or more, or nothing."),
-        ("KEEP_MB", "much", "KEEP_MB is 'much'; expected megabytes of memory, 128 or more, or nothing."),
         ("LAB_ADDRESS", "lab", "LAB_ADDRESS is 'lab'; expected what others type, such as http://192.168.1.20:8501."),
-        ("REDIS_URL", "lab:6379", "REDIS_URL is no address of a Redis; expected one such as redis://localhost:6379/0."),
     ],
 )
 def test_a_bad_variable_ends_in_one_line_and_status_2(variable, value, told):
     done = ended(**{variable: value})
     assert (done.returncode, done.stderr) == (2, told + "\n")
-
-
-def test_the_page_can_be_written_before_torch_is_imported():
-    code = f"import sys, {', '.join(TORCHLESS.split())}; print([n for n in ('torch', 'tokenizers') if n in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
 
 
 def unreadable_values() -> Iterator[bytes]:
@@ -301,17 +279,3 @@ def test_it_ends_clean_while_it_computes(server):
     assert started.wait(60) == 0
     told = started.stdout.read()
     assert "Traceback" not in told and "terminate" not in told
-
-
-def test_it_ends_while_the_model_is_loaded(tmp_path):
-    port = free_port()
-    with (tmp_path / "told").open("w+") as told:
-        command = [sys.executable, "-m", "viz.server", "--port", str(port)]
-        started = subprocess.Popen(command, cwd=ROOT, stdout=told, stderr=subprocess.STDOUT)
-        await_health(started, port)
-        started.terminate()
-        assert started.wait(60) in (0, -signal.SIGTERM)
-        told.seek(0)
-        first, second = told.read().splitlines()
-        assert first == f"Attention Lab: http://127.0.0.1:{port}  (stop with Ctrl+C)"
-        assert second.startswith("Checkpoints can be brought as a zip")

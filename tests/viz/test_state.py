@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -7,10 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
-from model.inference.request import MAX_PAD, Request, RequestError
+from model.inference.request import MAX_PAD, Request
 from tests.support.viz_helpers import TIMEOUT, address
 from viz import state
-from viz.view import View, unedited
+from viz.view import View
 
 SEEN = View(  # at other values than the defaults
     checkpoint="my-model_2.1",
@@ -72,19 +70,6 @@ def test_what_is_only_looked_at_asks_for_nothing_new():
     looked = {"step": 7, "layer": 1, "head": None, "show": "mask", "device": "cpu", "kind": "cross", "scope": "head"}
     view = dataclasses.replace(View(), **looked, experiment="order", rows="training", guess=True)
     assert view.request() == View().request()
-
-
-def test_unedited_forgets_the_switches_and_the_mode_alone():
-    plain = View(source="Nine owls.", pad=3, target="Neuf hiboux.")
-    edited = dataclasses.replace(plain, causal_mask=False, padding_mask=False, mode="again")
-    assert unedited(edited.request()) == plain.request()
-    assert unedited(plain.request()) == plain.request()
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\t\n", "\u2003\u3000"])
-def test_a_blank_sentence_is_no_request(text):
-    with pytest.raises(RequestError, match="The sentence is empty: type "):
-        View(source=text).request()
 
 
 def page() -> None:
@@ -169,12 +154,6 @@ def test_branches_and_path_go_with_their_sentence(done):
     seen = click(found, done).session_state["seen"]
     assert (seen.branches, seen.path, seen.width) == ((), (), 2)
     assert not {"branch", "path"} & set(address(found))
-
-
-def test_the_next_sentence_begins_at_its_first_step():
-    found = click(opened(text="One owl. Two owls.", target="Un.", step="3"), "sentence")
-    assert found.session_state["seen"] == View(source="One owl. Two owls.", sentence=2)
-    assert click(found, "new").session_state["seen"] == View(source="Nine owls.")
 
 
 def bound_page() -> None:

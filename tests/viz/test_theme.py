@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 import itertools
 import re
@@ -86,13 +84,6 @@ def test_differences_run_from_loss_to_gain(mode):
     for side in (colours[middle + 1 :], colours[middle - 1 :: -1]):  # from 0 outwards, either way as far as the value says
         away = np.linalg.norm([theme._oklab(colour) - page for colour in side], axis=1)
         np.testing.assert_allclose(away / away[-1], share, atol=0.02)
-
-
-def test_each_kind_of_site_has_its_own_hue_in_both_themes():
-    assert set(theme.HUES) == set(theme.SITE_NAMES) == {"encoder", "decoder", "cross"}
-    for palette in theme.PALETTES.values():
-        assert {kind: getattr(palette, kind) for kind in theme.HUES} == theme.HUES
-    assert len(set(theme.HUES.values())) == 3
 
 
 def test_no_rule_asks_for_a_variable_that_is_not_there():

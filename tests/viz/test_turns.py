@@ -1,7 +1,5 @@
 """How much is computed at once, and who waits."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

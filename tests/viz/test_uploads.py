@@ -1,7 +1,5 @@
 """What a visitor brings: seen by that session alone, bounded, and gone with it."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import multiprocessing
@@ -12,7 +10,6 @@ import pytest
 
 from model.checkpoint import CheckpointError, save
 from model.inference.request import Request
-from tests.support.viz_helpers import Lab
 from viz import cache, uploads
 
 
@@ -135,36 +132,20 @@ def test_leftovers_of_a_crash_are_removed(session, saved, tmp_path):
     uploads.clear_left_over()
 
 
-@pytest.mark.parametrize(
-    ("wanted", "host", "allowed", "on"),
-    [
+def test_uploads_are_on_for_localhost_only(monkeypatch):
+    for wanted, host, allowed, on in (
         ("", "127.0.0.1", "", True),
         ("", "::1", "", True),
-        ("", "localhost", "", True),
         ("", "0.0.0.0", "", False),
         ("", "127.0.0.1", "lab.example", False),
-        ("", "lab.example", "", False),
         ("1", "0.0.0.0", "lab.example", True),
         ("0", "127.0.0.1", "", False),
-    ],
-)
-def test_uploads_are_on_for_localhost_only(monkeypatch, wanted, host, allowed, on):
-    monkeypatch.setenv("UPLOADS", wanted)
-    assert uploads.switch(wanted, "", host, allowed) is on is uploads.is_on()
+    ):
+        monkeypatch.setenv("UPLOADS", wanted)
+        assert uploads.switch(wanted, "", host, allowed) is on is uploads.is_on()
 
 
 @pytest.mark.parametrize(("wanted", "size"), [("yes", ""), ("", "0"), ("", "x"), ("", "99999"), ("", "²")])
 def test_a_switch_that_says_nothing(wanted, size):
     with pytest.raises(ValueError, match=r"^UPLOAD(S|_MB) is '.*'; expected "):
         uploads.switch(wanted, size, "127.0.0.1", "")
-
-
-def test_a_link_to_an_upload_says_what_to_do(monkeypatch):
-    monkeypatch.setenv("UPLOADS", "1")
-    page = Lab(checkpoint="mine (zip 0123456789ab)")
-    (said,) = page.sentences("lab-fault")
-    assert said.startswith("The checkpoint “mine (zip 0123)” was brought as a zip")
-    assert "Bring the same zip here" in said
-    monkeypatch.setenv("UPLOADS", "0")
-    (said,) = Lab(checkpoint="mine (zip 0123456789ab)").sentences("lab-fault")
-    assert "UPLOADS=1" in said

@@ -1,10 +1,6 @@
 """The edits of a link, and what a view makes of them, of the mask matrix, and of how tokens are chosen."""
 
-from __future__ import annotations
-
-import ast
 import dataclasses
-from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -15,12 +11,9 @@ from model.edits.kinds import Place
 from model.inference.request import RequestError
 from tests.support import tiny
 from viz.links import link, parse
-from viz.page_fields import MAX_PE_BASE, MAX_PE_COUNT, MAX_PE_WIDTH, PARTS
-from viz.positions import scheme_part as positions
 from viz.translate import texts as translate_texts
-from viz.translate import timeline
 from viz.values import MAX_EDITS, MAX_LINK_TEXT, SEPARATOR
-from viz.view import ROWS, View, with_intervention
+from viz.view import View, with_intervention
 
 CODES = (
     *("scaling-off", "window-3", "block_enc_9-2", "block_dec.3_all-2", "block_cross.3.5_9-all"),
@@ -130,14 +123,6 @@ def test_switches_and_edits_are_one_intervention(causal, padding, codes):
     assert dataclasses.replace(View(), **with_intervention(whole)) == view
 
 
-def test_the_controls_are_those_of_a_drawn_text_alone():
-    view = View(strategy="sample", top_k=4, seed=6)
-    assert view.decoding == Decoding("sample", temperature=0.8, top_k=4, top_p=0.9, seed=6)
-    assert view.controls == Decoding("sample", temperature=0.8, top_k=4, top_p=0.9)
-    assert dataclasses.replace(view, target="Deux.").controls is None
-    assert dataclasses.replace(view, strategy="beam").controls is None
-
-
 @pytest.mark.parametrize(("sentence", "chosen"), [(1, 0), (2, 1), (3, 2), (16, 2)])
 def test_the_chosen_sentence_is_requested(sentence, chosen):
     texts = ("One owl.", "Two owls!", "Three?")
@@ -171,15 +156,6 @@ def test_tokens_beyond_the_vocabulary_are_dropped(where, size):
         assert len(faults) == 1
         assert f"the token {token};" in faults[0]
         assert f"up to {size - 1}." in faults[0]
-
-
-def test_what_a_page_offers_is_what_a_link_may_carry():
-    assert (positions.WIDTHS[-1], positions.BASES[-1], positions.COUNTS[-1]) == (MAX_PE_WIDTH, MAX_PE_BASE, MAX_PE_COUNT)
-    assert tuple(timeline.ROWS) == ROWS
-    modules = (Path(positions.__file__).parents[1] / "inside").glob("*.py")
-    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text("utf-8")))]
-    drawn = [n for n in nodes if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "PARTS"]
-    assert [tuple(ast.literal_eval(key) for key in n.value.keys) for n in drawn] == [PARTS]
 
 
 def test_a_registered_strategy_reaches_the_link(monkeypatch):

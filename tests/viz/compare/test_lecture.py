@@ -1,7 +1,5 @@
 """Compare in lecture mode: one picture of both sides, what differs by key, and patching with its best piece told."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.viz_helpers import COMPARE, Lab

@@ -1,19 +1,22 @@
-"""The page Compare: two sides of which one thing differs, and one sentence where there is no second."""
-
-from __future__ import annotations
+"""Compare: two sides of which one thing differs, patching, and the lecture."""
 
 import numpy as np
 import pytest
 
+from model.edits.intervention import BASELINE
+from model.edits.kinds import PatchZ, parse
+from model.inference.request import Request
 from model.readings.comparison import align
 from model.trace import Site
+from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import COMPARE, Lab
-from viz import cache
-from viz.compare import distance
+from viz import cache, experiments
+from viz.compare import distance, patch_grids, patching
 from viz.compare.choices import CHOICES
-from viz.compare.pair import DIFFERENCES, pair, with_word, words
+from viz.compare.pair import DIFFERENCES, pair
 from viz.compare.parts import PARTS
 from viz.page_fields import COMPARED, DIFFERS
+from viz.view import View
 
 TIRED = "The dog is tired."
 OTHER = "The dog sleeps on the old chair."
@@ -141,12 +144,6 @@ def test_a_too_long_word_stays_in_its_box():
     assert both(lab).second.request.source == "The dog is wide."
 
 
-def test_words_are_swapped_where_they_stand():
-    sentence = "It didn't, it did."
-    assert words(sentence) == ("It", "didn't", ",", "it", "did", ".")
-    assert [with_word(sentence, n, "X") for n in (2, 4, 6)] == ["It X, it did.", "It didn't, X did.", "It didn't, it didX"]
-
-
 def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
     lab = compare("word", compare="patching", patched_step="99")
     assert len(lab.faults) == 1 and lab.faults[0].startswith("There is no step 99")
@@ -173,3 +170,67 @@ def test_a_step_that_is_not_there_leaves_a_way_to_one_that_is():
 def test_a_missing_second_side_is_one_fault(differs, link, told):
     lab = compare(differs, **link)
     assert len(lab.faults) == 1 and lab.faults[0].startswith(told) and lab.side_by_side is None
+
+
+YOUNG = "The dog didn't cross the street because it was too young."
+WIDE = YOUNG.replace("young", "wide")
+REQUESTS = Request(YOUNG), Request(WIDE)
+
+
+def patching_page(**link: str) -> Lab:
+    return Lab(COMPARE, **({"text": YOUNG, "compare": "patching", "swap": "11", "swap_to": "wide"} | link))
+
+
+def grids(lab: Lab) -> dict:
+    return lab._mounted("patch_grids")
+
+
+def three(lab: Lab) -> str:
+    return lab.sentences("lab-three")[0]
+
+
+def test_shares_and_translations_are_measured():
+    lab = patching_page()
+    found = experiments.patching(*REQUESTS, "auto", None, lambda share: None)
+    shown = grids(lab)
+    for grid, values in zip(shown["grids"], (found.encoder, found.decoder, *found.heads.values()), strict=True):
+        np.testing.assert_allclose(np.array(grid["values"], float), found.share(values), atol=1e-4)
+        assert all(parse(code).code == code for row in grid["codes"] for code in row)
+    assert shown["grids"][0]["columns"] == list(cache.analyse(REQUESTS[0], "auto").trace.source.labels)
+    (best,) = found.best
+    assert shown["chosen"] == [best.code]
+    (told,) = lab.sentences("lab-answer")
+    turning = [value for edit, value in found.pieces if isinstance(edit, PatchZ) and found.turns(value)]
+    many = f" ({len(turning)} of 96 do it alone)" if len(turning) > 1 else ""
+    assert f"One head is enough to make “elle” likelier than “il”{many}; the most comes from" in told
+    assert f"{round(100 * found.share(dict(found.pieces)[best]))}% of the way" in told
+    assert "“young” takes from “ide”; in the other sentence without a partner, so never put in: w." in " ".join(
+        lab.sentences("lab-note")
+    )
+    first, second = (cache.analyse(request, "auto").translation for request in REQUESTS)
+    assert three(lab) == f"This sentence{first}The other{second}Patched{first.replace(chr(39) + 'il', chr(39) + 'elle')}"
+    lab.click("patch what if")
+    assert set(lab.link["edits"].split("~")) == {f"donor_{WIDE}", best.code} and lab.link["mode"] == "again"
+    assert f"donor_{WIDE}" in lab.edits and lab.faults == []
+
+
+def test_a_piece_of_a_link_is_patched_in():
+    lab = patching_page(patched="patch_enc.0_12")
+    assert grids(lab)["chosen"] == ["patch_enc.0_12"]
+    assert any("embedding, at “young”. 104% of the way" in text for text in lab.sentences("lab-note"))
+    lab = patching_page(patched="patch_enc.9_12")
+    assert any("names layer 9; this checkpoint has 4 there" in text for text in lab.warnings)
+    assert "patch what if" not in lab.buttons
+
+
+def test_only_a_piece_that_stands_there_can_be_chosen(monkeypatch):
+    found, chosen = experiments.patching(*REQUESTS, "auto", None, lambda share: None), []
+    labels = cache.analyse(REQUESTS[0], "auto").labels
+    mounted = Mounted(monkeypatch)
+    patch_grids.grids(patch_grids.payload(found, labels, (), "light"), chosen.append)
+    for code in ("patch_enc.2_9", "patch_enc.99_1", "off_enc.1", None, 7):
+        mounted.report("piece", code)
+    assert chosen == ["patch_enc.2_9"]
+    monkeypatch.setattr(patching.state, "change", lambda **fields: chosen.append(fields["patched"]))
+    patching.choose("patch_enc.2_9")
+    assert chosen[-1] == BASELINE.with_edit("patch_enc.2_9") and View(patched=chosen[-1])

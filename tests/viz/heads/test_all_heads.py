@@ -1,7 +1,5 @@
 """What the view of all heads is given, and what is taken from it. Hovering and clicking are tested in a browser."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import zlib
@@ -14,7 +12,6 @@ from model.inference.request import Request
 from model.readings.contributions import value_norms
 from model.readings.head_maps import MEASURES, measured
 from model.readings.head_metrics import METRICS, Metric, head_metrics, order, order_label, orders, telling
-from model.text.aligned import Aligned, Rate
 from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
@@ -176,17 +173,3 @@ def test_all_three_hold_the_same_maps_as_each_alone(read):
         assert data["source" if kind == "encoder" else "target"] == alone["queries"]
         assert kind == "encoder" or data["row"] == alone["row"]
     assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None
-
-
-def test_a_cross_head_shows_its_alignment_error_rate(tiny_checkpoint):
-    trace = analyse(tiny_checkpoint, Request("The red fox.")).trace
-    poor, good = Rate(0.6, 0.5, 0.7, 0.3, 0.3), Rate(0.2, 0.1, 0.3, 0.8, 0.8)
-    rates = {"predicts": ((poor, poor), (poor, poor)), "reads": ((poor, poor), (good, poor))}
-    made = {grid["kind"]: grid["roles"] for grid in grids(trace, "light", Aligned(9, 0, 5, 9, 1, poor, rates))}
-    ((name, told),) = made["cross"][2]
-    assert name == "alignment error rate 0.20, 1 of 4" and "the lowest of all heads" in told and "reads a word" in told
-    assert "the best head, layer 2 head 1, 0.20" in made["cross"][0][0][1]
-    unknown = {grid["kind"]: grid["roles"] for grid in grids(trace, "light")}
-    assert unknown["cross"] == [[]] * 4 and unknown["encoder"] == made["encoder"]
-    other = Aligned(9, 0, 5, 9, 1, poor, {name: rows[:1] for name, rows in rates.items()})
-    assert {grid["kind"]: grid["roles"] for grid in grids(trace, "light", other)} == unknown

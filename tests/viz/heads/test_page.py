@@ -1,6 +1,4 @@
-"""The Heads page without a browser."""
-
-from __future__ import annotations
+"""Heads: the page, and its lecture."""
 
 import json
 
@@ -16,8 +14,8 @@ from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
 from tests.support.viz_helpers import HEADS, Lab
-from viz import cache, readings
-from viz.heads import all_heads, tables
+from viz import cache, readings, state
+from viz.heads import all_heads, in_lecture, tables
 from viz.view import View
 
 SENTENCE = "The dog sleeps under the table."
@@ -98,15 +96,6 @@ def test_two_tokens_open_the_head_that_links_them_best():
         assert (page.run().link["layer"], page.link["head"]) == tuple(map(str, own))
 
 
-def test_two_tokens_stay_until_the_sentence_changes():
-    page = heads(find="encoder_3_2", step="2")
-    analysis, _ = analysed()
-    patterns = np.concatenate([analysis.trace.patterns[site] for site in analysis.trace.sites("encoder")])
-    np.testing.assert_allclose(page.all_heads["find"]["weights"], patterns[:, 2, 1], atol=0.51e-5)
-    assert page.run().link["find"] == "encoder_3_2"
-    assert "find" not in page.type("A cat.").link and page.all_heads["find"] is None
-
-
 def test_an_ablated_head_contributes_nothing():
     off = {"kind": "cross", "measure": "contribution", "edits": "off_cross.2.3"}
     alone = heads(**off, layer="2", head="3").all_heads["chosen"]
@@ -115,3 +104,45 @@ def test_an_ablated_head_contributes_nothing():
     mean = heads(**off, layer="2", head="mean").all_heads["chosen"]
     assert opened(mean, "values").any() and mean["readAs"].endswith("; 1 of 8 heads is switched off and counts 0")
     assert "switched" not in heads(**off, layer="3", head="3").all_heads["chosen"]["readAs"]
+
+
+def lecture(**link: str) -> Lab:
+    return Lab(HEADS, lecture="on", text=SENTENCE, **link)
+
+
+def keys(lab: Lab) -> list[str]:
+    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
+
+
+@pytest.mark.parametrize(
+    ("link", "large", "sites"), [({}, 1, False), ({"large": "3", "sites": "all"}, 3, True), ({"large": "9"}, 1, False)]
+)
+def test_one_picture_is_large(link, large, sites):
+    lab = lecture(**link)
+    assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
+    assert lab.faults == [] and keys(lab) == ["v", "k", "n", "p", "o", "w"]
+
+
+@pytest.mark.parametrize("by", [1, -1])
+def test_a_key_walks_through_all_heads_in_their_order(monkeypatch, by):
+    session = {"view": View(layer=1, head=2), "link": {}}
+    monkeypatch.setattr(state.st, "session_state", session)
+    ordered = [(2, 1), (1, 2), (1, 1), (2, 2)]
+    seen = []
+    for _ in ordered:
+        in_lecture._walk(state.current(), ordered, by)
+        seen.append((session["view"].layer, session["view"].head))
+    assert sorted(seen) == sorted(ordered) and seen[0] == ((1, 1) if by == 1 else (2, 1))
+    state.change(head=None)
+    in_lecture._walk(state.current(), ordered, by)
+    assert (session["view"].layer, session["view"].head) == ordered[0]
+
+
+def test_the_order_is_that_of_the_link():
+    for link, first in (({"find": "encoder_2_3"}, "find"), ({"order": "entropy"}, "entropy"), ({}, "position")):
+        data = lecture(**link).all_heads
+        view = View(kind="encoder", order=link.get("order", "position"))
+        grid = data["grids"][0]
+        ordered = in_lecture._ordered({"grids": data["grids"]}, data, view)
+        order = data["find"]["order"] if first == "find" else grid["orders"][first]
+        assert ordered == [tuple(grid["places"][n]) for n in order] and len(set(ordered)) == len(grid["places"])

@@ -1,7 +1,5 @@
 """What the picture of the architecture is given, what is taken from it, and the part of the page that shows it."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.inference.analyse import analyse
@@ -10,9 +8,8 @@ from model.readings.blueprint import blueprint as plan
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
 from tests.support.viz_helpers import INSIDE, Lab
-from viz import cache, pages
-from viz.inside.blueprint import blueprint, links, payload, shares
-from viz.page_fields import PARTS
+from viz import cache
+from viz.inside.blueprint import blueprint, payload, shares
 from viz.view import View
 
 TEXT = "The red fox takes a lamp."
@@ -71,12 +68,6 @@ def test_the_pair_of_the_step_is_the_traces(drawn):
     assert data["inputs"][1:] == data["outputs"][:-1]
     assert data["step"] == 1 and data["probability"] == pytest.approx(trace.probabilities[1], abs=1e-5)
     assert drawn(View(step=500))[2]["step"] == len(trace.outputs) - 1
-
-
-def test_links_lead_to_places_that_there_are(drawn):
-    _, blocks, _ = drawn()
-    places = {to for block in blocks for to, _ in links(block, rotary=True)}
-    assert places <= {*PARTS, *(page.name for page in pages.PAGES)}
 
 
 @pytest.fixture

@@ -1,12 +1,20 @@
-"""The figures of three parts of the page Inside: what is drawn is what was computed."""
+"""Inside: three charts, the size of a model, and the length of a text."""
 
-from __future__ import annotations
+import dataclasses
+import html
+import re
 
 import numpy as np
 import pytest
 
-from tests.support.viz_helpers import numbers, read, through_json
-from viz import theme
+from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
+from model.inference.request import Request
+from model.network.lengths import WAYS
+from model.readings.sizes import PRESETS, cache_bytes, operations, parameters, pattern_bytes
+from model.trace import Site
+from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
+from viz import readings, theme
+from viz.inside import length_part, sizes_texts
 from viz.inside.lens_figure import lens_map
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.inside.scaling_figure import APART, scaling_chart
@@ -79,3 +87,101 @@ def test_bars_are_cosines_the_first_on_top(mode):
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
     assert figure.layout.xaxis.range[0] < -0.25 and figure.layout.xaxis.range[1] == 1
     assert "<i>" in read(bars["hovertext"][1]) and "cosine 0.50000" in bars["hovertext"][1]
+
+
+def on_the_map(**link: str) -> Lab:
+    return Lab(INSIDE, **({"part": "map", "text": "The dog sleeps."} | link))
+
+
+def of(page: Lab) -> tuple[str, str]:
+    """What is said of the size, and all its tables as text."""
+    (told,) = page.sentences("lab-answer")
+    tables = [piece for piece in page.html if "lab-shares" in piece or "lab-facts" in piece]
+    return told, html.unescape(re.sub(r"<[^>]+>", " ", " ".join(tables)))
+
+
+def test_this_checkpoint_and_then_another_size():
+    page = on_the_map()
+    told, tables = of(page)
+    assert told == "This checkpoint: 9,421,824 parameters, 37.7 MB as float32; just as many as the loaded model holds."
+    assert "9,421,824" in tables and "the embedding table again" in tables
+    page.at.number_input(key="size_layers").set_value(2)
+    told, tables = of(page.run())
+    assert told.startswith("With these sizes: ") and page.link["size_n"] == "2"
+    page.at.number_input(key="size_heads").set_value(7)
+    (fault,) = page.run().sentences("lab-fault")
+    assert fault == "7 heads cannot share a width d_model of 256; expected a multiple of 7, as 259."
+    page.at.selectbox(key="size").set_value("gpt2-xl")
+    told, tables = of(page.run())
+    assert told.startswith("GPT-2 XL: 1,557,611,200 parameters, 6.23 GB as float32. Its authors say 1.56 billion")
+    assert {"size": "gpt2-xl"}.items() <= page.link.items() and not {"size_n", "size_h"} & page.link.keys()
+    page.at.number_input(key="size_layers").set_value(48)  # as it has them
+    assert "size_n" not in page.run().link
+
+
+def test_what_is_said_of_a_preset_is_its_numbers():
+    base = PRESETS["base"].architecture
+    told, tables = of(on_the_map(size="base", size_l="100"))
+    assert f"{sum(parameters(base).values()):,} parameters" in told
+    assert "Its authors say 65 million (Vaswani et al. 2017, table 3), 3.0% more than are counted here." in told
+    for much in (*cache_bytes(base), sum(cache_bytes(base)) * 100, pattern_bytes(base, 100), 18 * pattern_bytes(base, 100)):
+        assert sizes_texts.weighed(much) in tables
+    for each in operations(base, 100):
+        assert sizes_texts.weighed(each, "FLOP") in tables
+
+
+SENTENCE = "The dog sleeps under the table."
+ALL = tuple(WAYS.values())
+
+
+@pytest.fixture(autouse=True)
+def unmeasured():
+    """Nothing has been measured here before or after."""
+    length_part._own.clear()
+    yield
+    length_part._own.clear()
+
+
+def opened(**link: str) -> Lab:
+    return Lab(INSIDE, **({"part": "length", "text": SENTENCE, "kind": "encoder", "layer": "2", "head": "3"} | link))
+
+
+def test_the_stored_run_and_the_patterns_of_this_head():
+    page = opened(near_w="2")
+    time, memory, *maps = page.charts
+    for chart, what in ((time, "seconds"), (memory, "bytes")):
+        for trace, (name, way) in zip(chart["data"], WAYS.items(), strict=True):
+            assert trace["name"] == way.title
+            np.testing.assert_allclose(numbers(trace["y"]), [getattr(p, what) for p in stored().curves[name].points])
+    growth, said = page.sentences("lab-answer")
+    for way in ALL:
+        assert f"T{fit(stored().curves[way.name], 'seconds').power:.2f} ({way.title.lower()}" in growth
+    found = readings.other_patterns(Request(SENTENCE), "auto", Site("encoder", 1), 2)
+    shown = [found.softmax, found.linear.values, found.window.values]
+    for chart, values in zip(maps, shown, strict=True):
+        np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values[2], atol=1e-6)
+    linear, window = (f"{other.of_head(2):.0%}" for other in (found.linear, found.window))
+    assert f"linear attention would put {linear} of the weight elsewhere than the softmax does (" in said
+    assert f"; with a window of 2 it is {window};" in said
+    assert any("a run that comes with the lab" in told for told in page.sentences("lab-note"))
+
+
+def test_an_own_measurement_joins_the_stored_run(monkeypatch):
+    few = [Point(n, 1e-3 * n, 100 * n, 0.0) for n in (64, 128, 256)]
+    made = Run(3, "9.9", Limits(), {name: Curve(tuple(few), "total") for name in WAYS})
+    started = []
+
+    def heard(limits):
+        started.append(limits)
+        yield dataclasses.replace(made, curves={name: Curve() for name in WAYS})
+        yield made
+
+    monkeypatch.setattr(length_part.length_runs, "measure", heard)
+    page = opened().click("measure lengths")
+    assert started == [length_part.LIMITS] and length_part.own() == made
+    page.run()
+    names = [trace["name"] for trace in page.charts[0]["data"]]
+    assert names == [*(f"{way.title}, stored" for way in ALL), *(way.title for way in ALL)]
+    assert "T1.00 (explicit, 64 to 256)" in page.sentences("lab-answer")[0]
+    assert any("measured here (3 cores, one of them used; torch 9.9)" in told for told in page.sentences("lab-note"))
+    assert any("Linear ends at 256 tokens: the 90 s of the run were over." in told for told in page.sentences("lab-note"))

@@ -1,7 +1,5 @@
 """Inside in lecture mode: each part over the whole page, for every kind of model; keys turn what it shows."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

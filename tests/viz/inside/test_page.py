@@ -1,7 +1,5 @@
 """The part "One head" of the page Inside, without a browser."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -69,14 +67,6 @@ def test_what_is_out_of_range_shows_the_nearest(link, shown, said):
     assert not page.faults
 
 
-def test_a_mean_over_heads_is_told_and_the_first_head_shown():
-    page = inside(head="mean")
-    assert page.stages["head"] == 1
-    assert "Only a single head can be taken apart: head 1 is shown." in page.sentences("lab-note")
-    assert page.pick("one head", 4).stages["head"] == 4
-    assert not any("mean over heads" in text for text in page.sentences("lab-note"))
-
-
 @pytest.mark.parametrize(
     ("edits", "kind", "stage"),
     [("off_cross.3.2", "cross", "mix"), ("scaling-off", "encoder", "scale"), ("skip_dec.3.self", "decoder", "residual")],
@@ -87,14 +77,6 @@ def test_edits_show_at_their_stage(edits, kind, stage):
     other = [text for text in page.html if "edit" in text]
     assert other
     assert not any(each["edited"] for each in inside(kind=kind).stages["stages"])
-
-
-def test_padding_beams_and_a_future_that_is_seen():
-    assert inside(pad="3").stages["queries"][-3:] == ["<pad>"] * 3
-    assert inside(decode="beam", kind="cross").stages
-    page = inside(causal="off", mode="again", kind="decoder", step="2")
-    (mask,) = next(stage for stage in page.stages["stages"] if stage["name"] == "mask")["tables"]
-    assert all(mask["allowed"])
 
 
 def test_the_place_goes_along_between_the_pages():

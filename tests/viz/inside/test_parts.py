@@ -1,7 +1,5 @@
 """Three parts of the page Inside without a browser: why sqrt(d_k), logit lens, embeddings."""
 
-from __future__ import annotations
-
 import html
 import re
 
@@ -76,18 +74,6 @@ def test_the_last_row_is_what_the_model_says():
     assert f"{analysis.trace.probabilities[2]:.4f}" in text
 
 
-@pytest.mark.parametrize(
-    "link", [{"edits": "off_cross.3", "mode": "again"}, {"causal": "off", "mode": "again"}, {"pad": "3"}]
-)
-def test_the_lens_follows_the_edits(link):
-    page = inside("lens", **link)
-    made = Intervention(causal_mask="causal" not in link)
-    made = made.with_edit(link["edits"]) if "edits" in link else made
-    request = Request(SENTENCE, pad=int(link.get("pad", 0)), mode=link.get("mode", "given"), intervention=made)
-    analysis = cache.analyse(request, "auto")
-    np.testing.assert_allclose(numbers(page.charts[0]["data"][0]["z"])[-1], analysis.trace.probabilities, atol=1e-5)
-
-
 def chosen(page: Lab) -> str:
     (found,) = re.findall(r'lab-chosen">(.*?)</span>', TERM.sub(r"\1", " ".join(page.html)))
     return html.unescape(found)
@@ -119,14 +105,6 @@ def test_a_word_its_neighbours_and_the_link():
     assert "near" not in page.run().link
 
 
-def test_a_word_of_several_pieces_offers_them_all():
-    page = inside("embeddings", near="reconnaissants")
-    assert "no token of its own; it is cut into 2" in plain(page)
-    first = chosen(page)
-    page.click("piece target 2")
-    assert chosen(page) != first and chosen(page) in "reconnaissants"
-
-
 @pytest.mark.parametrize("counted", [True, False])
 def test_two_tables_have_a_list_each(home, tokenizer, counted):
     made, folder = tiny.checkpoint(tokenizer, joint_vocab=False), home.parent / f"two-tables-{counted}"
@@ -141,14 +119,3 @@ def test_two_tables_have_a_list_each(home, tokenizer, counted):
     assert ("so none is left out" in plain(page)) is not counted
     one = inside("embeddings", checkpoint=folder.name, text="The red fox takes a lamp.")
     assert not one.faults and len(one.charts) == 1
-
-
-@pytest.mark.parametrize("part", ["scale", "lens"])
-def test_other_checkpoints_have_these_parts_too(home, tokenizer, part):
-    made = tiny.checkpoint(tokenizer, encoder_layers=1, decoder_layers=3, final_norm=False, norm_first=False)
-    folder = home.parent / f"uneven-{part}"
-    checkpoints.save(made, folder)
-    page = inside(part, checkpoint=folder.name, text="The red fox takes a lamp.", kind="encoder", layer="3")
-    assert not page.faults and page.charts
-    if part == "scale":
-        assert any("There is no layer 3 here: layer 1 is shown" in told for told in page.warnings)

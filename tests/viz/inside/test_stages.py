@@ -1,7 +1,5 @@
 """What the view of one head unfolded is given: its numbers and its lines of code; and what is taken from it."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -10,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from model.format import figures
 from model.readings import source_lines
 from model.trace import KINDS
 from tests.support import unfold_helpers
@@ -101,3 +100,21 @@ def test_only_what_is_there_is_taken_from_the_browser(make, monkeypatch, name, r
     assert browser.default == {"stage": 4} and not calls
     browser.report(name, reported)
     assert calls == heard
+
+
+MARKUP = re.compile(r"[<>*`\n]|  ")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_stage_has_title_formula_and_sentence(make, name):
+    for kind in KINDS:
+        u, data = shown(make(name), *(("block_enc_3-all", "scaling-off") if name == "as in 2017" else ()), kind=kind)
+        for stage in data["stages"]:
+            left = re.sub(r"[_^]\{[^{}_^]+\}", "", stage["formula"].replace("x^{2}", "x2"))
+            assert left and not re.search(r"[{}_^<>]", left), stage["formula"]
+            assert stage["title"] and not MARKUP.search(stage["title"]) and stage["sentence"].endswith(".")
+            assert not MARKUP.search(re.sub("“[^”]*”", "…", stage["sentence"]))
+        said = {stage["name"]: stage["sentence"] for stage in data["stages"]}
+        dots, weights = u["products"].tables[0].values.astype(float).sum(-1), u["softmax"].tables[0].values[:, 0]
+        assert figures(dots.max()) in said["products"] and figures(dots.min()) in said["products"]
+        assert f"{weights.max():.3f}" in said["softmax"] or not weights.any()

@@ -1,7 +1,5 @@
 """The part "Tokens" of the page Inside, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 from itertools import pairwise
@@ -91,11 +89,6 @@ def test_a_word_is_tried_without_changing_the_sentence():
     assert page.run().tokens["at"][0] == "source" and page.link == {"text": SENTENCE, "part": "tokens"}
 
 
-def test_another_sentence_begins_anew():
-    page = inside(cut="target", cut_word="3", cut_merges="2").type("Birds sing.")
-    assert page.tokens["at"][0] == "source" and page.tokens["at"][2] == 0 and "cut_word" not in page.link
-
-
 @pytest.mark.parametrize(
     ("link", "said", "at"),
     [
@@ -106,21 +99,6 @@ def test_another_sentence_begins_anew():
 def test_what_is_out_of_range_shows_the_nearest(link, said, at):
     page = inside(**link)
     assert page.warnings == [said] and page.tokens["at"] == at
-
-
-@pytest.mark.parametrize("counted", [True, False])
-def test_two_tables_and_no_counts(home, tokenizer, counted):
-    made, folder = tiny.checkpoint(tokenizer, joint_vocab=False), home.parent / f"two-cut-{counted}"
-    checkpoints.save(made, folder)
-    if not counted:
-        (folder / "counts.json").unlink()
-    page = inside(checkpoint=folder.name, text="The red fox takes a lamp.", cut_text="fox")
-    assert not page.faults and set(page.tokens["tables"]) == {"source", "target"}
-    assert [line["title"] for line in page.tokens["lines"] if line["key"] == "typed"][::2] == [
-        f"Yours, in {name}" for name in made.languages
-    ]
-    seen = {text for table in page.tokens["tables"].values() for text in table["seen"].values()}
-    assert all(" in " in text for text in seen) if counted else seen == {""}
 
 
 def test_a_tokenizer_without_merges_is_one_sentence(home, tokenizer):

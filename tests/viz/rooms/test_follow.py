@@ -1,7 +1,5 @@
 """The page of who follows: what it is made of, what it lets in, and what a document in it can be led to."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -110,13 +108,3 @@ def test_a_part_without_document_is_refused(shown, name, part):
     with pytest.raises(ValueError, match=r"^The lecture is at a part of “.*”, which is not sent along"):
         take.same_for(name, shown(**part))
     take.same_for(name, shown())
-
-
-STEPPED = [("translate", "encoder"), ("heads", "cross"), ("what-if", "decoder"), ("compare", "cross"), ("inside", "encoder")]
-
-
-def test_steps_share_a_document_where_it_can_be_stepped(shown):
-    for name, kind in STEPPED:
-        assert take.same_for(name, shown(step=2, kind=kind)) == take.same_for(name, shown(step=3, kind=kind)), name
-    for name, kind in [("inside", "cross"), ("why", "encoder")]:  # all its numbers are of one step
-        assert take.same_for(name, shown(step=2, kind=kind)) != take.same_for(name, shown(step=3, kind=kind)), name

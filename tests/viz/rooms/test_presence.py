@@ -1,7 +1,5 @@
 """Followers hear over the routes that their lecturer is away, and that the lecturer is back."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 
@@ -111,15 +109,6 @@ def test_who_joins_late_hears_at_once_that_nobody_is_there():
         return lecture.events[0]["away"], len(lecture.rooms.presence._looking)
 
     assert run(story()) == (True, 0)
-
-
-def test_only_the_lecturer_gives_signs_of_the_lecturer():
-    async def story():
-        made = Rooms(MemoryStore())
-        path, _ = await opened(made.router)
-        return (await ask(made.router, f"{path}/here", {}, "another secret"))[0]
-
-    assert run(story()) == 403
 
 
 def test_signs_change_a_room_only_after_absence():

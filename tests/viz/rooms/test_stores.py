@@ -1,7 +1,5 @@
 """Both places where rooms are kept do the same; a real Redis is started where there is one, and is away for a while."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil
@@ -13,7 +11,7 @@ import pytest
 
 from tests.support.room_helpers import run, until
 from viz.rooms import redis_store, store
-from viz.rooms.room import SILENCE, Room
+from viz.rooms.room import SILENCE
 from viz.rooms.store import Away, Full, Gone, MemoryStore
 
 REDIS = shutil.which("redis-server")
@@ -255,58 +253,6 @@ def test_an_outage_of_redis_is_reported_and_ends(server, monkeypatch):
             await until(lambda: changed in seen)
             assert await other.followers(code) == 1
             watching.cancel()
-
-    run(story())
-
-
-class Frail:
-    """A Redis without one: what is published comes, and what is asked for fails as often as is said."""
-
-    def __init__(self, room) -> None:
-        self.room, self.fails, self.told, self.heard = room, 0, asyncio.Queue(), False
-
-    async def get(self, key):
-        if self.fails:
-            self.fails -= 1
-            raise OSError("cut")
-        return self.room.packed().encode()
-
-    @contextlib.asynccontextmanager
-    async def pubsub(self, **named):
-        yield self
-
-    async def subscribe(self, where):
-        pass
-
-    async def get_message(self, timeout):
-        self.heard = True
-        news = await self.told.get()
-        return news and {"data": news.encode()}
-
-
-def test_a_failed_fetch_is_repeated(monkeypatch, caplog):
-    for name in ("AGAIN", "RETRY"):
-        monkeypatch.setattr(redis_store, name, 0.01)
-
-    async def story():
-        room = Room("KX234Z", "seal", "/", 1e10, version=1)
-        client, seen = Frail(room), []
-        made = redis_store.RedisStore(client)
-        watching = asyncio.create_task(heard(made, room.code, seen))
-        await until(lambda: seen == [room])
-        await until(lambda: client.heard)
-        client.room, client.fails = room.shows({"blank": True}, 1e10), 2
-        client.told.put_nowait(room.code)
-        await until(lambda: client.room in seen)
-        listening = made._listening
-        client.told.put_nowait(3)  # it is no text
-        await until(lambda: caplog.records)
-        client.room = client.room.shows({"blank": False}, 1e10)
-        client.told.put_nowait(room.code)
-        await until(lambda: client.room in seen)
-        assert listening is made._listening
-        watching.cancel()
-        listening.cancel()
 
     run(story())
 

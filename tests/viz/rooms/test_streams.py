@@ -1,7 +1,5 @@
 """Rooms: what their followers are sent, and how many follow; over the routes, as a browser asks them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Rooms: what a class is asked and what it bets; over the routes, as a browser asks them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

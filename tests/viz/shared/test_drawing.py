@@ -1,7 +1,5 @@
 """A figure made of plain data is the one that Plotly's own builders make."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lecture mode: one line and one thing large on every page, what keys may choose, and what a browser may report of them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every component does, with a made-up one; and what its checks let through."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The tables of every page hold what is shown, and the lines of Python that go with them compute the same numbers."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import io

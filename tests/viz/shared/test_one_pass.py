@@ -1,7 +1,5 @@
 """Decoded again without the causal mask, all pictures, tables and files show each row of the pass that chose its token."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import io

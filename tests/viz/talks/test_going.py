@@ -1,7 +1,5 @@
 """From stop to stop: the view of each, what stays, what is told at the ends; a talk that is changed; the next stop ahead."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -10,7 +8,6 @@ import streamlit as st
 from tests.support.viz_helpers import Lab
 from viz import cache, pages, readings, state
 from viz.shared.talks import ahead, going, playlist
-from viz.talks import known
 from viz.talks.talk import Stop, Talk, keep
 from viz.talks.written import file_of, packed
 from viz.view import View
@@ -58,20 +55,6 @@ def test_on_and_back_through_all_stops(session):
     assert (session["view"].stop, session[going.ENDED]) == (1, "first")
 
 
-def test_many_presses_stop_at_the_ends(session):
-    opened = going.panel_key()
-    going.reach(3)
-    assert (session["view"].stop, session.get(going.ENDED)) == (3, None)
-    assert going.panel_key() != opened  # another panel, which is closed
-    for number, to, end in ((5, 4, "last"), (5, 4, "last"), (0, 1, "first")):
-        session[going.ENDED] = None
-        going.reach(number)
-        assert (session["view"].stop, session[going.ENDED]) == (to, end)
-    going.choose("masks")
-    going.go(-1)
-    assert session["view"].stop == 0
-
-
 def test_a_view_is_inserted_after_the_stop(session):
     going.show(1)
     state.change(head=7)
@@ -101,16 +84,6 @@ def test_the_current_stop_survives_moves(session):
         before = session["view"]
         none()
         assert session["view"] == before
-
-
-def test_a_changed_ready_talk_is_kept(session):
-    going.choose("masks")
-    going.say(1, "Mine.")
-    own = session["view"].talk
-    assert lines(session)[0] == "Mine." and known.ready()["masks"].stops[0].line != "Mine."
-    going.choose("20-minutes")
-    going.choose("~")
-    assert (session["view"].talk, session["view"].stop) == (own, 0)
 
 
 def test_a_file_that_is_no_talk_changes_nothing(session):

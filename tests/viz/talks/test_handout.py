@@ -1,7 +1,5 @@
 """The handout: a page for each stop, with its picture or a sentence in its place; nothing gets in."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

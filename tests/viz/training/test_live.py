@@ -1,7 +1,5 @@
 """A run that trains while somebody looks: the page follows it, and asks no more once it has ended."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """The page Training: what it says is what the run's own files say."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import re
@@ -18,7 +16,7 @@ from model.training.loss import learning_rate, noam_peak
 from tests.support.viz_helpers import TRAINING, Lab, numbers
 from viz import state
 from viz.links import parse
-from viz.training import player, rates, rates_part
+from viz.training import player, rates
 from viz.view import View
 
 
@@ -96,23 +94,6 @@ def test_first_step_at_the_threshold_follows_the_slider(runs, reach):
     assert not there or recording.steps[-1 if view.trained is None else recording.steps.index(view.trained)] == step
 
 
-@pytest.mark.parametrize(
-    ("run", "told"),
-    [
-        ("torn", "is no readable recording of probes"),
-        ("bare", "bare has no probes.npz, which holds the maps"),
-        ("bare", "bare has no log.jsonl yet"),
-        ("other", "are of another schema: its schedule is not drawn."),
-        ("en-fr-peek", "en-fr-peek has no probes.npz"),
-    ],
-)
-def test_what_a_run_lacks_is_told_and_the_rest_is_drawn(runs, run, told):
-    lab = Lab(TRAINING, run=run)
-    (sentence,) = [text for text in lab.sentences("lab-note") if told in text]
-    assert sentence.endswith(".") and str(runs) not in sentence
-    assert lab.charts and not lab.faults
-
-
 def test_a_missing_run_is_one_fault():
     lab = Lab(TRAINING, run="nothing <b>")
     assert lab.faults == [
@@ -157,12 +138,6 @@ def test_every_schedule_that_is_drawn_is_that_of_the_trainer(runs, tmp_path, mon
     assert len(both) > 3 and all(rate == pytest.approx(taken, abs=1e-9) for rate, taken in both)
 
 
-def test_a_peak_that_the_steps_do_not_reach_is_said_to_lie_beyond_them():
-    near, far = (rates.Schedule(512, warmup, 1.0, 100) for warmup in (100, 400))
-    assert rates_part.peak_at(near) == "at step 100"
-    assert rates_part.peak_at(far) == "at step 400, beyond the 100 steps that are drawn"
-
-
 def test_both_smoothed_losses_are_written_out_with_their_numbers():
     lab = Lab(TRAINING, text="The dog sleeps.", step="2", eps="0.2")
     found = [text for text in lab.sentences("lab-formula") if text.startswith("ε")]
@@ -189,19 +164,6 @@ def test_of_a_model_that_fills_in_the_smoothed_row_is_a_blank_with_the_word_that
             assert lab.at.selectbox(key="training sentence").value == int(probe)
         else:
             assert any(text.endswith(f"for its blanks alone: “{sentence.source_text}”") for text in heard)
-
-
-def test_its_numbers_leave_as_tables(runs):
-    from types import SimpleNamespace
-
-    from viz.training import tables
-    from viz.view import View
-
-    history = of_run(runs / "mine", "mine")
-    made = {t.name: t for t in tables.tables(SimpleNamespace(view=View(run="mine", probe=1, grown="previous")))}
-    assert [row[0] for row in made["training-log"].rows] == [entry["step"] for entry in history.steps]
-    assert len(made["training-heads"].rows) == 2 * 1 * 2 * len(history.recording.steps)  # two kinds, one layer, two heads
-    assert [row[1] for row in made["training-sentence"].rows] == [texts[0] for texts in history.recording.written]
 
 
 def test_every_large_picture_stands_in_a_lecture():

@@ -1,7 +1,5 @@
 """What the candidates are given, and what is taken from them. Clicking is tested in a browser."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -105,17 +103,6 @@ def test_without_sampling_rows_are_the_softmax(tiny_checkpoint, more):
         shares_of_all += shares[step, [PAD, START]].sum() > 1e-3
     assert shares_of_all  # what may never be chosen has a share that is not dealt out to the others
     assert data["sampling"] is False
-
-
-@pytest.mark.parametrize("controls", [{}, {"temperature": 1.3}, {"top_k": 3}, {"temperature": 0.0}], ids=str)
-@pytest.mark.parametrize("more", [{}, {"target": UNLIKELY}, {"decoding": DRAWN}], ids=str)
-def test_the_chosen_token_always_has_a_row(tiny_checkpoint, more, controls):
-    analysis = asked(tiny_checkpoint, **more)
-    data = given(tiny_checkpoint, analysis, **controls)
-    assert [row[1] for row in data["chosen"]] == list(analysis.trace.outputs.ids)
-    shown = [[row for row in rows if row[1] == own[1]] for rows, own in zip(data["rows"], data["chosen"], strict=True)]
-    assert all(rows in ([], [own]) for rows, own in zip(shown, data["chosen"], strict=True))
-    assert all(shown) == (not more)  # what the model chose itself is always among them
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """Continue: how far a text is gone on with, its beginnings, the key-value cache under the steps and what it saves."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
 
 from model import checkpoint as checkpoints
 from model import format
-from model.config import END, MAX_TOKENS
+from model.config import END
 from model.decoding.strategy import Decoding
 from model.inference.request import Request
 from model.readings.key_values import key_values
@@ -84,19 +82,6 @@ def test_a_refused_prompt_stays_in_the_box(text, expected):
     assert fault.endswith(expected) and lab.box == text
 
 
-def test_a_prompt_that_fills_the_window_gets_one_token():
-    text = TEXT
-    encode = cache.checkpoint("writer", "auto").target_tokenizer.encode
-    while len(encode(f"{text} lamp")) < MAX_TOKENS:
-        text += " lamp"
-    lab, begun = opened(text=text, more="20"), len(encode(text))
-    assert lab.faults == lab.warnings == [] and begun == MAX_TOKENS - 1
-    assert len(lab.timeline["target"]) == MAX_TOKENS
-    told = f"tokens: stopped after 1, the window of {MAX_TOKENS} is full"
-    ended = "it ended by itself at once, with </s>"
-    assert any(told in note or ended in note for note in lab.sentences("lab-note"))
-
-
 def test_what_was_given_is_neither_counted_nor_drawn():
     found = analysed(strategy="sample", seed=4, temperature=View.temperature, top_p=View.top_p, more=USUAL_MORE)
     added = found.trace.token_log_probs[found.begun :].sum()
@@ -145,18 +130,3 @@ def test_the_cache_is_that_of_the_shown_path():
     assert off._mounted("key_values") is None and cache_texts.NOTHING_KEPT in off.sentences("lab-note")
     both = Lab(show="cache", text="I love you.")
     assert both._mounted("key_values")["sources"] == len(both.timeline["source"])
-
-
-def test_what_the_cache_saves_is_measured_on_demand(monkeypatch):
-    monkeypatch.setattr("model.experiments.caching.MAX_TOKENS", 12)
-    lab = opened(show="cache", more="10")
-    assert any("Writes 12 tokens" in note for note in lab.sentences("lab-note")) and lab.charts == []
-    lab.click("measure cache")
-    (chart,) = lab.charts
-    assert [len(line["x"]) if isinstance(line["x"], list) else 12 for line in chart["data"]] == [12, 12]
-    new = 12 - analysed(more=10).begun
-    assert 0 < new < 12 and any(f"Both chose the same {new} tokens" in note for note in lab.sentences("lab-note"))
-    (headline,) = lab.sentences("lab-answer")
-    assert "12 tokens take" in headline
-    lab.type("The old king paints a boat.")
-    assert lab.charts == []  # of another text nothing was measured yet

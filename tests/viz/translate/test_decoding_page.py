@@ -1,7 +1,5 @@
 """The Decoding segment of Translate without a browser: strategies with their controls, sampling, branches and paths."""
 
-from __future__ import annotations
-
 import pytest
 
 from model.decoding.strategy import Decoding
@@ -40,11 +38,6 @@ def field(page: Lab, name: str, typed: str | None = None):
         page.at.text_input(key=name).set_value(typed)
         page.run()
     return page.at.text_input(key=name).value
-
-
-def moved(page: Lab, key: str, value: float) -> Lab:
-    page.at.slider(key=key).set_value(value)
-    return page.run()
 
 
 def branches(page: Lab) -> list[str]:
@@ -106,40 +99,12 @@ def test_a_refused_value_stays_in_its_field(strategy, name, typed, called):
     assert page.timeline["trace"] != before["trace"]
 
 
-def test_a_link_that_wins_is_shown_in_the_fields():
-    page = lab(decode="beam")
-    field(page, "field width", "1000")
-    page.at.query_params["width"] = "2"
-    page.run()
-    assert (page.timeline["how"], field(page, "field width"), page.warnings) == ("beam of 2", "2", [])
-
-
 def test_the_seed_repeats_the_text():
     link = {"decode": "sample", "temperature": "1.5", "seed": "7"}
     page = lab(**link)
     assert shown(page) == shown(lab(**page.link)) == shown(page.run())
     others = {shown(lab(**link | {"seed": str(seed)})) for seed in (8, 9)}
     assert len(others | {shown(page)}) == 3
-
-
-@pytest.mark.parametrize(("key", "value"), [("temperature", 0.5), ("top_p", 0.6), ("field top_k", "3")])
-def test_a_moved_control_draws_with_the_same_seed(key, value):
-    page, name = lab(decode="sample", temperature="1.5", seed="999999"), key.removeprefix("field ")
-    before = page.timeline
-    field(page, key, value) if key.startswith("field ") else moved(page, key, value)
-    assert page.link == {
-        "text": SENTENCE,
-        "show": "decoding",
-        "decode": "sample",
-        "temperature": "1.5",
-        "seed": "999999",
-    } | {name: str(value)}
-    asked = {"temperature": 1.5, "top_p": 0.9, "seed": 999999} | {name: float(value) if name != "top_k" else int(value)}
-    assert shown(page) == analysed(decoding=Decoding("sample", **asked)).hypothesis.ids
-    assert page.timeline["trace"] != before["trace"]
-    page.click("draw")
-    assert (page.link["seed"], page.link[name]) == ("0", str(value))
-    assert shown(page) == analysed(decoding=Decoding("sample", **asked | {"seed": 0})).hypothesis.ids
 
 
 def forks() -> tuple[tuple[int, ...], tuple[int, ...]]:

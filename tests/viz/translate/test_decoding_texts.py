@@ -1,14 +1,12 @@
 """On the pages: a translation of one's own, several sentences as a batch, guessing; and What if with all of decoding."""
 
-from __future__ import annotations
-
 import html
 
 import numpy as np
 import pytest
 
 from model.inference.request import MAX_SENTENCES, Request
-from tests.support.viz_helpers import TRANSLATE, WHAT_IF, Lab, numbers
+from tests.support.viz_helpers import WHAT_IF, Lab, numbers
 from viz import cache
 
 SENTENCE = "Seven owls sat on the roof."
@@ -97,18 +95,6 @@ def test_the_sentences_of_a_text_are_listed_and_one_is_chosen():
     assert told in page.sentences("lab-note")
 
 
-def test_a_text_is_read_as_one_and_split_again():
-    page = lab(text=" ".join(TWO), sentence="2")
-    before = page.timeline
-    page.click("split")
-    assert (page.link["split"], pairs(page)) == ("off", [])
-    assert "The text is read as one sentence." in page.sentences("lab-note")
-    assert page.translation == analysed(" ".join(TWO)).translation
-    page.click("split")
-    assert ("split" in page.link, len(pairs(page))) == (False, 2)
-    assert page.click("sentence 2").timeline == before
-
-
 @pytest.mark.parametrize("at", [WHAT_IF])
 def test_too_many_sentences_have_a_way_out(at):
     page = Lab(at, text="Owl. " * (MAX_SENTENCES + 1))
@@ -134,30 +120,3 @@ def test_guessing_hides_the_translation(show):
     page.click("stop_guessing")
     assert ("guess" in page.link, pairs(page)[0]) == (False, f"{TWO[0]} → {said}")
     assert (tree(page) is not None, len(page.charts)) == ((True, 0) if show == "decoding" else (False, 3))
-
-
-@pytest.mark.parametrize(
-    ("text", "link"),
-    [
-        (" ".join(TWO), {"decode": "sample", "seed": "4", "temperature": "0.5"}),
-        (SENTENCE, {"decode": "beam", "width": "2", "branch": "300~301-302"}),
-    ],
-    ids=str,
-)
-def test_what_if_goes_along_with_all_of_it(text, link):
-    page = Lab(text=text, show="decoding", **link)
-    before, said = page.link, page.translation.strip()
-    page.go(WHAT_IF)
-    assert (page.faults, page.warnings, page.link) == ([], [], before)
-    assert [out.strip() for out in page.sentences("lab-translation")] == [said]
-    assert len(page.charts) == 4
-    page.look()
-    page.at.button(key=next(key for key in page.buttons if (key or "").startswith("rank "))).click()
-    place = {"kind", "layer", "head"}  # what is shown follows what is edited
-    assert (page.run().faults, set(page.link) - set(before) - place) == ([], {"edits"})
-    for mode in ("again", "given"):
-        page.pick("mode", mode)
-        assert (page.faults, len(page.sentences("lab-both"))) == ([], 1)
-        assert page.sentences("lab-both")[0].startswith(f"Baseline{said}")
-    page.go(TRANSLATE)
-    assert (page.faults, page.translation.strip()) == ([], said)

@@ -1,24 +1,19 @@
 """The page of a model that fills in: blanks, a word of one's own, two sentences; nothing is given away to a class."""
 
-from __future__ import annotations
-
 import dataclasses
-import html
-import re
 
 import numpy as np
 import pytest
 import torch
 
 from model import checkpoint as checkpoints
-from model.config import END, START
 from model.format import probability
 from model.inference.analyse import analyse
 from model.inference.reading import blank_places
 from model.inference.request import Request
 from model.text.tokenizer import Tokenizer
 from tests.support import tiny
-from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, WHY, Lab
+from tests.support.viz_helpers import HEADS, POSITIONS, WHAT_IF, Lab
 from viz import cache, state
 from viz.shared import controls
 from viz.translate import fill_in, fill_texts, parts
@@ -93,20 +88,6 @@ def test_the_lab_opens_with_a_blank(monkeypatch):
         assert parts.look(session["view"], after).step == step
 
 
-def test_a_model_of_one_sentence_keeps_the_second():
-    lab = opened(checkpoint="one")
-    assert "This checkpoint reads one sentence: the second one is left out." in lab.warnings
-    assert not lab.timeline["sides"] and lab.link["second"] == TWO
-    assert not [box for box in lab.at.text_input if box.key == "second"]
-    lab.click("without second")
-    assert "second" not in lab.link and not lab.warnings and "without second" not in lab.buttons
-    long = opened(text="The red fox. " * 30, second="A lamp. " * 20)
-    (fault,) = [fault for fault in long.faults if "text of two sentences" in fault]
-    both, first, second = (int(each.replace(",", "")) for each in re.findall(r"([\d,]*\d) (?:tokens|in the)", fault))
-    assert both == first + second > 128 and f"the {'first' if first > second else 'second'} one" in fault
-    assert long.box.startswith("The red fox")
-
-
 def test_a_filled_blank_can_be_taken_back():
     lab = opened()
     before = lab.timeline
@@ -142,49 +123,11 @@ def test_an_own_word_has_its_probability(home):
     assert "a blank itself" in answers(opened(asked="___"), "candidates")["told"][str(places[0])]
 
 
-def test_each_blank_asks_why_not_the_next():
-    lab = opened()
-    shown, rows = lab.timeline, answers(lab, "candidates")
-    assert [reason is not None for reason in shown["reasons"]] == rows["open"] and any(rows["open"])
-    place = shown["blanks"][1]
-    own, other, rival = shown["reasons"][place]
-    assert own == rows["chosen"][place][0] and rival in [row[1] for row in rows["rows"][place][:2]]
-    there = opened(WHY, step=str(place + 1), rival=str(rival))
-    assert there.sum["step"] == place + 1 and there.at.selectbox(key="rival").value == rival and not there.warnings
-    assert there.sentences("lab-why")[0].startswith(own) and other in there.sentences("lab-why")[0]
-
-
 def test_guessing_hides_the_blanks(home):
     lab = opened(lecture="on", guess="first")
     assert answers(lab, "timeline")["guess"] and answers(lab, "candidates")["guess"]
     assert answers(lab, "candidates")["comes"] == "Which word stands in the blank?"
     assert "B follows A" in " ".join(lab.html)
-
-
-@pytest.mark.parametrize("page", [POSITIONS, WHAT_IF])
-def test_what_it_says_of_a_text_leaves_out_the_ends(page, home):
-    link = {"text": ONE, "second": TWO, "edits": "source-positions_off"}
-    lab = opened(page, **link).look()
-    loaded = checkpoints.load(str(home / "two"))
-    trace = analyse(loaded, Request(ONE, second=TWO)).trace
-    own = [n for n, token in enumerate(trace.source.ids) if token not in (START, END)]
-    likeliest = trace.log_probs[own].argmax(-1).tolist()
-    if page == POSITIONS:
-        assert lab.sentences("lab-variant")[0] == " ".join(loaded.answers.pieces(likeliest))
-    else:
-        (both,) = [text for text in lab.html if '<div class="lab-both' in text]
-        said = re.sub(r"<[^>]+>", "", both.split("<span>Edited")[0].split("<p", 1)[1].split(">", 1)[1])
-        assert html.unescape(said) == "".join(loaded.answers.segments(likeliest)).strip()
-
-
-def test_the_way_to_the_largest_change_leads_to_no_end(home, monkeypatch):
-    monkeypatch.setattr(
-        "viz.what_if.controls.kl_divergence", lambda before, after: np.array([99, *range(1, len(before) - 1), 99.0])
-    )
-    page = opened(WHAT_IF, checkpoint="one", text=ONE, second="", step="2", edits="off_enc.1")
-    told = page.at.button(key="largest step").label
-    last = len(analyse(checkpoints.load(str(home / "one")), Request(ONE)).trace.predicted)
-    assert told.startswith(f"Go to place {last - 1},") and "</s>" not in told
 
 
 def test_ready_texts_have_clear_answers():

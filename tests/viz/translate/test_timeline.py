@@ -1,19 +1,13 @@
-from __future__ import annotations
-
-import dataclasses
-import random
-
 import numpy as np
 import pytest
 
-from model.config import END, PAD
+from model.config import PAD
 from model.decoding.strategy import Decoding
 from model.edits.intervention import Intervention
 from model.inference.analyse import analyse
 from model.inference.analysis import Analysis
-from model.inference.cautions import down
 from model.inference.request import PAD_WHEN_UNMASKED, Request
-from model.readings.step_links import CLEAR, WORTH, step_links
+from model.readings.step_links import WORTH
 from model.trace import Site
 from tests.support import tiny
 from tests.support.component_helpers import Mounted
@@ -72,13 +66,6 @@ def test_rows_equal_the_trace(ask, layer, head, more):
     assert float(data["score"].replace("−", "-")) == pytest.approx(trace.token_log_probs.sum(), abs=0.00501)
 
 
-def test_segments_give_the_translation_for_any_tokens(tokenizer):
-    draws = random.Random(0)
-    for _ in range(200):
-        ids = [draws.randrange(tokenizer.size) for _ in range(draws.randrange(1, 12))]
-        assert "".join(tokenizer.segments(ids)) == tokenizer.decode(ids)
-
-
 @pytest.mark.parametrize("edit", [UNCAUSAL, UNPADDED])
 def test_a_given_target_has_probabilities_before(ask, edit):
     analysis, data = ask(intervention=edit)
@@ -98,14 +85,6 @@ def test_decoded_again_before_stops_where_the_tokens_part(parted):
     close(data["before"], analysis.baseline.trace.probabilities[:same])
 
 
-def test_a_trace_has_one_name_per_request(ask):
-    names = [ask(layer=0, head=1, step=2, theme_mode="dark")[1]["trace"], ask()[1]["trace"]]
-    assert len(set(names)) == 1
-    changed = [{"text": "The old king."}, {"pad": 1}, {"intervention": UNCAUSAL}, {"target": "Lo roda."}]
-    names += [ask(**more)[1]["trace"] for more in changed]
-    assert len(set(names)) == 1 + len(changed)
-
-
 def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
     words = {word: 9 for word, _ in tiny_checkpoint.source_tokenizer.spelled(tiny_checkpoint.source_tokenizer.encode(TEXT))}
     checkpoint = tiny.with_seen(tiny_checkpoint, words | {"fox": 3})
@@ -115,21 +94,6 @@ def test_padding_and_rare_tokens_are_marked(tiny_checkpoint):
     assert sum(token["pad"] for token in source) == PAD_WHEN_UNMASKED
     assert "".join(token["t"] for token in source if token.get("rare")) == "fox"
     assert {token["note"] for token in source if token.get("rare")} == {"Rare in training: fox (3 times)."}
-
-
-@pytest.mark.parametrize("more", [{}, {"pad": 3}, {"intervention": UNCAUSAL}, {"target": "Lo roda."}], ids=str)
-def test_overlooked_and_unsure_tokens_are_marked(ask, more):
-    analysis, data = ask(**more)
-    trace = analysis.trace
-    most = np.mean([trace.patterns[site].mean(0) for site in trace.sites("cross")], axis=0).max(0)
-    words = analysis.trace.source.words
-    for i, (token, source) in enumerate(zip(data["source"], trace.source.ids, strict=True)):
-        best = max(most[j] for j in range(len(most)) if words[j] == words[i])
-        looked_at = source in (PAD, END) or not any(map(str.isalnum, token["t"])) or best >= 0.25
-        assert token.get("overlooked", False) != looked_at
-        assert looked_at or f" {down(float(best))} at most" in token["note"]
-    assert [token["unsure"] for token in data["target"]] == (trace.probabilities < 0.3).tolist()
-    assert any(token.get("overlooked") for token in data["source"])
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "</s><pad>&lt;"])
@@ -185,22 +149,3 @@ def test_why_names_the_largest_weight(ask, more):
         assert why["source"] == row.argmax() and why["weight"] == pytest.approx(row.max(), abs=1e-5)
         assert why["word"] in words and why["onWord"] == pytest.approx(max(row[words]), abs=1e-5)
         assert why["asked"] == (max(row[words]) >= WORTH) and (why["asked"] or why["to"] is None)
-
-
-def test_a_word_is_linked_where_one_stands_out(ask):
-    trace = ask("The red fox takes a lamp.")[0].trace
-    at = [link.word for link in step_links(trace) if link.asked]
-    words, size = trace.source.words, len(trace.source.ids)
-    one, (two, three) = at[0], [j for j in range(size) if abs(j - at[0]) > 1 and words[j] != words[at[0]]][:2]
-
-    def linked(**weights: float) -> int | None:
-        row = np.zeros(size)
-        row[[two, three, one]] = weights["two"], weights["three"], 0.2
-        made = {site: np.tile(row, (1, size, 1)) if site.kind == "encoder" else p for site, p in trace.patterns.items()}
-        links = step_links(dataclasses.replace(trace, patterns=made))
-        (found,) = {link.to for link in links if link.asked and link.word == one}
-        return found
-
-    assert linked(two=0.5, three=0.3) == two
-    assert linked(two=0.4, three=0.4 / CLEAR + 0.01) is None  # a near-tie
-    assert linked(two=WORTH / 2, three=0.0) is None

@@ -1,7 +1,5 @@
 """The page Variants, on the record of real runs of tiny models: whole, in part, damaged, and not there."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io
@@ -22,7 +20,7 @@ from tests.support.viz_helpers import VARIANTS as PAGE
 from tests.support.viz_helpers import Lab, numbers
 from viz import cache
 from viz.shared.save import save
-from viz.variants import beside, drawn, figures, head_texts, texts
+from viz.variants import beside, texts
 from viz.variants.beside import request_of
 from viz.variants.found import MAKE
 
@@ -97,13 +95,6 @@ def test_the_chart_draws_each_seed_and_their_mean(there, record):
     assert len(opened(by="parameters").charts) == 1
 
 
-def test_every_run_has_its_curve(there, record):
-    (chart,) = opened(about="curves").charts
-    lines = [(trace["x"], trace["y"]) for trace in chart["data"] if trace.get("hovertext")]
-    assert lines == [tuple(map(list, zip(*run.losses, strict=True))) for each in record.variants for run in each.runs]
-    assert [note["text"].startswith("<b>") for note in chart["layout"]["annotations"]] == [True] * len(VARIANTS)
-
-
 def test_a_missing_head_is_named_beside_the_maps(there, record):
     lab = opened(about="maps", beside="base~heads-1", beside_kind="encoder", beside_layer="1", beside_head="2")
     assert len(lab.charts) == 1
@@ -115,17 +106,6 @@ def test_a_missing_head_is_named_beside_the_maps(there, record):
     lab.pick("beside head", "mean")
     assert lab.link["beside_head"] == "mean" and len(lab.charts) == 2
     assert "It has no cross-attention in layer 2." in plain(" ".join(opened(about="maps").html))
-
-
-def test_whether_heads_return_is_told_from_the_record(there, record):
-    lab = opened(about="heads", beside_kind="encoder")
-    own = record.same_heads[BASE]
-    matched, other = head_texts.matched_mean(own, "encoder")
-    assert f"encoder self-attention {1 - matched / other:.0%}" in plain(" ".join(lab.html))
-    (chart,) = lab.charts
-    pairs = [t for t in chart["data"] if t.get("hovertext")]
-    assert len(pairs) == 2 * 4  # layers, heads
-    assert "of 2" in plain(" ".join(lab.html))
 
 
 def test_the_numbers_are_those_of_the_record(there, record):
@@ -191,20 +171,3 @@ def test_verdicts_follow_the_spread(record):
     assert "of equal designs 10% do that" in texts.honest(three, "bleu")
     assert "no difference can be told yet" in texts.verdict(dataclasses.replace(record, variants=(base, lone)), "bleu")
     assert "not trained yet" in texts.verdict(dataclasses.replace(record, variants=(near,)), "bleu")
-
-
-def test_figures_are_drawn_whatever_is_there(record):
-    for mode in ("light", "dark"):
-        for score in ("bleu", "chrf", "dev_loss"):
-            for by in ("design", "parameters"):
-                assert drawn.scores(record, score, by, mode) is not None
-    alone = dataclasses.replace(record, variants=(seeded(record, "gelu", 30.0),))
-    assert drawn.scores(alone, "bleu", "design", "light") is not None
-    assert drawn.losses(alone, "dark") is not None
-    with pytest.raises(ValueError, match="there is no row"):
-        figures.score_chart((), "BLEU", 2, "light")
-
-
-def test_no_markup_is_made_of_a_title_or_a_note():
-    rows = [figures.Row("<b>a", (1,), (2.0,), True), figures.Row("<i>b", (), (), note="<u>c")]
-    assert not any(mark in figures.score_chart(rows, "BLEU", 2, "light").to_json() for mark in ("<b>a", "<i>b", "<u>c"))

@@ -1,11 +1,8 @@
 """What if without a browser: edits in words, both translations, the ranking, the way to the other page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from model.inference.decisions import turns
 from model.inference.predictions import changed_words, kl_divergence, moves
 from model.inference.request import Request
 from model.trace import Site
@@ -109,81 +106,38 @@ def test_the_pickers_choose_place_and_scope():
     assert (scope.value, scope.proto.set_value, scope.proto.raw_value) == ("layer", True, "layer 3")
 
 
-def test_a_given_target_is_believed_less_or_more():
-    lab = what_if(edits="off_cross.1", causal="off")
-    found = analysed("off_cross.1", "causal-off")
+def test_a_given_target_is_scored_before_and_after():
+    lab, found = what_if(edits="off_cross.1", causal="off"), analysed("off_cross.1", "causal-off")
     before, after = (f"{a.trace.token_log_probs.sum():.2f}".replace("-", "−") for a in (found.baseline, found))
-    assert lab.sentences("lab-verdict") == [f"Summed log-probability {before} → {after}"]
-    fed = "The baseline’s tokens are fed in; without the causal mask each step sees the tokens it should predict."
-    assert fed in lab.sentences("lab-note")
-    (both,) = lab.sentences("lab-both")
-    assert both == f"Baseline{found.baseline.translation}Editedthe same tokens, given: their probabilities are below"
+    (verdict,), (both,) = lab.sentences("lab-verdict"), lab.sentences("lab-both")
+    assert before in verdict and after in verdict and found.baseline.translation in both
     hollow, filled = (numbers(t["y"]) for t in lab.charts[-1]["data"] if t["mode"] == "markers")
     np.testing.assert_allclose(hollow, found.baseline.trace.probabilities, atol=1e-6)
     np.testing.assert_allclose(filled, found.trace.probabilities, atol=1e-6)
-    lab.click("edit causal-off")
-    assert "The baseline’s tokens are fed in: how much less does it believe them?" in lab.sentences("lab-note")
 
 
-def test_decoded_again_the_translation_itself_answers():
-    lab = what_if(edits="off_cross").pick("mode", "again")
-    found = analysed("off_cross", mode="again")
+def test_decoded_again_both_translations_are_shown():
+    lab, found = what_if(edits="off_cross").pick("mode", "again"), analysed("off_cross", mode="again")
     base = found.baseline
     assert found.translation != base.translation  # it has not seen the sentence
-    gone, new = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
-    assert new > gone > 0
-    more = f", {new - gone} {'token is' if new - gone == 1 else 'tokens are'} added"
-    (turn,) = turns(found)
-    tie = ", by tipping a near-tie" if turn.is_tie else ""
-    assert lab.sentences("lab-verdict") == [f"{gone} of {len(base.trace.outputs)} tokens change{more}{tie}"]
-    told = [text for text in lab.sentences("lab-note") if text.startswith(f"Step {found.comparable}: ")]
-    assert told[0].startswith(
-        f"Step {found.comparable}: {turn.told(cache.checkpoint('en-fr', 'auto').target_tokenizer.piece)}."
-    )
-    assert "Tokens are chosen anew under the edits: what would it have said?" in lab.sentences("lab-note")
-    (both,) = lab.sentences("lab-both")
-    assert " ".join(both.split()) == " ".join(f"Baseline{base.translation}Edited{found.translation}".split())
+    gone, _ = map(sum, changed_words(base.trace.outputs.ids, found.trace.outputs.ids))
+    (verdict,), (both,) = lab.sentences("lab-verdict"), lab.sentences("lab-both")
+    assert f"{gone} of {len(base.trace.outputs)} tokens" in verdict
+    assert base.translation in " ".join(both.split()) and found.translation in " ".join(both.split())
     assert lab.link == {"text": SENTENCE, "edits": "off_cross", "mode": "again"}
-    for kind, maps in (("encoder", 4), ("cross", 3)):
-        lab.pick("kind", kind)
-        assert len(lab.charts) == maps
-        assert ("The tokens differ, so there is no difference to show." in lab.sentences("lab-note")) is (maps == 3)
+    assert [len(lab.pick("kind", kind).charts) for kind in ("encoder", "cross")] == [4, 3]  # the tokens differ
 
 
-def test_the_chart_holds_the_same_token_before_and_after():
-    lab = what_if(edits="off_cross", mode="again")
-    found = analysed("off_cross", mode="again")
-    base, steps = found.baseline.trace, found.comparable
-    assert base.outputs.ids[steps - 1] != found.trace.outputs.ids[steps - 1]
-    ids = list(base.outputs.ids[:steps])
-    after = np.exp(found.trace.log_probs[np.arange(steps), ids])
-    texts = [
-        trace["hovertext"] for chart in lab.charts for trace in chart["data"] if isinstance(trace.get("hovertext"), list)
-    ]
-    told = [float(text.rpartition("after ")[2]) for text in next(t for t in texts if "after " in t[0])]
-    np.testing.assert_allclose(told, after, atol=2e-6)
-
-
-def test_a_step_tells_what_gains_and_what_loses():
-    lab = what_if(edits="off_cross.1~off_cross.2")
-    found = analysed("off_cross.1", "off_cross.2")
+def test_a_step_names_what_gains_and_what_loses():
+    lab, found = what_if(edits="off_cross.1~off_cross.2"), analysed("off_cross.1", "off_cross.2")
     lab.at.select_slider(key="what if step").set_value(3)
     assert lab.run().link["step"] == "3"
     before, after = found.baseline.trace.log_probs[2], found.trace.log_probs[2]
-    kl = float(kl_divergence(before[None], after[None])[0])
     (title,) = [text for text in lab.sentences("lab-label") if text.startswith("Step")]
-    labels = found.baseline.trace
-    assert title.startswith(
-        f"Step 3, {labels.inputs.labels[2]} → {labels.outputs.labels[2]} KL(baseline || edited) {kl:.3f} nats"
-    )
-    for name, rows in zip(("Gains", "Losses"), moves(before, after), strict=True):
-        piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
-        told = "".join(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" for m in rows)
-        assert rows
-        assert name + told in title
-    bold = [text.startswith("<b>") for text in lab.charts[-1]["layout"]["xaxis"]["ticktext"]]
-    assert [i for i, on in enumerate(bold) if on] == [2]
-    assert lab.click("clear").sentences("lab-note").count("Nothing is edited, so nothing gains or loses.") == 1
+    assert f"{float(kl_divergence(before[None], after[None])[0]):.3f} nats" in title
+    piece = cache.checkpoint("en-fr", "auto").target_tokenizer.piece
+    for rows in moves(before, after):
+        assert rows and all(f"{piece(m.id)}{m.before:.3f} → {m.after:.3f}" in title for m in rows)
 
 
 def test_head_effects_wait_for_a_look():
@@ -210,12 +164,10 @@ def test_a_click_in_the_ranking_toggles_the_head():
     lab, ranked = what_if(), effects()
     keys = [key for key in lab.buttons if (key or "").startswith("rank ")]
     assert keys == [f"rank {e.edit.code}" for e in ranked[:SHOWN]]
-    assert [lab.at.button(key=key).label for key in keys] == [head_name(e) for e in ranked[:SHOWN]]
     assert lab.sentences(r"lab-number \w+") == [signed(e.change) for e in ranked[:SHOWN]]
     assert not lab.at.dataframe  # until it is opened
     table = lab.open("all heads").at.dataframe[0].value
     assert list(table["head"]) == [head_name(e) for e in ranked]
-    assert list(table["change in nats"]) == [round(e.change, 3) for e in ranked]
     first = ranked[0]
 
     def off() -> bool:
@@ -223,22 +175,14 @@ def test_a_click_in_the_ranking_toggles_the_head():
 
     assert not off()
     lab.click(keys[0])
-    assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code])
-    assert off()
+    assert (lab.link["edits"], list(lab.edits)) == (first.edit.code, [first.edit.code]) and off()
     found = analysed(first.edit.code)
     change = float(found.trace.token_log_probs.sum() - found.baseline.trace.token_log_probs.sum())
     assert change == pytest.approx(first.change, abs=1e-3)
-    assert [key for key in lab.buttons if (key or "").startswith("rank ")] == keys  # the ranking is of the unedited model
     lab.click(keys[0])
-    assert not off()
-    assert "edits" not in lab.link
+    assert not off() and "edits" not in lab.link
     where = (lab.link.get("kind", "encoder"), lab.link.get("layer", "3"), lab.link.get("head", "2"))
     assert where == (first.site.kind, str(first.site.layer + 1), str(first.head + 1))  # the maps follow the edit
-    layer = first.edit.code.rpartition(".")[0]
-    lab = what_if(edits=layer).click(keys[0])  # off with its layer: it is not switched on by itself
-    assert lab.link["edits"] == layer
-    (said,) = lab.warnings
-    assert "larger edit" in said
 
 
 def test_edits_hold_on_the_other_page():

@@ -1,14 +1,10 @@
 """What if: the ready experiments, the leak test, and what the baseline is."""
 
-from __future__ import annotations
-
-import numpy as np
-
 from model.experiments.ready import EXPERIMENTS, PADS
 from model.inference.request import Request
 from tests.support import tiny
 from tests.support.viz_helpers import WHAT_IF, Lab, unescaped
-from viz import cache, experiments
+from viz import experiments
 
 SENTENCE = "The dog bites the man."
 
@@ -107,23 +103,3 @@ def test_a_typed_text_survives_a_question():
     assert lab.click("ask own").link["text"] == typed and "own" not in lab.link
     assert lab.click("try padding").link["own"] == typed
     assert lab.click("back to own").link == {"text": typed, "try": "order"}
-
-
-def test_a_branch_is_the_baseline_and_says_so():
-    tokenizer, own = cache.checkpoint("en-fr", "auto").target_tokenizer, cache.analyse(Request(SENTENCE), "auto")
-    other = int(np.argsort(own.trace.log_probs[1])[-2])  # the second choice at the second step
-    branch = (own.trace.outputs.ids[0], other)
-    said = f"ranched at step 2: {tokenizer.piece(other).removeprefix('·')}"
-    lab = what_if(branch="-".join(map(str, branch)))
-    assert lab.sentences("lab-verdict") == [f"B{said}; nothing else is edited"]
-    assert not any("None yet" in text for text in lab.html)
-    assert unescaped(lab.at.button(key="branch chip").label) == f"B{said} ×"
-    assert lab.sentences("lab-translation") == [cache.analyse(Request(SENTENCE, branches=(branch,)), "auto").translation]
-    edited = what_if(branch=lab.link["branch"], edits="off_cross.3")
-    assert f"The baseline is b{said}." in edited.sentences("lab-note")
-    edited.click("branch chip")
-    assert "branch" not in edited.link and set(edited.edits) == {"off_cross.3"}
-    assert lab.click("branch chip").sentences("lab-verdict") == ["Nothing is edited"]
-    assert "branch chip" not in lab.buttons and lab.click("undo").sentences("lab-verdict") == [
-        f"B{said}; nothing else is edited"
-    ]

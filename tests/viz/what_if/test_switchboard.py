@@ -1,7 +1,5 @@
 """What the switchboard is given, and what is taken from it. Clicking is tested in a browser."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

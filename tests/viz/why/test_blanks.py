@@ -1,9 +1,6 @@
 """Why of a model that fills in."""
 
-from __future__ import annotations
-
 import dataclasses
-import re
 
 import numpy as np
 import pytest
@@ -72,19 +69,6 @@ def test_parts_of_a_blank_add_up(home):
     assert not lab.faults and not lab.warnings
 
 
-@pytest.mark.parametrize(
-    "link", [{"kind": "encoder", "layer": "2", "head": "1"}, {"piece": "ff", "layer": "1"}, {"piece": "source", "key": "3"}]
-)
-def test_a_part_or_a_word_is_tested_by_taking_it_away(link):
-    lab = opened(**link)
-    told = next(text for text in lab.sentences("lab-note") if "changes by" in text)
-    after = float(re.findall(r"[+−]\d+\.\d+", told)[-1].replace("−", "-"))
-    change = float(re.findall(r"changes by ([+−]\d+\.\d+)", told)[-1].replace("−", "-"))
-    assert after == pytest.approx(lab.sum["total"] + change, abs=2e-3)
-    lab.click("why hide" if "key" in link else "why off")
-    assert len(lab.edits) == 1 and not lab.faults
-
-
 def test_lecture_keys_go_from_blank_to_blank():
     for picture in "123":
         lab = opened(lecture="on", large=picture, step="4")
@@ -96,21 +80,6 @@ def test_lecture_keys_go_from_blank_to_blank():
     assert opened(HEADS, lecture="on")._mounted(".lecture")["only"] == []
     facts = opened(checkpoint="large", second="", lecture="on")._mounted(".lecture")
     assert (facts["only"], facts["what"]) == ([], "step")
-
-
-def test_readings_are_tested_on_a_blank_or_on_all():
-    for tested, what in (("step", ""), ("whole", "what all blanks are filled with")):
-        lab = opened(why="readings", test=tested)
-        shown, told = lab._mounted(".ranking"), " ".join(lab.sentences("lab-note"))
-        assert len(shown["rows"]) == 7 and shown["text"] == "The text" and shown["only"] == opened().sum["only"]
-        assert "mask" not in str([row["words"] for row in shown["rows"]]) and what in told and not lab.faults
-        assert "cross-attention" not in str(shown["rows"]) + told and "translat" not in told
-        assert len(lab.charts) == 1 and "has not been measured" in told
-    one, whole = (opened(text="The red ___.", second="", why="readings", test=tested) for tested in ("step", "whole"))
-    assert one._mounted(".ranking") == whole._mounted(".ranking")  # there is nothing to choose, and no other to be told of
-    assert one.sentences("lab-note") == whole.sentences("lab-note") and "tested-on" not in whole.keys
-    large = opened(why="readings", lecture="on")
-    assert len(large._mounted(".curves")["lines"]) == 2 and large._mounted(".lecture")["only"] == shown["only"]
 
 
 def test_slider_and_link_agree_on_a_new_checkpoint():

@@ -1,18 +1,15 @@
 """The page Why: a choice taken apart, with its sum, and a head that is tested."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
 import pytest
 
-from model.experiments import faithfulness
-from model.experiments.faithfulness import NEAR, Curves
-from model.readings.word_readings import READINGS, Words
+from model.experiments.faithfulness import NEAR
+from model.readings.word_readings import READINGS
 from tests.support.viz_helpers import WHY, Lab, value
 from viz import cache
-from viz.why import rivals, trust_texts
+from viz.why import rivals
 from viz.why.curves_figure import curves_chart
 
 
@@ -139,38 +136,6 @@ def test_readings_are_ordered_by_their_areas():
     assert rows[0]["many"][0] == trust.shares["step"][rows[0]["name"]].share
     assert f"{trust.sentences:,} dev sentences" in " ".join(lab.sentences("lab-note"))
     assert lab._mounted("ranking")["chosen"] == rows[0]["name"] and len(lab.charts) == 1
-
-
-@pytest.mark.parametrize(
-    ("link", "told"),
-    [
-        ({"text": "Hello"}, "there is nothing to rank"),
-        ({"text": "She bought a red car.", "padmask": "off"}, "The padding mask is off"),
-    ],
-)
-def test_where_nothing_can_be_tested_one_sentence_says_so(link, told):
-    lab = Lab(WHY, why="readings", **link)
-    assert [told in fault for fault in lab.faults] == [True]
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "random", "said"),
-    [
-        ([0, -6, -6, -6], [0, 0, 0, -6], 1, "Weights, all layers ranks the words best here"),
-        ([0, -6, -6, -6], [0, 0, 0, -6], 4, "No reading does clearly better than chance here"),
-        ([0, -0.2, -0.3, -0.4], [0, 0, 0, -0.4], 1, "No reading can be told from another here"),
-    ],
-)
-def test_the_verdict_is_made_from_the_numbers(first, last, random, said):
-    grid, words = np.arange(4), Words(("a", "b", "c"), ((0,), (1,), (2,)))
-    right, wrong = (Curves(np.array(a), np.array(b)) for a, b in ((first, last), (last, first)))
-    flat = Curves(np.array(first), np.array(first))
-    chance = (*[wrong] * random, *[flat] * (20 - random)) if random > 1 else (flat,) * 10
-    found = faithfulness.Tested(words, grid, {}, {"weights": right, "sum": wrong}, chance)
-    told = trust_texts.verdict(found, "“a”")
-    assert f'role="status">{said}<' in told
-    if found.is_told:
-        assert f"{found.shares['weights']:.2f}" in told
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

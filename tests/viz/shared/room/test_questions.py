@@ -1,7 +1,5 @@
 """What a class is asked is asked of the view: the answer is the model's own, and every number is that of its pass."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 
@@ -17,7 +15,6 @@ from model.inference.request import Request
 from model.trace import Site
 from tests.support import tiny
 from viz.rooms.room import Room
-from viz.shared.room import questions
 from viz.shared.room.questions import GAP, LEAST, MOST, NoQuestion, question
 from viz.view import View
 
@@ -112,16 +109,6 @@ def test_the_best_head_is_the_answer(tiny_checkpoint, weights, answer, options):
         question(dataclasses.replace(view, find=("encoder", 2, 1)), analysis, tiny_checkpoint, of_heads=True)
 
 
-@pytest.mark.parametrize(
-    ("weights", "said"), [([0.8, 0.78, 0.75, 0.79], "about equally well"), ([0.05, 0.01, 0.02, 0.0], "0.050 is the most")]
-)
-def test_where_no_head_is_the_best_nothing_is_asked(tiny_checkpoint, weights, said):
-    with pytest.raises(NoQuestion, match=said):
-        question(
-            View(kind="encoder", layer=1, head=1), linked(asked(tiny_checkpoint), weights), tiny_checkpoint, of_heads=True
-        )
-
-
 def test_a_given_text_is_not_asked_about(tokenizer):
     writes = tiny.checkpoint(tokenizer, family="decoder-only", encoder_layers=0)
     analysis = asked(writes, "The red fox")
@@ -132,13 +119,3 @@ def test_a_given_text_is_not_asked_about(tokenizer):
     reads = tiny.checkpoint(tokenizer, family="encoder-only", decoder_layers=0)
     with pytest.raises(NoQuestion, match="no blank in this sentence"):
         at(2, asked(reads), reads)
-
-
-@pytest.mark.parametrize("at_blank", [0, 30, 59])
-def test_a_blank_anywhere_in_a_long_text_keeps_its_gap(at_blank):
-    words = ["fox"] * 60
-    words[at_blank] = "___"
-    before, after = questions._cut(" ".join(words[:at_blank]) + " ", " " + " ".join(words[at_blank + 1 :]))
-    assert len(before) + len(after) <= questions.CONTEXT + 4
-    assert before.startswith("…") == (at_blank > 20) and after.endswith("…") == (at_blank < 40)
-    assert questions._cut("▁▁▁ a ", " b ▁▁▁") == ("▁▁▁ a ", " b ▁▁▁")  # the sign of a gap, typed

@@ -1,7 +1,5 @@
 """The lecturer's room on the server's side: what the browser is given to show, and a question from its making to its end."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.viz_helpers import HEADS, POSITIONS, Lab

@@ -1,7 +1,5 @@
 """What the server makes of a view: every offer of every page is a whole file of the kind that it says."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

@@ -1,7 +1,5 @@
 """What becomes of a picture as a PDF page, and what is no picture."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 
