@@ -10,7 +10,11 @@ from viz.translate.timeline import ROWS
 LONG = (
     "When the old man who lived in the little house at the end of the street heard the noise, he took his coat and went out."
 )
-INSIDE = {"stages": {"stages th.token": 24}, "writers": {"writers td.": 24}, "map": {"blueprint h2.": 28}}
+INSIDE = {
+    "stages": (".stages th.token", {"stages th.token": 24}),
+    "writers": (".writers td", {"writers td.": 24}),
+    "map": (".blueprint h2", {"blueprint h2.": 28}),
+}
 # query of a page: what is there once it stands, and what is larger than all must be: a part of its place, its least size
 PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "?step=11&lecture=on": (".timeline .said", {"p.said": 40, ".chip": 28, "candidates span.t": 28}),
@@ -38,7 +42,9 @@ PAGES: dict[str, tuple[str, dict[str, float]]] = {
     "what-if?lecture=on&large=3&edits=off_cross.3.5": (".switchboard canvas", {}),
 }
 PAGES |= {
-    f"inside?lecture=on&kind=cross&layer=4&head=1&step=11&part={part}": (".st-key-lecture_stage", INSIDE.get(part, {}))
+    f"inside?lecture=on&kind=cross&layer=4&head=1&step=11&stage=5&part={part}": INSIDE.get(
+        part, (".st-key-lecture_stage", {})
+    )
     for part in PARTS
 }
 PAGES |= {f"positions?lecture=on&large={n}": (".st-key-lecture_stage", {}) for n in range(1, 10)}

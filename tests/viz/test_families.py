@@ -166,11 +166,3 @@ def test_every_page_is_saved_as_what_it_is(family):
         assert ("What is shown, as CSV" in labels) is numbers
         wanted = ["One HTML file, works offline"] * (name in take.names()) + ["What is shown, as CSV"] * numbers
         make_offers(lab, name, task, wanted, ("timeline", "candidates"))
-
-
-@EACH
-def test_going_back_to_a_translator_leaves_nothing_behind(family):
-    lab = opened(family)
-    lab.at.selectbox(key="checkpoint").set_value("en-fr")
-    lab.run()
-    assert "<h1>Translate</h1>" in " ".join(lab.html) and lab.timeline["source"] and not lab.warnings

@@ -157,14 +157,6 @@ def test_an_experiment_ends_when_its_request_changes(done):
     assert "try" not in address(visitor.at)
 
 
-@pytest.mark.parametrize("done", ["target", "mode", "step", "layer", "head", "show", "kind", "scope", "device"])
-def test_an_experiment_stays_while_looking_around(done):
-    visitor = Visitor().click("ask")
-    before = visitor.view
-    assert visitor.click(done).view.experiment == "order"
-    assert visitor.view != before
-
-
 @dataclasses.dataclass(frozen=True)
 class Wider(View):
     """A view with fields that are made up: nothing but their declarations knows them."""

@@ -112,16 +112,6 @@ def test_a_chosen_rival_label_is_compared():
     assert {row["undefined"] for row in two["rows"][1:]} == {"undefined: 2 words"}
 
 
-def test_typed_text_stays_in_the_box():
-    long = "lamp " * 200
-    for text, fault in ((long, "tokens, </s> included; expected at most 128. Shorten it."), (" ", "empty")):
-        lab = opened(text=text) if text.strip() else opened().type(text)
-        assert len(lab.faults) == 1 and fault in lab.faults[0] and lab.box == text
-    unmasked = opened(padmask="off")
-    assert unmasked.faults == ["The padding mask is off, so words that are hidden would still be seen: switch it on."]
-    assert unmasked._mounted(".judged") and unmasked._mounted(".word_table") is None
-
-
 def test_why_splits_the_difference_of_two_labels():
     lab = opened(WHY)
     shown, labels = lab.sum, opened()._mounted(".judged")["labels"]

@@ -14,7 +14,7 @@ from model.trace import KINDS, Site
 from tests.support import tiny
 from tests.support.component_helpers import opened
 from tests.support.viz_helpers import HEADS, Lab
-from viz import cache, readings, state
+from viz import cache, readings
 from viz.heads import all_heads, in_lecture, tables
 from viz.view import View
 
@@ -121,21 +121,6 @@ def test_one_picture_is_large(link, large, sites):
     lab = lecture(**link)
     assert (lab.all_heads["large"], lab.all_heads["sites"], lab.all_heads["together"]) == (large, sites, None)
     assert lab.faults == [] and keys(lab) == ["v", "k", "n", "p", "o", "w"]
-
-
-@pytest.mark.parametrize("by", [1, -1])
-def test_a_key_walks_through_all_heads_in_their_order(monkeypatch, by):
-    session = {"view": View(layer=1, head=2), "link": {}}
-    monkeypatch.setattr(state.st, "session_state", session)
-    ordered = [(2, 1), (1, 2), (1, 1), (2, 2)]
-    seen = []
-    for _ in ordered:
-        in_lecture._walk(state.current(), ordered, by)
-        seen.append((session["view"].layer, session["view"].head))
-    assert sorted(seen) == sorted(ordered) and seen[0] == ((1, 1) if by == 1 else (2, 1))
-    state.change(head=None)
-    in_lecture._walk(state.current(), ordered, by)
-    assert (session["view"].layer, session["view"].head) == ordered[0]
 
 
 def test_the_order_is_that_of_the_link():

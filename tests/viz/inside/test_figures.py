@@ -10,11 +10,10 @@ import pytest
 from model.experiments.length_runs import Curve, Limits, Point, Run, fit, stored
 from model.inference.request import Request
 from model.network.lengths import WAYS
-from model.readings.sizes import PRESETS, cache_bytes, operations, parameters, pattern_bytes
 from model.trace import Site
 from tests.support.viz_helpers import INSIDE, Lab, numbers, read, through_json
 from viz import readings, theme
-from viz.inside import length_part, sizes_texts
+from viz.inside import length_part
 from viz.inside.lens_figure import lens_map
 from viz.inside.neighbours_figure import neighbours_chart
 from viz.inside.scaling_figure import APART, scaling_chart
@@ -117,17 +116,6 @@ def test_this_checkpoint_and_then_another_size():
     assert {"size": "gpt2-xl"}.items() <= page.link.items() and not {"size_n", "size_h"} & page.link.keys()
     page.at.number_input(key="size_layers").set_value(48)  # as it has them
     assert "size_n" not in page.run().link
-
-
-def test_what_is_said_of_a_preset_is_its_numbers():
-    base = PRESETS["base"].architecture
-    told, tables = of(on_the_map(size="base", size_l="100"))
-    assert f"{sum(parameters(base).values()):,} parameters" in told
-    assert "Its authors say 65 million (Vaswani et al. 2017, table 3), 3.0% more than are counted here." in told
-    for much in (*cache_bytes(base), sum(cache_bytes(base)) * 100, pattern_bytes(base, 100), 18 * pattern_bytes(base, 100)):
-        assert sizes_texts.weighed(much) in tables
-    for each in operations(base, 100):
-        assert sizes_texts.weighed(each, "FLOP") in tables
 
 
 SENTENCE = "The dog sleeps under the table."

@@ -7,10 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from model import checkpoint as checkpoints
 from model.config import CONTROL_TOKENS
 from model.inference.request import Request
-from tests.support import tiny
 from tests.support.viz_helpers import INSIDE, Lab
 from viz import cache
 
@@ -99,15 +97,3 @@ def test_a_word_is_tried_without_changing_the_sentence():
 def test_what_is_out_of_range_shows_the_nearest(link, said, at):
     page = inside(**link)
     assert page.warnings == [said] and page.tokens["at"] == at
-
-
-def test_a_tokenizer_without_merges_is_one_sentence(home, tokenizer):
-    made, folder = tiny.checkpoint(tokenizer), home.parent / "no-merges"
-    checkpoints.save(made, folder)
-    files = [folder / "tokenizer.json", *folder.glob("*tokenizer*.json")]
-    for file in set(files):
-        content = json.loads(file.read_text("utf-8"))
-        content["model"] = {"type": "WordLevel", "vocab": content["model"]["vocab"], "unk_token": "a"}
-        file.write_text(json.dumps(content), "utf-8")
-    page = inside(checkpoint="no-merges", text="The red fox takes a lamp.")
-    assert "its model is 'WordLevel'; expected 'BPE'" in page.faults[0] and len(page.faults) == 1 and page.tokens is None

@@ -86,11 +86,6 @@ def test_every_page_numbers_its_pictures():
         assert session["view"].large == 2
 
 
-@pytest.mark.parametrize("link", [{"causal": "off"}, {"pad": "2"}, {"edits": "off_cross.3"}])
-def test_what_was_tried_can_be_taken_back(link):
-    assert Lab(text="The dog sleeps.", lecture="on", **link)._mounted(".lecture")["undo"]
-
-
 def test_undo_restores_the_view(monkeypatch):
     session = {"view": View(pad=2, causal_mask=False, branches=((5,),)), "link": {}}
     monkeypatch.setattr(state.st, "session_state", session)

@@ -16,7 +16,7 @@ from model.export.checks import Lab
 from model.export.checks import parse as parse_checks
 from model.inference import analyse as inference
 from tests.support import tiny
-from viz import cache, hosts, pages
+from viz import cache, pages
 from viz.compare import tables as compare
 from viz.heads import tables as heads
 from viz.inside import tables as inside
@@ -254,21 +254,6 @@ def test_a_model_of_one_stack_gives_its_numbers(families, loaded_once):
         tables = HOMES[page].tables(view)
         assert tables and all(table.rows for table in tables)
         assert run(HOMES[page].python(view))["analysis"].translation == view.analysis.translation
-
-
-def copied(view: Shown) -> str:
-    """The lines that are copied from the page Translate."""
-    (made,) = (file for file in (offer.make() for offer in offers(view, "translate")) if file.name.endswith(".py"))
-    return made.content.decode()
-
-
-def test_copied_lines_name_the_checkpoint_folder(families, loaded_once, tmp_path, monkeypatch):
-    view = dataclasses.replace(shown(checkpoint="decoder-only", text="The red fox."), python=translate.python)
-    place = str(tmp_path / "decoder-only")
-    assert f"load({place!r}, 'cpu')" in copied(view)
-    assert run(copied(view))["analysis"].translation == view.analysis.translation
-    monkeypatch.setattr(hosts, "_is_open", True)
-    assert "load('./decoder-only', 'cpu')" in copied(view) and str(tmp_path) not in copied(view)
 
 
 def test_everything_to_be_had_of_a_view_is_made(loaded_once):

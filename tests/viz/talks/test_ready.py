@@ -22,27 +22,26 @@ def decimals(line: str) -> list[tuple[float, float]]:
     return [(-float(n) if sign == "−" else float(n), 10.0 ** -len(digits)) for sign, n, digits in found]
 
 
-def measured(view, data) -> np.ndarray:
+def measured(page, view, data) -> np.ndarray:
     """The numbers that a line may name: of the step, of the chosen row, of the sum, and of the second side."""
     found, analyses, step = [], [data.analysis], view.step - 1
     if data.analysis.baseline is not None:
         analyses.append(data.analysis.baseline)
         found.append(np.exp(data.analysis.baseline_token_log_probs))
-    if data.view.place and pages.find("compare"):
+    if page == "compare":
         sides = pair(view, data)
-        analyses += [side.analysis for side in (sides.first, sides.second) if hasattr(side, "analysis")] if sides else []
+        analyses += [sides.first.analysis, sides.second.analysis]
     for analysis in analyses:
         trace, head = analysis.whole, (view.head or 1) - 1
         found += [np.sort(np.exp(analysis.trace.log_probs[step]))[-2:], [analysis.trace.token_log_probs.sum()]]
         found.append(analysis.trace.probabilities)
-        at = (view.token if view.kind == "encoder" else view.step) - 1
-        pattern = trace.patterns[Site(view.kind, view.layer - 1)]
-        found += [
-            pattern[head].ravel(),
-            np.mean([p[:, step] for s, p in trace.patterns.items() if s.kind == "cross"], (0, 1)),
-        ]
-        place = Site(view.kind, view.layer - 1), head, at
-        found.append(readings.unfold(data.request, view.device, *place)["products"].tables[0].totals)
+        found.append(np.mean([p[:, step] for s, p in trace.patterns.items() if s.kind == "cross"], (0, 1)))
+        for site in {Site(kind, view.layer - 1) for kind in trace.kinds} & set(trace.patterns):
+            at = (view.token if site.kind == "encoder" else view.step) - 1
+            found.append(trace.patterns[site][head])
+            if site.kind == view.kind:
+                unfolded = readings.unfold(data.request, view.device, site, head, at)
+                found.append(unfolded["products"].tables[0].totals)
     trace = data.analysis.trace
     first, second = np.argsort(-trace.log_probs[step])[:2].tolist()
     sums = readings.direct_logits(data.request, view.device, step, first, second)
@@ -59,7 +58,7 @@ def test_a_stop_shows_the_numbers_of_its_line(name, number):
     assert stop.place in pages.PAGES and view.part in PARTS
     assert (view.intervention == BASELINE) == (data.analysis.baseline is None)
     if (name, number) not in HIDDEN and decimals(stop.line):
-        numbers = measured(view, data)
+        numbers = measured(stop.page, view, data)
         for value, digit in decimals(stop.line):
             assert np.abs(numbers - value).min() <= digit, (value, stop.line)
 

@@ -46,12 +46,6 @@ def test_keys_walk_through_the_picture(picture):
     assert pressed(there, "n") != view and pressed(there, "p") != view
 
 
-def test_the_picture_turns_by_key():
-    assert pressed(lecture(), "v").large == 2 and pressed(lecture(large="3"), "v").why == "readings"
-    readings = lecture(why="readings", text="She sleeps.", step="1")
-    assert pressed(readings, "v").why == "sum" and pressed(readings, "y").large == 2
-
-
 def test_the_readings_are_one_large_chart_or_all_in_rows():
     link = {"text": "She bought a red car.", "step": "6", "why": "readings"}
     one = lecture(**link)._mounted(".curves")
