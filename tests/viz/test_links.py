@@ -137,7 +137,7 @@ def test_the_fault_says_what_is_expected(name, text, expected):
     assert view == View() and expected in fault
 
 
-def test_a_default_is_left_out_and_foreign_parameters_are_ignored():
+def test_defaults_and_foreign_parameters_are_ignored():
     assert link(View()) == {}
     assert parse({}) == parse({"head": "2", "causal": "on", "pad": "0", "device": "auto"}) == (View(), ())
     assert parse({"utm_source": "mail", "embed": "true", "source": "Nine owls."}) == (View(), ())

@@ -41,7 +41,7 @@ def test_the_same_calls_make_the_same_figure():
     assert spec(ours.figure()) == spec(theirs)
 
 
-def test_a_property_that_plotly_does_not_know_is_found_by_the_tests():
+def test_unknown_plotly_properties_are_found():
     drawing = Drawing()
     drawing.update_layout(colour="red")
     with pytest.raises(ValueError, match=r"Invalid property specified for object of type .*Layout: 'colour'"):

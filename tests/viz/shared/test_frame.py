@@ -7,8 +7,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from tests.support.viz_helpers import TIMEOUT, WHAT_IF, Lab
+from tests.support.viz_helpers import INSIDE, TIMEOUT, TRANSLATE, WHAT_IF, WHY, Lab
 from viz import cache, pages, visit
+from viz.page_fields import PARTS
 from viz.pages import Page
 from viz.shared import frame
 
@@ -73,6 +74,16 @@ def test_an_empty_sentence_is_one_fault_on_every_page(made_up):
         assert lab.faults[0].startswith("The sentence is empty")
         assert list(lab.edits) == ["off_cross.3"]
         assert ("drawn all the same" in lab.sentences("lab-note")) is (page.name == "made-up")
+
+
+def test_odd_sentences_stay_text_on_every_page():
+    views = [(page.file, {}) for page in pages.PAGES] + [(INSIDE, {"part": part}) for part in PARTS]
+    for number, (page, link) in enumerate((*views, (WHY, {"why": "readings"}), (TRANSLATE, {"show": "decoding"}))):
+        text = ("<script>alert(1)</script>", "word " * 120, "🦉 </s>")[number % 3]
+        lab = Lab(page, text=text, split="off", layer="40", head="70", **link)
+        boxes = [box.value for box in lab.at.text_input if box.key == "source"]
+        assert boxes in ([], [text]) and not any("<script>" in piece for piece in lab.html), (page, link)
+        assert len(lab.faults) <= (link.get("why") == "readings"), (page, link, lab.faults)
 
 
 def test_an_unknown_address_is_recognised(monkeypatch):
