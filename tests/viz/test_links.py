@@ -168,6 +168,11 @@ def test_a_field_holds_what_its_link_gives_back(name, junk):
         assert parse(link(view))[0] == view
 
 
+def test_only_sentences_and_targets_may_be_longer_than_a_link():
+    texts = {"source", "own_text", "second", "target", "other_text"}
+    assert {name for name in fields(View) if can_hold(name, "x" * 300_000)} == texts
+
+
 @dataclasses.dataclass(frozen=True)
 class Wider(View):
     made_up: int = declared(3, "made", values.number(1, 9), undo="step", renews=("step",))

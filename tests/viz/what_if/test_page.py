@@ -1,4 +1,4 @@
-"""What if without a browser: edits in words, both translations, the ranking, the way to the other page."""
+"""What if: edits, both translations, the ranking, the other page, and the lecture."""
 
 import numpy as np
 import pytest
@@ -197,3 +197,34 @@ def test_edits_hold_on_the_other_page():
     assert set(lab.click("undo").edits) == {"causal-off", *there}
     assert set(lab.click("undo").edits) == set(there)
     assert lab.go(TRANSLATE).at.toggle(key="causal").value is True
+
+
+LIKES = "The dog likes the girl."
+
+
+def lecture(**link: str) -> Lab:
+    return Lab(WHAT_IF, **({"lecture": "on", "text": LIKES} | link))
+
+
+def keys(lab: Lab) -> list[str]:
+    return [name for name, *_ in lab._mounted(".lecture")["keys"]]
+
+
+def test_changes_are_listed_beside_both_translations():
+    lab = lecture(edits="off_cross.3.5", causal="off", mode="again", pad="2")
+    words = next(text for text in lab.html if "lab-hall-changes" in text)
+    assert [part in words for part in ("Causal mask off", "head 5: off", "2 pads after the source")] == [True] * 3
+    assert any("lab-both" in text for text in lab.html) and lab.sentences("lab-verdict")
+    told = lab._mounted(".file_change")
+    assert told["large"] and told["edited"] and len(told["before"]) == len(told["labels"]) >= len(told["after"])
+
+
+def test_an_experiment_of_a_link_can_be_made(monkeypatch):
+    lab = lecture(**{"try": "order"})
+    answer = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
+    lab.click("hall edits")
+    counterpart = {name: does for name, does, *_ in lab._mounted(".lecture")["keys"]}["a"]
+    assert lab.link["edits"] == "source-positions_off"
+    assert (answer, counterpart) == ("what the answer speaks of", "the counterpart of the experiment")
+    lab.click("hall also")
+    assert lab.link["text"] == "The girl likes the dog."
