@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import select
 import socket
 import threading
 import time
@@ -145,6 +146,17 @@ def test_an_unfinished_request_is_closed(serve, sent):
         if sent[:1] == (REQUEST,):
             assert answer(connection).endswith(b"ok")
         assert answer(connection) == b""
+
+
+def test_a_head_that_comes_in_drops_has_no_more_time(serve):
+    port = serve(head_seconds=0.5)
+    with opened(port, b"GET / HTTP/1.1\r\n") as (connection,), contextlib.suppress(ConnectionError):
+        for _ in range(1200):  # a minute
+            connection.sendall(b"a: b\r\n")
+            if select.select([connection], [], [], 0.05)[0]:
+                assert connection.recv(1) == b""
+                return
+        pytest.fail("the connection is still open")
 
 
 def test_who_waits_for_an_answer_is_not_closed(serve):
