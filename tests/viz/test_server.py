@@ -76,6 +76,15 @@ def test_a_bad_variable_ends_in_one_line_and_status_2(variable, value, told):
     assert (done.returncode, done.stderr) == (2, told + "\n")
 
 
+TORCHLESS = "viz.server viz.state viz.cache viz.shared.controls viz.translate.timeline viz.shared.heatmap_figures"
+
+
+def test_the_page_can_be_written_before_torch_is_imported():
+    code = f"import sys, {', '.join(TORCHLESS.split())}; print([n for n in ('torch', 'tokenizers') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
 def unreadable_values() -> Iterator[bytes]:
     """Messages with values of a component that are no JSON, too deep, or of a wrong kind."""
     component = "$$STREAMLIT_INTERNAL_KEY_room__events"

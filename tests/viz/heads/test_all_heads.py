@@ -173,3 +173,11 @@ def test_all_three_hold_the_same_maps_as_each_alone(read):
         assert data["source" if kind == "encoder" else "target"] == alone["queries"]
         assert kind == "encoder" or data["row"] == alone["row"]
     assert payload(trace, norms, dataclasses.replace(view, together=False), "light")["together"] is None
+
+
+def test_thumbnails_are_named_by_their_content(read):
+    trace, _ = read()
+    names = {thumbnails(trace, mode)["id"] for mode in ("light", "dark")}
+    assert thumbnails(trace, "light")["id"] in names
+    assert len(names) == 2
+    assert thumbnails(read(pad=3)[0], "light")["id"] not in names
